@@ -1,0 +1,69 @@
+//! How bytes travel: one trait, which speaks in completions, so that a readiness backend and a completion backend
+//! serve the same loop.
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
+use rustix::io::Errno;
+
+pub(crate) mod epoll;
+
+/// One of the connections that a backend was made for, numbered from zero.
+pub(crate) type Slot = usize;
+
+/// What happened on a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    /// The connection asked for is established.
+    Connected,
+    /// The connection asked for could not be established.
+    ConnectFailed(Failure),
+    /// Bytes arrived.
+    Received(&'a [u8]),
+    /// The peer will send no more.
+    Closed,
+    /// The connection broke.
+    Broken(Failure),
+}
+
+/// A set of connections to one address.
+///
+/// A failed or ended connection keeps its slot until [`Io::close`]; after that no event of it is delivered any more.
+pub(crate) trait Io {
+    /// What results call this backend.
+    const NAME: &'static str;
+
+    /// Begins to connect the slot, which must not be in use.
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure>;
+
+    /// Sends all of `bytes`, now or as soon as the connection takes them.
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// Closes the slot, whatever its state.
+    fn close(&mut self, slot: Slot);
+
+    /// Waits for events, at the latest until `until`, and returns the clock's reading: the one of this loop turn.
+    fn wait(&mut self, until: Nanos) -> Nanos;
+
+    /// The next event that the last wait has found.
+    fn next(&mut self) -> Option<(Slot, Event<'_>)>;
+}
+
+/// The failure that an error of the kernel means while connecting.
+pub(crate) fn connect_failure(errno: Errno) -> Failure {
+    match errno {
+        Errno::TIMEDOUT => Failure::ConnectTimeout,
+        Errno::MFILE | Errno::NFILE => Failure::FdUnavailable,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Failure::AddressUnavailable,
+        // An address that cannot be reached refuses as finally as a closed port.
+        _ => Failure::ConnectRefused,
+    }
+}
+
+/// The failure that an error of the kernel means on an established connection.
+pub(crate) fn broken_failure(errno: Errno) -> Failure {
+    match errno {
+        Errno::TIMEDOUT => Failure::Timeout,
+        Errno::PIPE => Failure::ClosedEarly,
+        _ => Failure::Reset,
+    }
+}

@@ -1,0 +1,90 @@
+//! The machine's TCP counters, as the kernel publishes them.
+
+use std::collections::HashMap;
+use std::fs;
+
+use serde::Serialize;
+
+/// TCP counters of this machine (or of the increase between two readings); none where the kernel does not publish it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TcpCounters {
+    /// Connection requests sent again because nothing answered them.
+    pub syn_retransmits: Option<u64>,
+    /// Segments sent again.
+    pub retransmits: Option<u64>,
+    /// Connections that a full listen queue turned away.
+    pub listen_overflows: Option<u64>,
+    /// Connection requests dropped at a listening socket, for a full queue or any other reason.
+    pub listen_drops: Option<u64>,
+}
+
+impl TcpCounters {
+    /// The counters now, of the network namespace of this process.
+    pub(crate) fn read() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        Self::parse(&read("/proc/self/net/snmp"), &read("/proc/self/net/netstat"))
+    }
+
+    /// How much each counter has grown since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        let growth = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Self {
+            syn_retransmits: growth(self.syn_retransmits, earlier.syn_retransmits),
+            retransmits: growth(self.retransmits, earlier.retransmits),
+            listen_overflows: growth(self.listen_overflows, earlier.listen_overflows),
+            listen_drops: growth(self.listen_drops, earlier.listen_drops),
+        }
+    }
+
+    fn parse(snmp: &str, netstat: &str) -> Self {
+        let (tcp, extended) = (named_values(snmp, "Tcp:"), named_values(netstat, "TcpExt:"));
+        Self {
+            syn_retransmits: extended.get("TCPSynRetrans").copied(),
+            retransmits: tcp.get("RetransSegs").copied(),
+            listen_overflows: extended.get("ListenOverflows").copied(),
+            listen_drops: extended.get("ListenDrops").copied(),
+        }
+    }
+}
+
+/// The values of one protocol: a line of names and a line of values, both beginning with `prefix`.
+fn named_values<'a>(text: &'a str, prefix: &str) -> HashMap<&'a str, u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return HashMap::new() };
+    let values = values.split_whitespace().map(str::parse);
+    names.split_whitespace().zip(values).filter_map(|(name, value)| Some((name, value.ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TcpCounters;
+
+    const SNMP: &str =
+        "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n";
+    const NETSTAT: &str =
+        "TcpExt: ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
+
+    #[test]
+    fn counters_are_found_by_name() {
+        let counters = TcpCounters::parse(SNMP, NETSTAT);
+        let expected = TcpCounters {
+            syn_retransmits: Some(5),
+            retransmits: Some(17),
+            listen_overflows: Some(3),
+            listen_drops: Some(4),
+        };
+        assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn a_counter_that_is_not_published_is_absent_and_not_zero() {
+        let counters = TcpCounters::parse("", "TcpExt: ListenDrops\nTcpExt: 4\n");
+        assert_eq!(counters, TcpCounters { listen_drops: Some(4), ..TcpCounters::default() });
+        assert_eq!(counters.since(TcpCounters::default()), TcpCounters::default());
+    }
+
+    #[test]
+    fn this_machine_publishes_its_counters() {
+        assert!(TcpCounters::read().retransmits.is_some());
+    }
+}

@@ -1,0 +1,21 @@
+//! The load generator: workers that join plan, wire, I/O and record.
+//!
+//! A [`LoadPlan`](loadcurve_plan::LoadPlan) goes in, a [`LoadResult`] comes out. Every load model and every I/O
+//! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
+
+mod clock;
+mod connection;
+mod deadlines;
+mod io;
+mod kernel;
+mod load;
+mod pacing;
+mod result;
+mod thread;
+mod verdict;
+mod worker;
+
+pub use kernel::TcpCounters;
+pub use load::{Load, Progress, StartError};
+pub use result::LoadResult;
+pub use verdict::{Reason, Status, Verdict};

@@ -1,0 +1,293 @@
+//! One load from start to result: the threads, their common start, their common end.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread::JoinHandle;
+
+use loadcurve_plan::{InvalidPlan, LoadPlan, Nanos, Share};
+use loadcurve_record::{Recorder, Window};
+use loadcurve_wire::{Method, Request};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::clock;
+use crate::connection::EncodedRequest;
+use crate::io::Io;
+use crate::io::epoll::Epoll;
+use crate::kernel::TcpCounters;
+use crate::pacing::Pacing;
+use crate::result::LoadResult;
+use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
+use crate::worker::{Activity, Worker};
+
+/// File descriptors that the process needs beside one for each connection.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Why a load cannot be started: a sentence for the person who asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartError {
+    /// The plan asks for something that does not exist or cannot be.
+    Plan(String),
+    /// This machine, as it is set up, cannot run the plan.
+    Machine(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Plan(text) | Self::Machine(text)) = self;
+        formatter.write_str(text)
+    }
+}
+
+impl From<InvalidPlan> for StartError {
+    fn from(invalid: InvalidPlan) -> Self {
+        Self::Plan(invalid.0)
+    }
+}
+
+/// Where a load stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Since the load began, warm-up included; none while the connections are being opened.
+    pub elapsed_s: Option<f64>,
+    /// Requests answered so far, warm-up included.
+    pub answered: u64,
+    /// Requests failed so far, warm-up included.
+    pub failed: u64,
+}
+
+/// What the threads share. Each worker writes its own counters and reads the rest.
+struct Shared {
+    stop: AtomicBool,
+    barrier: Barrier,
+    epoch: OnceLock<Nanos>,
+    activities: Vec<SharedActivity>,
+}
+
+/// One worker's counters, on a cache line of their own so that workers do not slow each other.
+#[derive(Default)]
+#[repr(align(64))]
+struct SharedActivity {
+    answered: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// What one thread brings home.
+pub(crate) struct Part {
+    pub(crate) recorder: Recorder,
+    pub(crate) window: Window,
+    /// When the thread stopped: after the window, or before its end when interrupted.
+    pub(crate) ended: Nanos,
+    /// User and system time between the start of the window and the end.
+    pub(crate) cpu: (Nanos, Nanos),
+}
+
+/// A load that is running, on threads of its own.
+pub struct Load {
+    plan: LoadPlan,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<Part>>,
+    counters_before: TcpCounters,
+}
+
+impl Load {
+    /// Starts a load; its limits are checked before the first connection.
+    ///
+    /// # Errors
+    /// When the plan is not sound, or asks for more than this machine allows.
+    pub fn start(plan: LoadPlan) -> Result<Self, StartError> {
+        plan.validate()?;
+        let requests = encode(&plan)?;
+        allow_descriptors(plan.model.connections() as u64 + OTHER_DESCRIPTORS)?;
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            barrier: Barrier::new(plan.threads),
+            epoch: OnceLock::new(),
+            activities: (0..plan.threads).map(|_| SharedActivity::default()).collect(),
+        });
+        let cpus = checked_cpus(&plan)?;
+        let counters_before = TcpCounters::read();
+        let workers = (0..plan.threads)
+            .map(|index| {
+                let share = Share::new(index, plan.threads);
+                let slots = usize::try_from(share.count(plan.model.connections() as u64))
+                    .map_err(|_| StartError::Plan("too many connections".into()))?;
+                let io = Epoll::new(plan.address, slots)
+                    .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
+                Ok((share, Worker::new(io, slots, Arc::clone(&requests), index, plan.timeout())))
+            })
+            .collect::<Result<Vec<_>, StartError>>()?;
+        let threads = workers
+            .into_iter()
+            .enumerate()
+            .map(|(index, (share, worker))| {
+                let (plan, shared, cpu) = (plan.clone(), Arc::clone(&shared), cpus.get(index).copied());
+                std::thread::Builder::new()
+                    .name(format!("load-{index}"))
+                    .spawn(move || work(worker, &plan, share, index, cpu, &shared))
+                    .map_err(|error| StartError::Machine(format!("a thread could not be started: {error}")))
+            })
+            .collect::<Result<Vec<_>, StartError>>()?;
+        Ok(Self { plan, shared, threads, counters_before })
+    }
+
+    /// Where the load stands now.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let sum = |counter: fn(&SharedActivity) -> &AtomicU64| {
+            self.shared.activities.iter().map(|activity| counter(activity).load(Ordering::Relaxed)).sum()
+        };
+        Progress {
+            elapsed_s: self.shared.epoch.get().map(|epoch| (clock::now() - *epoch).as_secs_f64()),
+            answered: sum(|activity| &activity.answered),
+            failed: sum(|activity| &activity.failed),
+        }
+    }
+
+    /// Tells the load to end now; what was measured is kept.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the load has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Waits for the end and returns what was measured.
+    ///
+    /// # Panics
+    /// When a thread of the load has panicked, with the same panic.
+    #[must_use]
+    pub fn finish(self) -> LoadResult {
+        let parts: Vec<Part> = self
+            .threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect();
+        let kernel = TcpCounters::read().since(self.counters_before);
+        let interrupted = self.shared.stop.load(Ordering::Relaxed);
+        LoadResult::new(&self.plan, parts, Epoll::NAME, kernel, interrupted)
+    }
+}
+
+/// The whole life of one thread.
+fn work<I: Io>(
+    mut worker: Worker<I>,
+    plan: &LoadPlan,
+    share: Share,
+    index: usize,
+    cpu: Option<usize>,
+    shared: &Shared,
+) -> Part {
+    if let Some(cpu) = cpu {
+        // The processors were tried before the start, so this can fail only if one was taken away since.
+        let _ = bind_to_cpu(cpu);
+    }
+    ask_for_exact_timers();
+    let should_stop = || shared.stop.load(Ordering::Relaxed);
+    worker.open_all(should_stop);
+    if shared.barrier.wait().is_leader() {
+        let _ = shared.epoch.set(clock::now());
+    }
+    shared.barrier.wait();
+    let epoch = *shared.epoch.get().expect("the leader has set the epoch before the second barrier");
+    let mut pacing = Pacing::new(plan, share, epoch).expect("the plan was validated before the start");
+    let mut meter = CpuMeter::new(pacing.window());
+    worker.run(&mut pacing, should_stop, |now, activity| {
+        meter.observe(now);
+        shared.activities[index].publish(activity);
+    });
+    let cpu = meter.used();
+    let (recorder, ended) = worker.finish(&pacing);
+    Part { recorder, window: pacing.window(), ended, cpu }
+}
+
+impl SharedActivity {
+    fn publish(&self, activity: Activity) {
+        self.answered.store(activity.answered, Ordering::Relaxed);
+        self.failed.store(activity.failed, Ordering::Relaxed);
+    }
+}
+
+/// The processor time of the calling thread within a window.
+struct CpuMeter {
+    window: Window,
+    at_start: Option<CpuTime>,
+    at_end: Option<CpuTime>,
+}
+
+impl CpuMeter {
+    fn new(window: Window) -> Self {
+        Self { window, at_start: None, at_end: None }
+    }
+
+    fn observe(&mut self, now: Nanos) {
+        if self.at_start.is_none() && now >= self.window.start {
+            self.at_start = Some(CpuTime::read());
+        }
+        if self.at_end.is_none() && now >= self.window.end {
+            self.at_end = Some(CpuTime::read());
+        }
+    }
+
+    fn used(&self) -> (Nanos, Nanos) {
+        let Some(at_start) = self.at_start else { return Default::default() };
+        self.at_end.unwrap_or_else(CpuTime::read).since(at_start)
+    }
+}
+
+fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
+    plan.requests
+        .iter()
+        .map(|request| {
+            let encode = || {
+                let headers: Vec<(&str, &str)> =
+                    request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+                let method = Method::new(&request.method)?;
+                let encoded = Request {
+                    method,
+                    target: &request.target,
+                    authority: &plan.authority,
+                    headers: &headers,
+                    body: request.body.as_bytes(),
+                };
+                Ok(EncodedRequest {
+                    bytes: encoded.encode()?,
+                    kind: method.kind(),
+                    expected_body_bytes: request.expected_body_bytes,
+                })
+            };
+            encode().map_err(|invalid: loadcurve_wire::InvalidRequest| StartError::Plan(invalid.to_string()))
+        })
+        .collect()
+}
+
+/// Raises the soft limit of open files as far as the load needs it.
+fn allow_descriptors(needed: u64) -> Result<(), StartError> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if limit.maximum.is_some_and(|maximum| maximum < needed) {
+        return Err(StartError::Machine(format!(
+            "the load needs {needed} open files and this process may have {}: use fewer connections, or raise the \
+             limit (ulimit -Hn, or LimitNOFILE= of a service)",
+            limit.maximum.unwrap_or_default()
+        )));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum }).map_err(|errno| {
+        StartError::Machine(format!("the limit of open files cannot be raised to {needed}: {errno}"))
+    })
+}
+
+/// The processor of each thread; every one is tried on a thread of its own before anything is started.
+fn checked_cpus(plan: &LoadPlan) -> Result<Vec<usize>, StartError> {
+    let cpus = plan.cpus.clone();
+    std::thread::spawn(move || cpus.into_iter().try_for_each(bind_to_cpu))
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        .map_err(StartError::Plan)?;
+    Ok(plan.cpus.iter().copied().cycle().take(plan.threads).collect())
+}

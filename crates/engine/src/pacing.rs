@@ -1,0 +1,147 @@
+//! When the next request may begin: the load models as values of one type.
+
+use loadcurve_plan::{InvalidPlan, LoadPlan, Nanos, Schedule, Share, Stop};
+use loadcurve_record::Window;
+
+/// One worker's share of the plan on the clock's time line.
+pub(crate) struct Pacing {
+    /// The arrivals of an open loop; a closed loop begins a request whenever a slot is free.
+    schedule: Option<Schedule>,
+    /// The measured requests of this worker, where their number ends the load.
+    budget: Option<u64>,
+    epoch: Nanos,
+    window: Window,
+    /// Measured requests begun.
+    begun: u64,
+}
+
+impl Pacing {
+    /// The share of the plan that `share` names, when the load begins at `epoch`.
+    pub(crate) fn new(plan: &LoadPlan, share: Share, epoch: Nanos) -> Result<Self, InvalidPlan> {
+        let start = epoch + plan.warmup();
+        let (end, budget) = match plan.stop {
+            Stop::DurationS(seconds) => (start + Nanos::from_secs_f64(seconds), None),
+            Stop::RequestsTotal(total) => (Nanos::NEVER, Some(share.count(total))),
+        };
+        let schedule = plan.model.schedule(share)?;
+        Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0 })
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    /// When the next request is due; in a closed loop that is now. None when no more are to begin.
+    pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
+        let due = self.schedule.as_ref().map_or(now, |schedule| self.epoch + schedule.next_due());
+        let within_budget = self.budget.is_none_or(|budget| self.begun < budget);
+        (within_budget && due < self.window.end && now < self.window.end).then_some(due)
+    }
+
+    /// Takes the request that was due then.
+    pub(crate) fn take(&mut self, due: Nanos) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.take();
+        }
+        self.begun += u64::from(self.window.measures(due));
+    }
+
+    /// Whether the lateness of a request means something: a closed loop has no time to be late against.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.schedule.is_some()
+    }
+
+    /// How many measured requests were due before `end` (at most the window's) and have not begun.
+    pub(crate) fn never_begun(&self, end: Nanos) -> u64 {
+        let Some(schedule) = &self.schedule else { return 0 };
+        let until = end.min(self.window.end);
+        let due = schedule.due_before(until - self.epoch)
+            - schedule.due_before(self.window.start.min(until) - self.epoch);
+        due.min(self.budget.unwrap_or(u64::MAX)).saturating_sub(self.begun)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pacing;
+    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Request, Share, Stop};
+
+    const EPOCH: Nanos = Nanos::from_millis(5_000);
+
+    fn plan(model: Model, stop: Stop, warmup_s: f64) -> LoadPlan {
+        let request = Request {
+            method: "GET".into(),
+            target: "/".into(),
+            headers: vec![],
+            body: String::new(),
+            expected_body_bytes: None,
+        };
+        LoadPlan {
+            address: "127.0.0.1:80".parse().unwrap(),
+            authority: "localhost".into(),
+            requests: vec![request],
+            model,
+            stop,
+            warmup_s,
+            timeout_s: 1.0,
+            threads: 1,
+            cpus: vec![],
+        }
+    }
+
+    fn open(rate_rps: f64) -> Model {
+        Model::Open { connections: 1, rate_rps, arrivals: Arrivals::Constant }
+    }
+
+    /// Takes every request at its due time, on a clock that jumps from one to the next.
+    fn take_all(pacing: &mut Pacing) -> Vec<Nanos> {
+        let mut taken = Vec::new();
+        let mut now = EPOCH;
+        while let Some(due) = pacing.next_due(now) {
+            now = now.max(due);
+            pacing.take(due);
+            taken.push(due - EPOCH);
+        }
+        taken
+    }
+
+    #[test]
+    fn an_open_loop_of_ten_per_second_for_half_a_second_has_five_requests_a_tenth_apart() {
+        let mut pacing =
+            Pacing::new(&plan(open(10.0), Stop::DurationS(0.5), 0.0), Share::whole(), EPOCH).unwrap();
+        assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+    }
+
+    #[test]
+    fn the_warm_up_runs_on_the_same_schedule_and_does_not_count_for_the_number_of_requests() {
+        let mut pacing =
+            Pacing::new(&plan(open(10.0), Stop::RequestsTotal(3), 0.2), Share::whole(), EPOCH).unwrap();
+        assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+    }
+
+    #[test]
+    fn a_closed_loop_is_due_at_once_until_the_window_ends() {
+        let pacing = Pacing::new(
+            &plan(Model::Closed { connections: 1 }, Stop::DurationS(1.0), 1.0),
+            Share::whole(),
+            EPOCH,
+        )
+        .unwrap();
+        let just_before_the_end = EPOCH + Nanos(1_999_999_999);
+        assert_eq!(pacing.next_due(just_before_the_end), Some(just_before_the_end));
+        assert_eq!(pacing.next_due(EPOCH + Nanos::from_millis(2_000)), None);
+    }
+
+    #[test]
+    fn requests_that_were_due_and_not_begun_are_counted_up_to_an_early_end() {
+        let mut pacing =
+            Pacing::new(&plan(open(10.0), Stop::DurationS(2.0), 1.0), Share::whole(), EPOCH).unwrap();
+        // Ten requests of the warm-up and two of the window were begun; fifteen of the window were due by 2.5 s.
+        for _ in 0..12 {
+            let due = pacing.next_due(EPOCH + Nanos::from_millis(2_500)).unwrap();
+            pacing.take(due);
+        }
+        assert_eq!(pacing.never_begun(EPOCH + Nanos::from_millis(2_500)), 13);
+        assert_eq!(pacing.never_begun(EPOCH + Nanos::from_millis(99_000)), 18);
+    }
+}

@@ -1,0 +1,380 @@
+//! The result of one load: the object that `load --json` prints.
+
+use loadcurve_plan::{Arrivals, LoadPlan, Nanos, Stop};
+use loadcurve_record::{
+    ConnectionCounts, Distribution, FailureCounts, Recorder, Second, SlowRequest, StatusCounts, TimeHistogram,
+};
+use serde::Serialize;
+
+use crate::kernel::TcpCounters;
+use crate::load::Part;
+use crate::verdict::{Evidence, Verdict};
+
+/// Everything measured by one load. Times are in milliseconds and rates per second unless the name says otherwise.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // The fields are the contract's own; its documentation describes them.
+pub struct LoadResult {
+    pub format: &'static str,
+    pub load: LoadDescription,
+    pub interrupted: bool,
+    pub duration_s: f64,
+    pub requests: Requests,
+    pub rate_rps: Rate,
+    pub latency_ms: Distribution,
+    pub service_time_ms: Distribution,
+    pub connect_ms: Distribution,
+    pub first_byte_ms: Distribution,
+    pub transfer_ms: Distribution,
+    pub connections: Connections,
+    pub bytes: Bytes,
+    pub status: StatusCounts,
+    pub errors: FailureCounts,
+    pub generator: Generator,
+    pub kernel: TcpCounters,
+    pub operations: Vec<Operation>,
+    pub slowest: Vec<Slow>,
+    pub series: Vec<SeriesSecond>,
+    pub histograms: Histograms,
+    pub verdict: Verdict,
+}
+
+/// The load as it was run.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct LoadDescription {
+    pub address: String,
+    pub requests: Vec<String>,
+    pub model: &'static str,
+    pub connections: usize,
+    pub rate_rps: Option<f64>,
+    pub arrivals: Option<Arrivals>,
+    pub threads: usize,
+    pub cpus: Vec<usize>,
+    pub warmup_s: f64,
+    pub duration_s: Option<f64>,
+    pub requests_total: Option<u64>,
+    pub timeout_s: f64,
+    pub io: &'static str,
+}
+
+/// What became of the requests: due = answered + failed + unanswered + `never_sent`.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Requests {
+    pub due: u64,
+    pub sent: u64,
+    pub answered: u64,
+    pub ok: u64,
+    pub failed: u64,
+    pub unanswered: u64,
+    pub never_sent: u64,
+}
+
+/// Requests per second over the window.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Rate {
+    pub asked: Option<f64>,
+    pub sent: Option<f64>,
+    pub answered: Option<f64>,
+}
+
+/// The connections of the whole load.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Connections {
+    pub opened: u64,
+    pub failed: u64,
+    pub reused: u64,
+    pub concurrent_max: u64,
+    pub rate_cps: Option<f64>,
+}
+
+/// Bytes of the measured requests and answers.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Bytes {
+    pub sent: u64,
+    pub received: u64,
+    pub header: u64,
+    pub body: u64,
+}
+
+/// What the load cost the generator.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Generator {
+    pub threads: usize,
+    pub io: &'static str,
+    pub cpu_user_s: f64,
+    pub cpu_system_s: f64,
+    pub cpu_per_request_us: Option<f64>,
+    pub lateness_ms: Option<Lateness>,
+}
+
+/// How late the generator itself was; none in a closed loop, which has no times to be late against.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Lateness {
+    pub p50: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// The part of one operation.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Operation {
+    pub operation: String,
+    pub answered: u64,
+    pub failed: u64,
+    pub latency_ms: Distribution,
+}
+
+/// One of the slowest requests; `due_s` counts from the start of the window.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Slow {
+    pub operation: String,
+    pub due_s: f64,
+    pub connect_ms: Option<f64>,
+    pub first_byte_ms: f64,
+    pub latency_ms: f64,
+    pub retransmits: Option<u64>,
+    pub connection: usize,
+}
+
+/// One second of the window; `t_s` is its start.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SeriesSecond {
+    pub t_s: f64,
+    pub answered: u64,
+    pub failed: u64,
+    pub body_bytes: u64,
+    pub latency_ms: Distribution,
+}
+
+/// `HdrHistogram`s of nanoseconds, V2 with deflate, base64.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Histograms {
+    pub latency: String,
+    pub service_time: String,
+    pub connect: String,
+    pub first_byte: String,
+    pub transfer: String,
+}
+
+impl LoadResult {
+    /// Merges what the threads measured, and summarises it once.
+    pub(crate) fn new(
+        plan: &LoadPlan,
+        parts: Vec<Part>,
+        io: &'static str,
+        kernel: TcpCounters,
+        interrupted: bool,
+    ) -> Self {
+        let merged = Merged::new(plan, parts, interrupted);
+        let recorder = &merged.recorder;
+        let latency = recorder.latency();
+        let rate = merged.rate(plan);
+        let generator = merged.generator(plan.threads, io);
+        let labels: Vec<String> = plan.requests.iter().map(loadcurve_plan::Request::label).collect();
+        let mut result = Self {
+            format: "loadcurve-load/1",
+            load: LoadDescription::new(plan, io),
+            interrupted,
+            duration_s: merged.length.as_secs_f64(),
+            requests: Requests::from(recorder),
+            rate_rps: rate,
+            latency_ms: (&latency).into(),
+            service_time_ms: (&recorder.service_time).into(),
+            connect_ms: (&recorder.connect).into(),
+            first_byte_ms: (&recorder.first_byte).into(),
+            transfer_ms: (&recorder.transfer).into(),
+            connections: merged.connections(),
+            bytes: Bytes::from(recorder),
+            status: recorder.status,
+            errors: recorder.failures,
+            generator,
+            kernel,
+            operations: operations(recorder, &labels),
+            slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, &labels)).collect(),
+            series: series(&recorder.seconds(merged.length)),
+            histograms: Histograms::new(recorder, &latency),
+            verdict: Verdict::default(),
+        };
+        result.verdict = Verdict::of(&Evidence::new(plan, &result));
+        result
+    }
+}
+
+/// The parts of all threads as one.
+struct Merged {
+    recorder: Recorder,
+    /// The length of the window; shorter than planned when interrupted.
+    length: Nanos,
+    /// From the start of the warm-up to the end of the last thread.
+    whole: Nanos,
+    user: Nanos,
+    system: Nanos,
+}
+
+impl Merged {
+    fn new(plan: &LoadPlan, parts: Vec<Part>, interrupted: bool) -> Self {
+        let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
+        let user = parts.iter().map(|part| part.cpu.0).fold(Nanos::ZERO, |sum, time| sum + time);
+        let system = parts.iter().map(|part| part.cpu.1).fold(Nanos::ZERO, |sum, time| sum + time);
+        let mut parts = parts.into_iter();
+        let first = parts.next().expect("a plan has at least one thread");
+        let (window, mut recorder) = (first.window, first.recorder);
+        for part in parts {
+            recorder.merge(&part.recorder);
+        }
+        let end = match plan.stop {
+            Stop::DurationS(_) => window.end.min(ended),
+            Stop::RequestsTotal(_) if interrupted => ended,
+            Stop::RequestsTotal(_) => recorder.last_outcome.unwrap_or(ended),
+        };
+        let whole = ended - (window.start - plan.warmup());
+        Self { recorder, length: end - window.start, whole, user, system }
+    }
+
+    fn per_second(&self, count: u64) -> Option<f64> {
+        (self.length > Nanos::ZERO).then(|| count as f64 / self.length.as_secs_f64())
+    }
+
+    fn rate(&self, plan: &LoadPlan) -> Rate {
+        Rate {
+            asked: plan.model.rate_rps(),
+            sent: self.per_second(self.recorder.sent_within),
+            answered: self.per_second(self.recorder.answered_within),
+        }
+    }
+
+    fn connections(&self) -> Connections {
+        let ConnectionCounts { opened, failed, reused, concurrent_max, .. } = self.recorder.connections;
+        let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
+        Connections { opened, failed, reused, concurrent_max, rate_cps }
+    }
+
+    fn generator(&self, threads: usize, io: &'static str) -> Generator {
+        let answered = self.recorder.answered_within;
+        let cpu_us = (self.user + self.system).0 as f64 / 1e3;
+        Generator {
+            threads,
+            io,
+            cpu_user_s: self.user.as_secs_f64(),
+            cpu_system_s: self.system.as_secs_f64(),
+            cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
+            lateness_ms: lateness(&self.recorder.lateness),
+        }
+    }
+}
+
+fn lateness(histogram: &TimeHistogram) -> Option<Lateness> {
+    let distribution = Distribution::from(histogram);
+    (distribution.count > 0).then_some(Lateness {
+        p50: distribution.p50,
+        p99: distribution.p99,
+        max: distribution.max,
+    })
+}
+
+fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
+    recorder
+        .operations
+        .iter()
+        .zip(labels)
+        .map(|(tally, label)| Operation {
+            operation: label.clone(),
+            answered: tally.answered,
+            failed: tally.failed,
+            latency_ms: (&tally.latency).into(),
+        })
+        .collect()
+}
+
+fn series(seconds: &[Second]) -> Vec<SeriesSecond> {
+    let described = |(index, second): (usize, &Second)| SeriesSecond {
+        t_s: index as f64,
+        answered: second.answered,
+        failed: second.failed,
+        body_bytes: second.body_bytes,
+        latency_ms: (&second.latency.expand()).into(),
+    };
+    seconds.iter().enumerate().map(described).collect()
+}
+
+impl LoadDescription {
+    fn new(plan: &LoadPlan, io: &'static str) -> Self {
+        let (duration_s, requests_total) = match plan.stop {
+            Stop::DurationS(seconds) => (Some(seconds), None),
+            Stop::RequestsTotal(total) => (None, Some(total)),
+        };
+        Self {
+            address: plan.address.to_string(),
+            requests: plan.requests.iter().map(loadcurve_plan::Request::label).collect(),
+            model: plan.model.name(),
+            connections: plan.model.connections(),
+            rate_rps: plan.model.rate_rps(),
+            arrivals: plan.model.arrivals(),
+            threads: plan.threads,
+            cpus: plan.cpus.clone(),
+            warmup_s: plan.warmup_s,
+            duration_s,
+            requests_total,
+            timeout_s: plan.timeout_s,
+            io,
+        }
+    }
+}
+
+impl From<&Recorder> for Requests {
+    fn from(recorder: &Recorder) -> Self {
+        let counts = recorder.requests;
+        Self {
+            due: counts.due,
+            sent: counts.sent,
+            answered: counts.answered,
+            ok: recorder.status.ok(),
+            failed: counts.failed,
+            unanswered: counts.unanswered,
+            never_sent: counts.never_sent,
+        }
+    }
+}
+
+impl From<&Recorder> for Bytes {
+    fn from(recorder: &Recorder) -> Self {
+        let (header, body) = (recorder.header_bytes, recorder.body_bytes);
+        Self { sent: recorder.bytes_sent, received: header + body + recorder.framing_bytes, header, body }
+    }
+}
+
+impl Slow {
+    fn new(slow: &SlowRequest, labels: &[String]) -> Self {
+        Self {
+            operation: labels[slow.operation].clone(),
+            due_s: slow.due.as_secs_f64(),
+            connect_ms: slow.connect.map(Nanos::as_millis_f64),
+            first_byte_ms: slow.first_byte.as_millis_f64(),
+            latency_ms: slow.latency.as_millis_f64(),
+            retransmits: None,
+            connection: slow.connection,
+        }
+    }
+}
+
+impl Histograms {
+    fn new(recorder: &Recorder, latency: &TimeHistogram) -> Self {
+        Self {
+            latency: latency.encode(),
+            service_time: recorder.service_time.encode(),
+            connect: recorder.connect.encode(),
+            first_byte: recorder.first_byte.encode(),
+            transfer: recorder.transfer.encode(),
+        }
+    }
+}

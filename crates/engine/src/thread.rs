@@ -1,0 +1,66 @@
+//! The thread that a worker runs on: its processor and what it costs.
+
+use std::fs;
+use std::num::NonZeroU64;
+
+use loadcurve_plan::Nanos;
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+
+use crate::clock;
+
+/// Binds the calling thread to one processor.
+///
+/// # Errors
+/// The kernel's reason: the processor does not exist or is not allowed.
+pub(crate) fn bind_to_cpu(cpu: usize) -> Result<(), String> {
+    let refused = |reason: &str| format!("thread cannot be bound to CPU {cpu}: {reason}");
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(refused("no such CPU"));
+    }
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu);
+    sched_setaffinity(None, &cpus).map_err(|errno| refused(&errno.to_string()))
+}
+
+/// Lets the kernel wake the calling thread exactly when asked, not up to 50 µs later, which is its default.
+pub(crate) fn ask_for_exact_timers() {
+    // Without this the timers are merely later, and lateness is measured.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+}
+
+/// Processor time of one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CpuTime {
+    total: Nanos,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+impl CpuTime {
+    /// What the calling thread has used so far.
+    pub(crate) fn read() -> Self {
+        let (user_ticks, system_ticks) = ticks().unwrap_or_default();
+        Self { total: clock::thread_cpu_time(), user_ticks, system_ticks }
+    }
+
+    /// User and system time since `earlier`.
+    ///
+    /// Their sum is exact; the kernel splits it by ticks of 10 ms, so the parts are rough over a short time.
+    pub(crate) fn since(self, earlier: Self) -> (Nanos, Nanos) {
+        let total = self.total - earlier.total;
+        let user_ticks = self.user_ticks.saturating_sub(earlier.user_ticks) as f64;
+        let system_ticks = self.system_ticks.saturating_sub(earlier.system_ticks) as f64;
+        let all_ticks = user_ticks + system_ticks;
+        let user_share = if all_ticks > 0.0 { user_ticks / all_ticks } else { 0.0 };
+        let user = Nanos::from_secs_f64(total.as_secs_f64() * user_share);
+        (user, total - user)
+    }
+}
+
+/// The calling thread's user and system ticks: fields 14 and 15 of its `stat` file (proc(5)).
+fn ticks() -> Option<(u64, u64)> {
+    let stat = fs::read_to_string("/proc/thread-self/stat").ok()?;
+    // The second field, the name, may contain spaces and parentheses; the third begins after the last parenthesis.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}

@@ -1,0 +1,65 @@
+//! Dividing a plan among workers by arithmetic.
+
+/// The share of worker `index` of `of`: every `of`-th item of the plan, starting at the `index`-th.
+///
+/// Interleaving, unlike cutting into blocks, keeps the items of each worker evenly spaced in time; the union of all
+/// shares is the undivided plan. Threads divide a plan this way, and machines will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    index: u64,
+    of: u64,
+}
+
+impl Share {
+    /// The share of worker `index` (from zero) of `of` workers.
+    ///
+    /// # Panics
+    /// When `index` is not below `of`: a programmer's error, never a user's.
+    #[must_use]
+    pub fn new(index: usize, of: usize) -> Self {
+        assert!(index < of, "share {index} of {of} does not exist");
+        Self { index: index as u64, of: of as u64 }
+    }
+
+    /// The undivided plan.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self { index: 0, of: 1 }
+    }
+
+    /// How many of the first `total` items of the plan are in this share.
+    #[must_use]
+    pub fn count(self, total: u64) -> u64 {
+        (total + self.of - 1 - self.index) / self.of
+    }
+
+    /// The place in the undivided plan of this share's item `own`.
+    #[must_use]
+    pub fn position(self, own: u64) -> u64 {
+        own * self.of + self.index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Share;
+    use proptest::prelude::*;
+
+    #[test]
+    fn seven_items_among_three_workers_are_three_two_and_two() {
+        let counts: Vec<u64> = (0..3).map(|index| Share::new(index, 3).count(7)).collect();
+        assert_eq!(counts, [3, 2, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_union_of_all_shares_is_the_undivided_plan(total in 0_u64..2_000, workers in 1_usize..40) {
+            let mut items: Vec<u64> = (0..workers)
+                .map(|index| Share::new(index, workers))
+                .flat_map(|share| (0..share.count(total)).map(move |own| share.position(own)))
+                .collect();
+            items.sort_unstable();
+            prop_assert_eq!(items, (0..total).collect::<Vec<_>>());
+        }
+    }
+}

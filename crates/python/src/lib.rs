@@ -1,0 +1,15 @@
+//! The extension module `loadcurve._engine`: translation between Python and the engine, and nothing else.
+
+use pyo3::prelude::*;
+
+mod histogram;
+mod load;
+mod toml_positions;
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<load::Load>()?;
+    module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! One running load.
+
+use loadcurve_engine::StartError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// A load that runs on threads of the engine; Python only looks on.
+#[pyclass(module = "loadcurve._engine")]
+pub(crate) struct Load(Option<loadcurve_engine::Load>);
+
+#[pymethods]
+impl Load {
+    #[new]
+    fn start(plan: &str) -> PyResult<Self> {
+        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let load = loadcurve_engine::Load::start(plan).map_err(|error| match error {
+            StartError::Plan(text) => PyValueError::new_err(text),
+            StartError::Machine(text) => PyRuntimeError::new_err(text),
+        })?;
+        Ok(Self(Some(load)))
+    }
+
+    fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
+        let progress = self.running()?.progress();
+        Ok((progress.elapsed_s, progress.answered, progress.failed))
+    }
+
+    fn stop(&self) -> PyResult<()> {
+        self.running()?.stop();
+        Ok(())
+    }
+
+    fn is_finished(&self) -> PyResult<bool> {
+        Ok(self.running()?.is_finished())
+    }
+
+    fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
+        let load = self.0.take().ok_or_else(already_finished)?;
+        let result = py.detach(|| load.finish());
+        serde_json::to_string(&result).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+impl Load {
+    fn running(&self) -> PyResult<&loadcurve_engine::Load> {
+        self.0.as_ref().ok_or_else(already_finished)
+    }
+}
+
+fn already_finished() -> PyErr {
+    PyRuntimeError::new_err("the load has been finished and its result taken")
+}

@@ -1,0 +1,315 @@
+//! Times, counted.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use loadcurve_plan::Nanos;
+
+/// Three significant digits: a recorded time is off by at most a thousandth.
+const SIGNIFICANT_DIGITS: u8 = 3;
+/// The longest time told apart from longer ones: one hour.
+const LONGEST: Nanos = Nanos(3_600_000_000_000);
+
+/// A histogram that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistogramError(String);
+
+impl fmt::Display for HistogramError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not a base64 HdrHistogram (V2, deflate): {}", self.0)
+    }
+}
+
+/// Sum, sum of squares and extremes of times, in whole nanoseconds: exact, and the same in any order of merging.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    sum: u128,
+    sum_squares: u128,
+    extremes: Option<(Nanos, Nanos)>,
+}
+
+impl Moments {
+    fn record(&mut self, time: Nanos, count: u64) {
+        self.sum += u128::from(time.0) * u128::from(count);
+        self.sum_squares += u128::from(time.0) * u128::from(time.0) * u128::from(count);
+        self.widen(time, time);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.sum_squares += other.sum_squares;
+        if let Some((minimum, maximum)) = other.extremes {
+            self.widen(minimum, maximum);
+        }
+    }
+
+    fn widen(&mut self, shortest: Nanos, longest: Nanos) {
+        self.extremes = Some(match self.extremes {
+            Some((minimum, maximum)) => (minimum.min(shortest), maximum.max(longest)),
+            None => (shortest, longest),
+        });
+    }
+}
+
+/// Times between 1 ns and one hour, with three significant digits, and their exact moments.
+#[derive(Clone, Debug)]
+pub struct TimeHistogram {
+    buckets: Histogram<u64>,
+    moments: Moments,
+}
+
+impl Default for TimeHistogram {
+    fn default() -> Self {
+        Self {
+            buckets: Histogram::new_with_bounds(1, LONGEST.0, SIGNIFICANT_DIGITS)
+                .expect("the bounds are constants that the histogram accepts"),
+            moments: Moments::default(),
+        }
+    }
+}
+
+/// A histogram put away: the counts of its buckets that are not empty, a few kilobytes instead of 270.
+#[derive(Clone, Debug, Default)]
+pub struct CompactHistogram {
+    counts: Vec<(u64, u64)>,
+    moments: Moments,
+}
+
+impl CompactHistogram {
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.extend_from_slice(&other.counts);
+        self.moments.merge(&other.moments);
+    }
+
+    /// The histogram as it was before it was put away.
+    #[must_use]
+    pub fn expand(&self) -> TimeHistogram {
+        let mut histogram = TimeHistogram { moments: self.moments, ..TimeHistogram::default() };
+        for (time, count) in &self.counts {
+            histogram.buckets.saturating_record_n(*time, *count);
+        }
+        histogram
+    }
+}
+
+impl TimeHistogram {
+    /// Counts one time; one longer than an hour is counted in the last bucket, with its true length in the moments.
+    pub fn record(&mut self, time: Nanos) {
+        self.buckets.saturating_record(time.0);
+        self.moments.record(time, 1);
+    }
+
+    /// Adds the counts of another histogram.
+    ///
+    /// # Panics
+    /// Never: all histograms have the same bounds.
+    pub fn merge(&mut self, other: &Self) {
+        self.buckets.add(&other.buckets).expect("all histograms have the same bounds");
+        self.moments.merge(&other.moments);
+    }
+
+    /// Puts the counts away and starts again from nothing in the same memory.
+    pub fn take_compact(&mut self) -> CompactHistogram {
+        let counts = self
+            .buckets
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect();
+        self.buckets.reset();
+        CompactHistogram { counts, moments: std::mem::take(&mut self.moments) }
+    }
+
+    /// How many times were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// The shortest and the longest time.
+    #[must_use]
+    pub fn extremes(&self) -> Option<(Nanos, Nanos)> {
+        self.moments.extremes
+    }
+
+    /// The mean in nanoseconds.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.moments.sum as f64 / self.count() as f64)
+    }
+
+    /// The sample standard deviation in nanoseconds, which needs two times.
+    #[must_use]
+    pub fn standard_deviation_ns(&self) -> Option<f64> {
+        let count = u128::from(self.count());
+        if count < 2 {
+            return None;
+        }
+        // count·Σx² − (Σx)² is exact in whole numbers where the usual one-pass formula cancels; it may exceed 128
+        // bits only after 10^14 requests of a second each.
+        let Moments { sum, sum_squares, .. } = self.moments;
+        let scaled = count.saturating_mul(sum_squares).saturating_sub(sum.saturating_mul(sum));
+        Some((scaled as f64 / count as f64 / (count - 1) as f64).sqrt())
+    }
+
+    /// The time below or at which the share `quantile` (0 to 1) of the times lies, within a thousandth.
+    #[must_use]
+    pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
+        let (minimum, maximum) = self.moments.extremes?;
+        let value = Nanos(self.buckets.value_at_quantile(quantile));
+        Some(value.clamp(minimum, maximum))
+    }
+
+    /// The points of the cumulative distribution: (percentile from 0 to 100, time in ms), one for each recorded value.
+    #[must_use]
+    pub fn percentile_curve(&self) -> Vec<(f64, f64)> {
+        let total = self.count() as f64;
+        let mut below = 0;
+        self.buckets
+            .iter_recorded()
+            .map(|step| {
+                below += step.count_at_value();
+                let time = Nanos(self.buckets.highest_equivalent(step.value_iterated_to()));
+                (100.0 * below as f64 / total, time.as_millis_f64())
+            })
+            .collect()
+    }
+
+    /// The histogram in the interchange format: `HdrHistogram` V2 with deflate, base64, in nanoseconds.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.buckets, &mut bytes)
+            .expect("writing to memory does not fail");
+        BASE64.encode(bytes)
+    }
+
+    /// Reads the interchange format. The moments are those of the buckets, so they are within a thousandth.
+    ///
+    /// # Errors
+    /// When the text is not such a histogram, or counts times that this one cannot hold.
+    pub fn decode(text: &str) -> Result<Self, HistogramError> {
+        let error = |reason: &dyn fmt::Debug| HistogramError(format!("{reason:?}"));
+        let bytes = BASE64.decode(text.trim()).map_err(|reason| error(&reason))?;
+        let buckets: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|reason| error(&reason))?;
+        let mut histogram = Self::default();
+        for step in buckets.iter_recorded() {
+            let time = buckets.median_equivalent(step.value_iterated_to());
+            let count = step.count_at_value();
+            histogram.buckets.record_n(time, count).map_err(|reason| error(&reason))?;
+            histogram.moments.record(Nanos(time), count);
+        }
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TimeHistogram;
+    use loadcurve_plan::Nanos;
+    use proptest::prelude::*;
+
+    fn histogram_of(times: &[u64]) -> TimeHistogram {
+        let mut histogram = TimeHistogram::default();
+        for time in times {
+            histogram.record(Nanos(*time));
+        }
+        histogram
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_figures() {
+        let empty = TimeHistogram::default();
+        assert_eq!(empty.count(), 0);
+        assert_eq!(empty.mean_ns(), None);
+        assert_eq!(empty.standard_deviation_ns(), None);
+        assert_eq!(empty.quantile(0.5), None);
+        assert!(empty.percentile_curve().is_empty());
+    }
+
+    #[test]
+    fn mean_and_deviation_of_two_four_and_nine_are_five_and_the_root_of_thirteen() {
+        let histogram = histogram_of(&[2, 4, 9]);
+        assert_eq!(histogram.mean_ns(), Some(5.0));
+        assert!((histogram.standard_deviation_ns().unwrap() - 13.0_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_deviation_of_nearly_equal_long_times_does_not_cancel_away() {
+        let histogram = histogram_of(&[10_000_000_000, 10_000_000_002]);
+        assert!((histogram.standard_deviation_ns().unwrap() - 2.0_f64.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_time_beyond_an_hour_is_kept_in_the_maximum() {
+        let two_hours = 7_200_000_000_000;
+        let histogram = histogram_of(&[two_hours]);
+        assert_eq!(histogram.count(), 1);
+        assert_eq!(histogram.extremes(), Some((Nanos(two_hours), Nanos(two_hours))));
+    }
+
+    #[test]
+    fn what_is_not_a_histogram_is_refused() {
+        for text in ["", "###", "AAAA"] {
+            assert!(TimeHistogram::decode(text).is_err(), "{text:?} was accepted");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_quantile_is_the_order_statistic_within_a_thousandth(
+            mut times in prop::collection::vec(1_u64..10_000_000_000, 1..400), quantile in 0.0_f64..=1.0,
+        ) {
+            let histogram = histogram_of(&times);
+            times.sort_unstable();
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let rank = ((quantile * times.len() as f64).ceil() as usize).clamp(1, times.len());
+            let expected = times[rank - 1] as f64;
+            let found = histogram.quantile(quantile).unwrap().0 as f64;
+            prop_assert!((found - expected).abs() <= expected * 1e-3 + 1.0, "{found} instead of {expected}");
+        }
+
+        #[test]
+        fn merging_two_histograms_is_recording_all_their_times_in_one(
+            left in prop::collection::vec(1_u64..5_000_000_000, 0..100),
+            right in prop::collection::vec(1_u64..5_000_000_000, 0..100),
+        ) {
+            let mut merged = histogram_of(&left);
+            merged.merge(&histogram_of(&right));
+            let together = histogram_of(&[left, right].concat());
+            prop_assert_eq!(merged.count(), together.count());
+            prop_assert_eq!(merged.mean_ns(), together.mean_ns());
+            prop_assert_eq!(merged.standard_deviation_ns(), together.standard_deviation_ns());
+            prop_assert_eq!(merged.extremes(), together.extremes());
+            prop_assert_eq!(merged.percentile_curve(), together.percentile_curve());
+        }
+
+        #[test]
+        fn putting_a_histogram_away_and_taking_it_out_again_changes_nothing(
+            times in prop::collection::vec(1_u64..5_000_000_000, 0..100),
+        ) {
+            let histogram = histogram_of(&times);
+            let again = histogram.clone().take_compact().expand();
+            prop_assert_eq!(again.percentile_curve(), histogram.percentile_curve());
+            prop_assert_eq!(again.standard_deviation_ns(), histogram.standard_deviation_ns());
+            prop_assert_eq!(again.extremes(), histogram.extremes());
+        }
+
+        #[test]
+        fn a_histogram_survives_its_interchange_format(
+            times in prop::collection::vec(1_u64..5_000_000_000, 0..100),
+        ) {
+            let histogram = histogram_of(&times);
+            let read = TimeHistogram::decode(&histogram.encode()).unwrap();
+            prop_assert_eq!(read.percentile_curve(), histogram.percentile_curve());
+        }
+    }
+}

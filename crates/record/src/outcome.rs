@@ -1,0 +1,165 @@
+//! The ways a request can end.
+
+use loadcurve_plan::Nanos;
+use serde::Serialize;
+
+/// One complete answer, with every time that it passed on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// Which request of the plan's list it answers.
+    pub operation: usize,
+    /// Which connection carried it.
+    pub connection: usize,
+    /// When the request fell due.
+    pub due: Nanos,
+    /// When it was written.
+    pub sent: Nanos,
+    /// When the first byte of the answer was read.
+    pub first_byte: Nanos,
+    /// When the last byte of the answer was read.
+    pub done: Nanos,
+    /// How long connecting took, where this request had to wait for a connection of its own.
+    pub connect: Option<Nanos>,
+    /// The status code.
+    pub status: u16,
+    /// Bytes of the status line and the header.
+    pub header_bytes: u64,
+    /// Bytes of the body, decoded.
+    pub body_bytes: u64,
+    /// Bytes of chunk framing, trailers and interim answers.
+    pub framing_bytes: u64,
+}
+
+/// Why a request failed: the error classes of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The connection was refused, or its address cannot be reached.
+    ConnectRefused,
+    /// Connecting took longer than the timeout.
+    ConnectTimeout,
+    /// The answer took longer than the timeout.
+    Timeout,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the answer was complete.
+    ClosedEarly,
+    /// The answer is not HTTP.
+    Malformed,
+    /// The answer's body does not have the length that was verified.
+    Mismatch,
+    /// The process has no file descriptor left.
+    FdUnavailable,
+    /// The machine has no local address or port left.
+    AddressUnavailable,
+}
+
+/// Failed requests by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // Each field is the count of the failure of its name.
+pub struct FailureCounts {
+    pub connect_refused: u64,
+    pub connect_timeout: u64,
+    pub timeout: u64,
+    pub reset: u64,
+    pub closed_early: u64,
+    pub malformed: u64,
+    pub mismatch: u64,
+    pub fd_unavailable: u64,
+    pub address_unavailable: u64,
+}
+
+impl FailureCounts {
+    /// Counts one failure.
+    pub fn add(&mut self, failure: Failure) {
+        *match failure {
+            Failure::ConnectRefused => &mut self.connect_refused,
+            Failure::ConnectTimeout => &mut self.connect_timeout,
+            Failure::Timeout => &mut self.timeout,
+            Failure::Reset => &mut self.reset,
+            Failure::ClosedEarly => &mut self.closed_early,
+            Failure::Malformed => &mut self.malformed,
+            Failure::Mismatch => &mut self.mismatch,
+            Failure::FdUnavailable => &mut self.fd_unavailable,
+            Failure::AddressUnavailable => &mut self.address_unavailable,
+        } += 1;
+    }
+
+    /// Every class with its name, in the order of the result.
+    #[must_use]
+    pub fn by_class(&self) -> [(&'static str, u64); 9] {
+        [
+            ("connect_refused", self.connect_refused),
+            ("connect_timeout", self.connect_timeout),
+            ("timeout", self.timeout),
+            ("reset", self.reset),
+            ("closed_early", self.closed_early),
+            ("malformed", self.malformed),
+            ("mismatch", self.mismatch),
+            ("fd_unavailable", self.fd_unavailable),
+            ("address_unavailable", self.address_unavailable),
+        ]
+    }
+
+    /// All failures together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.by_class().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Adds the counts of another recording.
+    pub fn merge(&mut self, other: &Self) {
+        self.connect_refused += other.connect_refused;
+        self.connect_timeout += other.connect_timeout;
+        self.timeout += other.timeout;
+        self.reset += other.reset;
+        self.closed_early += other.closed_early;
+        self.malformed += other.malformed;
+        self.mismatch += other.mismatch;
+        self.fd_unavailable += other.fd_unavailable;
+        self.address_unavailable += other.address_unavailable;
+    }
+}
+
+/// Answers by the class of their status code, from 1xx to 5xx.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // Each field is the count of the status class of its name.
+pub struct StatusCounts {
+    #[serde(rename = "1xx")]
+    pub informational: u64,
+    #[serde(rename = "2xx")]
+    pub success: u64,
+    #[serde(rename = "3xx")]
+    pub redirection: u64,
+    #[serde(rename = "4xx")]
+    pub client_error: u64,
+    #[serde(rename = "5xx")]
+    pub server_error: u64,
+}
+
+impl StatusCounts {
+    /// Counts one answer; the parser lets no status outside 100 to 599 through.
+    pub fn add(&mut self, status: u16) {
+        *match status / 100 {
+            1 => &mut self.informational,
+            2 => &mut self.success,
+            3 => &mut self.redirection,
+            4 => &mut self.client_error,
+            _ => &mut self.server_error,
+        } += 1;
+    }
+
+    /// Answers that are not errors.
+    #[must_use]
+    pub fn ok(&self) -> u64 {
+        self.informational + self.success + self.redirection
+    }
+
+    /// Adds the counts of another recording.
+    pub fn merge(&mut self, other: &Self) {
+        self.informational += other.informational;
+        self.success += other.success;
+        self.redirection += other.redirection;
+        self.client_error += other.client_error;
+        self.server_error += other.server_error;
+    }
+}

@@ -1,0 +1,375 @@
+//! Where one worker's outcomes are counted.
+
+use loadcurve_plan::Nanos;
+
+use crate::series::{Second, Series};
+use crate::{Answer, Failure, FailureCounts, Slowest, StatusCounts, TimeHistogram};
+
+/// The measured window on the monotonic clock.
+///
+/// A request belongs to the measured ones by its due time, so that none escapes by being slow; a rate counts what was
+/// completed between start and end, whenever it was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// When the warm-up is over.
+    pub start: Nanos,
+    /// When no more requests fall due.
+    pub end: Nanos,
+}
+
+impl Window {
+    /// Before the start is known, nothing is measured.
+    pub const NOT_YET: Self = Self { start: Nanos::NEVER, end: Nanos::NEVER };
+
+    /// Whether a request due then is a measured one; none is begun after the end.
+    #[must_use]
+    pub fn measures(self, due: Nanos) -> bool {
+        due >= self.start
+    }
+
+    fn contains(self, time: Nanos) -> bool {
+        time >= self.start && time < self.end
+    }
+}
+
+/// What became of the measured requests: due = answered + failed + unanswered + never sent, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct RequestCounts {
+    pub due: u64,
+    pub sent: u64,
+    pub answered: u64,
+    pub failed: u64,
+    pub unanswered: u64,
+    pub never_sent: u64,
+}
+
+/// The connections of a whole load, warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// Connections established.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Requests that found a connection open.
+    pub reused: u64,
+    /// Connections established now.
+    pub open: u64,
+    /// The most that were established at once.
+    pub concurrent_max: u64,
+}
+
+/// The part of one operation.
+#[derive(Clone, Debug, Default)]
+pub struct OperationTally {
+    /// Requests answered.
+    pub answered: u64,
+    /// Requests failed.
+    pub failed: u64,
+    /// From due to done.
+    pub latency: TimeHistogram,
+}
+
+/// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // The fields are the figures of their names.
+pub struct Recorder {
+    window: Window,
+    pub requests: RequestCounts,
+    pub connections: ConnectionCounts,
+    pub status: StatusCounts,
+    pub failures: FailureCounts,
+    pub operations: Vec<OperationTally>,
+    pub service_time: TimeHistogram,
+    pub connect: TimeHistogram,
+    pub first_byte: TimeHistogram,
+    pub transfer: TimeHistogram,
+    pub lateness: TimeHistogram,
+    pub slowest: Slowest,
+    /// Requests written within the window.
+    pub sent_within: u64,
+    /// Requests answered within the window, whenever they were due.
+    pub answered_within: u64,
+    pub bytes_sent: u64,
+    pub header_bytes: u64,
+    pub body_bytes: u64,
+    pub framing_bytes: u64,
+    /// When the last measured request was answered or failed.
+    pub last_outcome: Option<Nanos>,
+    series: Series,
+}
+
+impl Recorder {
+    /// An empty recording for a plan with this many different requests.
+    #[must_use]
+    pub fn new(operations: usize) -> Self {
+        Self {
+            window: Window::NOT_YET,
+            requests: RequestCounts::default(),
+            connections: ConnectionCounts::default(),
+            status: StatusCounts::default(),
+            failures: FailureCounts::default(),
+            operations: vec![OperationTally::default(); operations],
+            service_time: TimeHistogram::default(),
+            connect: TimeHistogram::default(),
+            first_byte: TimeHistogram::default(),
+            transfer: TimeHistogram::default(),
+            lateness: TimeHistogram::default(),
+            slowest: Slowest::default(),
+            sent_within: 0,
+            answered_within: 0,
+            bytes_sent: 0,
+            header_bytes: 0,
+            body_bytes: 0,
+            framing_bytes: 0,
+            last_outcome: None,
+            series: Series::default(),
+        }
+    }
+
+    /// From now on requests due in `window` are measured.
+    pub fn open_window(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// A connection was established after `length`.
+    pub fn connected(&mut self, length: Nanos) {
+        self.connect.record(length);
+        self.connections.opened += 1;
+        self.connections.open += 1;
+        self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
+    }
+
+    /// A connection could not be established.
+    pub fn connect_failed(&mut self) {
+        self.connections.failed += 1;
+    }
+
+    /// An established connection is no more.
+    pub fn disconnected(&mut self) {
+        self.connections.open -= 1;
+    }
+
+    /// A request due then was taken up.
+    pub fn begun(&mut self, due: Nanos) {
+        if self.window.measures(due) {
+            self.requests.due += 1;
+        }
+    }
+
+    /// A request was written: `bytes` long, on a connection that was `reused` or made for it.
+    pub fn sent(&mut self, due: Nanos, sent: Nanos, bytes: usize, reused: bool) {
+        if self.window.measures(due) {
+            self.requests.sent += 1;
+            self.bytes_sent += bytes as u64;
+        }
+        if self.window.contains(sent) {
+            self.sent_within += 1;
+        }
+        self.connections.reused += u64::from(reused);
+    }
+
+    /// The generator itself, not the server, was this late with a request due then.
+    pub fn late_by(&mut self, due: Nanos, lateness: Nanos) {
+        if self.window.measures(due) {
+            self.lateness.record(lateness);
+        }
+    }
+
+    /// A request was answered.
+    pub fn answered(&mut self, answer: &Answer) {
+        let latency = answer.done - answer.due;
+        if self.window.contains(answer.done) {
+            self.answered_within += 1;
+            self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
+        }
+        if !self.window.measures(answer.due) {
+            return;
+        }
+        self.requests.answered += 1;
+        self.status.add(answer.status);
+        let operation = &mut self.operations[answer.operation];
+        operation.answered += 1;
+        operation.latency.record(latency);
+        self.service_time.record(answer.done - answer.sent);
+        self.first_byte.record(answer.first_byte - answer.sent);
+        self.transfer.record(answer.done - answer.first_byte);
+        self.header_bytes += answer.header_bytes;
+        self.body_bytes += answer.body_bytes;
+        self.framing_bytes += answer.framing_bytes;
+        self.slowest.offer(answer, self.window.start);
+        self.last_outcome = Some(answer.done);
+    }
+
+    /// A request due then failed at `time`.
+    pub fn failed(&mut self, operation: usize, failure: Failure, due: Nanos, time: Nanos) {
+        if self.window.contains(time) {
+            self.series.failed(time - self.window.start);
+        }
+        if self.window.measures(due) {
+            self.requests.failed += 1;
+            self.operations[operation].failed += 1;
+            self.failures.add(failure);
+            self.last_outcome = Some(time);
+        }
+    }
+
+    /// The load ended before the request due then was answered.
+    pub fn unanswered(&mut self, due: Nanos) {
+        if self.window.measures(due) {
+            self.requests.unanswered += 1;
+        }
+    }
+
+    /// The load ended before `count` measured requests that were due could be taken up.
+    pub fn never_sent(&mut self, count: u64) {
+        self.requests.due += count;
+        self.requests.never_sent += count;
+    }
+
+    /// Adds another worker's recording of the same load, which has the same operations.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests.due += other.requests.due;
+        self.requests.sent += other.requests.sent;
+        self.requests.answered += other.requests.answered;
+        self.requests.failed += other.requests.failed;
+        self.requests.unanswered += other.requests.unanswered;
+        self.requests.never_sent += other.requests.never_sent;
+        self.connections.opened += other.connections.opened;
+        self.connections.failed += other.connections.failed;
+        self.connections.reused += other.connections.reused;
+        self.connections.open += other.connections.open;
+        // The workers' peaks need not fall together, so their sum is an upper bound.
+        self.connections.concurrent_max += other.connections.concurrent_max;
+        self.status.merge(&other.status);
+        self.failures.merge(&other.failures);
+        for (operation, more) in self.operations.iter_mut().zip(&other.operations) {
+            operation.answered += more.answered;
+            operation.failed += more.failed;
+            operation.latency.merge(&more.latency);
+        }
+        self.service_time.merge(&other.service_time);
+        self.connect.merge(&other.connect);
+        self.first_byte.merge(&other.first_byte);
+        self.transfer.merge(&other.transfer);
+        self.lateness.merge(&other.lateness);
+        self.slowest.merge(&other.slowest);
+        self.sent_within += other.sent_within;
+        self.answered_within += other.answered_within;
+        self.bytes_sent += other.bytes_sent;
+        self.header_bytes += other.header_bytes;
+        self.body_bytes += other.body_bytes;
+        self.framing_bytes += other.framing_bytes;
+        self.last_outcome = self.last_outcome.max(other.last_outcome);
+        self.series.merge(&other.series);
+    }
+
+    /// Latency over all operations.
+    #[must_use]
+    pub fn latency(&self) -> TimeHistogram {
+        let mut all = TimeHistogram::default();
+        for operation in &self.operations {
+            all.merge(&operation.latency);
+        }
+        all
+    }
+
+    /// The seconds of a window of this length.
+    #[must_use]
+    pub fn seconds(&self, length: Nanos) -> Vec<Second> {
+        self.series.clone().seconds(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Recorder, RequestCounts, Window};
+    use crate::{Answer, Failure};
+    use loadcurve_plan::Nanos;
+
+    const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
+
+    fn recorder() -> Recorder {
+        let mut recorder = Recorder::new(1);
+        recorder.open_window(WINDOW);
+        recorder
+    }
+
+    fn answer(due: u64, sent: u64, done: u64) -> Answer {
+        Answer {
+            operation: 0,
+            connection: 0,
+            due: Nanos(due),
+            sent: Nanos(sent),
+            first_byte: Nanos(done),
+            done: Nanos(done),
+            connect: None,
+            status: 200,
+            header_bytes: 10,
+            body_bytes: 100,
+            framing_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn latency_counts_from_due_and_service_time_from_sent() {
+        let mut recorder = recorder();
+        recorder.answered(&answer(1_100, 1_150, 1_400));
+        assert_eq!(recorder.latency().extremes(), Some((Nanos(300), Nanos(300))));
+        assert_eq!(recorder.service_time.extremes(), Some((Nanos(250), Nanos(250))));
+    }
+
+    #[test]
+    fn a_request_of_the_warm_up_that_ends_in_the_window_counts_for_the_rate_alone() {
+        let mut recorder = recorder();
+        recorder.answered(&answer(900, 900, 1_100));
+        assert_eq!((recorder.answered_within, recorder.requests.answered), (1, 0));
+    }
+
+    #[test]
+    fn a_request_of_the_window_that_is_answered_after_its_end_counts_for_the_latency_alone() {
+        let mut recorder = recorder();
+        recorder.answered(&answer(1_900, 1_900, 2_100));
+        assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
+        assert_eq!(recorder.latency().count(), 1);
+    }
+
+    #[test]
+    fn every_request_that_was_due_is_accounted_for_over_all_workers() {
+        let mut first = recorder();
+        for due in [1_000, 1_100, 1_200] {
+            first.begun(Nanos(due));
+            first.sent(Nanos(due), Nanos(due), 30, true);
+        }
+        first.answered(&answer(1_000, 1_000, 1_500));
+        first.failed(0, Failure::Reset, Nanos(1_100), Nanos(1_600));
+        first.unanswered(Nanos(1_200));
+        let mut second = recorder();
+        second.never_sent(4);
+        first.merge(&second);
+        let expected =
+            RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
+        assert_eq!(first.requests, expected);
+        assert_eq!(first.failures.reset, 1);
+    }
+
+    #[test]
+    fn the_most_connections_at_once_is_not_the_number_opened() {
+        let mut recorder = recorder();
+        recorder.connected(Nanos(1));
+        recorder.connected(Nanos(1));
+        recorder.disconnected();
+        recorder.connected(Nanos(1));
+        assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
+    }
+
+    #[test]
+    fn the_ten_slowest_requests_are_kept_slowest_first() {
+        let mut recorder = recorder();
+        for latency in [5, 90, 15, 20, 60, 30, 25, 70, 40, 35, 80, 50] {
+            recorder.answered(&answer(1_100, 1_100, 1_100 + latency));
+        }
+        let kept: Vec<u64> = recorder.slowest.in_order().iter().map(|request| request.latency.0).collect();
+        assert_eq!(kept, [90, 80, 70, 60, 50, 40, 35, 30, 25, 20]);
+    }
+}

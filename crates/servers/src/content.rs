@@ -1,0 +1,29 @@
+//! The files that a server answers with.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// File bodies by the path that a request names, such as `/pictures/a.png`.
+pub(crate) type Content = HashMap<String, Vec<u8>>;
+
+/// Reads every regular file under `root`.
+pub(crate) fn read(root: &Path) -> io::Result<Content> {
+    let mut content = Content::new();
+    add_folder(root, "", &mut content)?;
+    Ok(content)
+}
+
+fn add_folder(folder: &Path, prefix: &str, content: &mut Content) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            add_folder(&entry.path(), &path, content)?;
+        } else {
+            content.insert(path, fs::read(entry.path())?);
+        }
+    }
+    Ok(())
+}

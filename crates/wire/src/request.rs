@@ -1,0 +1,246 @@
+//! Requests, encoded once and written many times.
+
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+
+use crate::bytes::{is_text, is_token};
+use crate::response::RequestKind;
+
+const USER_AGENT: &str = concat!("loadcurve/", env!("CARGO_PKG_VERSION"));
+
+/// The method of a request: any token but CONNECT. Methods are case-sensitive (RFC 9110 §9.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Method<'a>(&'a str);
+
+impl<'a> Method<'a> {
+    /// The GET method.
+    pub const GET: Method<'static> = Method("GET");
+
+    /// Checks a method.
+    ///
+    /// # Errors
+    /// The name is not a token, or it is CONNECT, whose answer would be a tunnel.
+    pub fn new(name: &'a str) -> Result<Self, InvalidRequest> {
+        if !is_token(name.as_bytes()) {
+            return Err(InvalidRequest::Method { method: name.to_owned() });
+        }
+        if name == "CONNECT" {
+            return Err(InvalidRequest::Connect);
+        }
+        Ok(Self(name))
+    }
+
+    /// The name, as it stands in the request line.
+    #[must_use]
+    pub const fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// What a [`ResponseParser`](crate::ResponseParser) must know of a request with this method.
+    #[must_use]
+    pub fn kind(self) -> RequestKind {
+        if self.0 == "HEAD" { RequestKind::Head } else { RequestKind::Other }
+    }
+
+    /// Whether servers expect a body, so that an absent one is announced with a Content-Length of 0 (RFC 9110 §8.6).
+    fn expects_body(self) -> bool {
+        matches!(self.0, "POST" | "PUT" | "PATCH")
+    }
+}
+
+/// A request in HTTP/1.1.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: Method<'a>,
+    /// The target as it stands in the request line: a path with a query, an absolute URL, or `*`.
+    pub target: &'a str,
+    /// The host and, unless it is the default, the port: `localhost:8080` or `[::1]:8080`.
+    pub authority: &'a str,
+    /// Names and values, written in this order.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body; empty where there is none.
+    pub body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// The request in bytes. Host and User-Agent are added unless `headers` has them, and Content-Length is added
+    /// where there is a body or the method expects one; nothing else is.
+    ///
+    /// # Errors
+    /// A part of the request would break its framing, or leave the server no way to answer it.
+    pub fn encode(&self) -> Result<Vec<u8>, InvalidRequest> {
+        check_target(self.target)?;
+        check_authority(self.authority)?;
+        for (name, value) in self.headers {
+            check_header(name, value)?;
+        }
+        let has_host = self.find_once("Host")?.is_some();
+        let content_length = self.find_once("Content-Length")?;
+        self.check_framing(content_length)?;
+
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method.as_str(), self.target);
+        let mut add = |name: &str, value: &str| {
+            for part in [name, ": ", value, "\r\n"] {
+                head.push_str(part);
+            }
+        };
+        // RFC 9110 §7.2 asks for Host as the first field.
+        if !has_host {
+            add("Host", self.authority);
+        }
+        for (name, value) in self.headers {
+            add(name, value);
+        }
+        if self.find_all("User-Agent").next().is_none() {
+            add("User-Agent", USER_AGENT);
+        }
+        if content_length.is_none() && (!self.body.is_empty() || self.method.expects_body()) {
+            add("Content-Length", &self.body.len().to_string());
+        }
+        head.push_str("\r\n");
+
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(self.body);
+        Ok(bytes)
+    }
+
+    fn find_all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.headers.iter().filter(move |header| header.0.eq_ignore_ascii_case(name)).map(|header| header.1)
+    }
+
+    fn find_once(&self, name: &'static str) -> Result<Option<&str>, InvalidRequest> {
+        let mut values = self.find_all(name);
+        match (values.next(), values.next()) {
+            (value, None) => Ok(value),
+            (_, Some(_)) => Err(InvalidRequest::Repeated { name }),
+        }
+    }
+
+    fn check_framing(&self, content_length: Option<&str>) -> Result<(), InvalidRequest> {
+        if self.find_all("Transfer-Encoding").next().is_some() {
+            return Err(InvalidRequest::TransferEncoding);
+        }
+        match content_length {
+            Some(stated) if stated.trim() != self.body.len().to_string() => {
+                Err(InvalidRequest::ContentLength { stated: stated.to_owned(), body_bytes: self.body.len() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_target(target: &str) -> Result<(), InvalidRequest> {
+    let has_form = target.starts_with('/') || target == "*" || target.contains("://");
+    let has_bytes = target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    if has_form && has_bytes { Ok(()) } else { Err(InvalidRequest::Target { target: target.to_owned() }) }
+}
+
+fn check_authority(authority: &str) -> Result<(), InvalidRequest> {
+    let is_valid = !authority.is_empty()
+        && authority
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'?' | b'#' | b'@'));
+    if is_valid { Ok(()) } else { Err(InvalidRequest::Authority { authority: authority.to_owned() }) }
+}
+
+fn check_header(name: &str, value: &str) -> Result<(), InvalidRequest> {
+    if !is_token(name.as_bytes()) {
+        return Err(InvalidRequest::HeaderName { name: name.to_owned() });
+    }
+    if !is_text(value.as_bytes()) {
+        return Err(InvalidRequest::HeaderValue { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+/// Why a request cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InvalidRequest {
+    /// The method is not a token.
+    Method {
+        /// The method that was given.
+        method: String,
+    },
+    /// The method is CONNECT.
+    Connect,
+    /// The target is of no known form, or has a character that cannot stand in a request line.
+    Target {
+        /// The target that was given.
+        target: String,
+    },
+    /// The authority is empty or has a character that cannot stand in one.
+    Authority {
+        /// The authority that was given.
+        authority: String,
+    },
+    /// The name of a header is not a token.
+    HeaderName {
+        /// The name that was given.
+        name: String,
+    },
+    /// The value of a header has a control character.
+    HeaderValue {
+        /// The name of the header.
+        name: String,
+    },
+    /// A header that may be given once is given more often.
+    Repeated {
+        /// The name of the header.
+        name: &'static str,
+    },
+    /// A Content-Length was given that is not the length of the body.
+    ContentLength {
+        /// The value that was given.
+        stated: String,
+        /// The length of the body.
+        body_bytes: usize,
+    },
+    /// A Transfer-Encoding was given.
+    TransferEncoding,
+}
+
+impl Display for InvalidRequest {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method { method } => {
+                write!(
+                    formatter,
+                    "the method {method:?} is not a word such as GET; use letters, digits and hyphens"
+                )
+            }
+            Self::Connect => {
+                formatter.write_str("the method CONNECT opens a tunnel; use a method that gets an answer")
+            }
+            Self::Target { target } => write!(
+                formatter,
+                "the target {target:?} is not a path that starts with \"/\", an absolute URL or \"*\" in printable ASCII; \
+                 percent-encode other characters and leave out the fragment"
+            ),
+            Self::Authority { authority } => write!(
+                formatter,
+                "the authority {authority:?} is not a host with an optional port, such as \"localhost:8080\""
+            ),
+            Self::HeaderName { name } => write!(
+                formatter,
+                "the header name {name:?} is not a word such as Accept; use letters, digits and hyphens"
+            ),
+            Self::HeaderValue { name } => write!(
+                formatter,
+                "the value of the header {name:?} has a line break or another control character; remove it"
+            ),
+            Self::Repeated { name } => {
+                write!(formatter, "the header {name} is given more than once; give it once")
+            }
+            Self::ContentLength { stated, body_bytes } => write!(
+                formatter,
+                "the header Content-Length says {stated:?}, but the body has {body_bytes} bytes; leave the header out"
+            ),
+            Self::TransferEncoding => formatter.write_str(
+                "the header Transfer-Encoding cannot be given: bodies are sent with a Content-Length",
+            ),
+        }
+    }
+}
+
+impl Error for InvalidRequest {}

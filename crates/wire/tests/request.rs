@@ -1,0 +1,154 @@
+//! Requests as they are written, checked by hand-written bytes and by `httparse`.
+
+use loadcurve_wire::{InvalidRequest, Method, Request, RequestKind};
+use proptest::prelude::*;
+
+const GET: Request<'static> =
+    Request { method: Method::GET, target: "/", authority: "localhost:8080", headers: &[], body: b"" };
+
+const USER_AGENT: &str = concat!("User-Agent: loadcurve/", env!("CARGO_PKG_VERSION"), "\r\n");
+
+fn with_method(name: &str) -> Request<'_> {
+    Request { method: Method::new(name).unwrap(), ..GET }
+}
+
+fn encoded(request: &Request) -> String {
+    String::from_utf8(request.encode().unwrap()).unwrap()
+}
+
+#[test]
+fn a_plain_get_has_a_host_and_a_user_agent_only() {
+    let expected = format!("GET /1k.txt?a=b HTTP/1.1\r\nHost: localhost:8080\r\n{USER_AGENT}\r\n");
+    assert_eq!(encoded(&Request { target: "/1k.txt?a=b", ..GET }), expected);
+}
+
+#[test]
+fn given_headers_are_written_in_order_and_replace_the_added_ones() {
+    let headers = &[("accept", "*/*"), ("USER-AGENT", "mine"), ("host", "example.org"), ("Accept", "")];
+    let expected =
+        "GET / HTTP/1.1\r\naccept: */*\r\nUSER-AGENT: mine\r\nhost: example.org\r\nAccept: \r\n\r\n";
+    assert_eq!(encoded(&Request { headers, ..GET }), expected);
+}
+
+#[test]
+fn a_body_is_announced_with_its_length() {
+    let expected =
+        format!("DELETE / HTTP/1.1\r\nHost: localhost:8080\r\n{USER_AGENT}Content-Length: 5\r\n\r\na\r\nb\n");
+    assert_eq!(encoded(&Request { body: b"a\r\nb\n", ..with_method("DELETE") }), expected);
+}
+
+#[test]
+fn an_absent_body_is_announced_only_for_methods_that_expect_one() {
+    for (method, is_announced) in
+        [("POST", true), ("PUT", true), ("PATCH", true), ("GET", false), ("DELETE", false), ("PURGE", false)]
+    {
+        let text = encoded(&with_method(method));
+        assert_eq!(text.contains("Content-Length: 0\r\n"), is_announced, "{method}");
+    }
+}
+
+#[test]
+fn a_given_content_length_must_be_that_of_the_body_and_is_not_repeated() {
+    let request = Request { headers: &[("content-length", " 3 ")], body: b"abc", ..with_method("POST") };
+    assert_eq!(encoded(&request).to_lowercase().matches("content-length").count(), 1);
+    let expected = InvalidRequest::ContentLength { stated: " 3 ".to_owned(), body_bytes: 2 };
+    assert_eq!(Request { body: b"ab", ..request }.encode(), Err(expected));
+}
+
+#[test]
+fn only_head_is_answered_without_a_body() {
+    assert_eq!(Method::new("HEAD").unwrap().kind(), RequestKind::Head);
+    for name in ["GET", "POST", "head", "OPTIONS"] {
+        assert_eq!(Method::new(name).unwrap().kind(), RequestKind::Other);
+    }
+}
+
+#[test]
+fn a_method_is_a_token_and_no_tunnel() {
+    for name in ["", "GET ", "G ET", "GET\r\n", "GÉT", "GET/"] {
+        assert_eq!(Method::new(name), Err(InvalidRequest::Method { method: name.to_owned() }));
+    }
+    assert_eq!(Method::new("CONNECT"), Err(InvalidRequest::Connect));
+}
+
+#[test]
+fn a_target_that_would_break_the_request_line_is_refused() {
+    for target in ["", "1k.txt", "/a b", "/a\r\nX: y", "/a\n", "/a\tb", "/\0", "/ü", "/a#b", "/\x7f", "**"] {
+        let expected = InvalidRequest::Target { target: target.to_owned() };
+        assert_eq!(Request { target, ..GET }.encode(), Err(expected));
+    }
+    for target in ["/", "*", "http://localhost/a?b=c%20d", "/;,@:[]\"<>"] {
+        assert!(Request { target, ..GET }.encode().is_ok(), "{target}");
+    }
+}
+
+#[test]
+fn an_authority_that_would_break_the_host_field_is_refused() {
+    for authority in ["", "local host", "localhost\r\nX: y", "localhost/", "user@localhost", "lücalhost"] {
+        let expected = InvalidRequest::Authority { authority: authority.to_owned() };
+        assert_eq!(Request { authority, ..GET }.encode(), Err(expected));
+    }
+    assert!(encoded(&Request { authority: "[::1]:80", ..GET }).contains("\r\nHost: [::1]:80\r\n"));
+}
+
+#[test]
+fn headers_that_would_break_the_framing_are_refused() {
+    let name = |name: &str| InvalidRequest::HeaderName { name: name.to_owned() };
+    let value = |name: &str| InvalidRequest::HeaderValue { name: name.to_owned() };
+    let cases: &[(&[(&str, &str)], InvalidRequest)] = &[
+        (&[("", "x")], name("")),
+        (&[("A:", "x")], name("A:")),
+        (&[("A B", "x")], name("A B")),
+        (&[("A\r\nB", "x")], name("A\r\nB")),
+        (&[("A", "x\r\nB: y")], value("A")),
+        (&[("A", "x\n")], value("A")),
+        (&[("A", "x\0")], value("A")),
+        (&[("Host", "a"), ("host", "a")], InvalidRequest::Repeated { name: "Host" }),
+        (
+            &[("Content-Length", "0"), ("Content-Length", "0")],
+            InvalidRequest::Repeated { name: "Content-Length" },
+        ),
+        (
+            &[("Content-Length", "+0")],
+            InvalidRequest::ContentLength { stated: "+0".to_owned(), body_bytes: 0 },
+        ),
+        (&[("transfer-encoding", "chunked")], InvalidRequest::TransferEncoding),
+    ];
+    for (headers, expected) in cases {
+        assert_eq!(Request { headers, ..GET }.encode(), Err(expected.clone()), "{headers:?}");
+    }
+}
+
+#[test]
+fn an_error_says_what_to_do() {
+    assert_eq!(
+        InvalidRequest::ContentLength { stated: "9".to_owned(), body_bytes: 2 }.to_string(),
+        "the header Content-Length says \"9\", but the body has 2 bytes; leave the header out"
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_encoded_is_one_request_with_the_given_parts(
+        method in "[A-Z]{1,7}|\\PC{0,3}",
+        target in "/[!-~]{0,20}|[\\x00-\\x7f]{0,6}",
+        name in "[A-Za-z-]{1,10}|[\\x00-\\x7f]{1,4}",
+        value in "[ -~\t]{0,20}|[\\x00-\\x7fä]{0,6}",
+        body in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let headers = [(name.as_str(), value.as_str())];
+        let encoded = Method::new(&method).and_then(|method| {
+            Request { method, target: &target, headers: &headers, body: &body, ..GET }.encode()
+        });
+        if let Ok(bytes) = encoded {
+            let mut parsed_headers = [httparse::EMPTY_HEADER; 8];
+            let mut parsed = httparse::Request::new(&mut parsed_headers);
+            let head_bytes = parsed.parse(&bytes).unwrap().unwrap();
+            prop_assert_eq!(parsed.method, Some(method.as_str()));
+            prop_assert_eq!(parsed.path, Some(target.as_str()));
+            let given = parsed.headers.iter().find(|header| header.name == name).unwrap();
+            prop_assert_eq!(given.value, value.trim_matches([' ', '\t']).as_bytes());
+            prop_assert_eq!(&bytes[head_bytes..], body);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+"""The native part: the load engine, its histograms, and the positions of keys in TOML."""
+
+class Load:
+    """A load that runs on native threads of its own from its construction on."""
+
+    def __init__(self, plan: str) -> None:
+        """Start the load that ``plan`` (JSON) describes.
+
+        Raises:
+            ValueError: the plan asks for something that cannot be.
+            RuntimeError: this machine, as it is set up, cannot run the plan.
+        """
+
+    def progress(self) -> tuple[float | None, int, int]:
+        """Seconds since the start of the warm-up (``None`` while connecting), requests answered, requests failed."""
+
+    def stop(self) -> None:
+        """End the load now; what was measured is kept."""
+
+    def is_finished(self) -> bool:
+        """Whether the load has ended."""
+
+    def finish(self) -> str:
+        """Wait for the end, and return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+
+def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
+    """Merge base64 HdrHistograms of nanoseconds; return (percentile from 0 to 100, time in ms) of each value.
+
+    Raises:
+        ValueError: one of them is not an HdrHistogram (V2, deflate).
+    """
+
+def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
+    """Path, line and column (from 1) of every key of a TOML document.
+
+    Raises:
+        ValueError: the text is not TOML; its arguments are the message, the line and the column.
+    """

@@ -1,0 +1,21 @@
+"""The errors that end a command; their text, printed on stderr, is for the person who typed it."""
+
+from typing import ClassVar
+
+
+class LoadcurveError(Exception):
+    """The command cannot go on, and the fault is ours unless a subclass says otherwise."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class BadInput(LoadcurveError):  # noqa: N818 -- the name says whose error it is
+    """What the person gave cannot be used: a file, an option or a name."""
+
+    exit_code = 2
+
+
+class NothingMeasured(LoadcurveError):  # noqa: N818 -- as above
+    """The input was good, and yet nothing could be measured."""
+
+    exit_code = 4

@@ -1,0 +1,225 @@
+"""What the report says, as plain data for the template."""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.charts import Figure, distribution_figure, latency_figure, throughput_figure
+from loadcurve.report.distribution import latency_distribution
+from loadcurve.report.sweep import slices
+from loadcurve.result.folder import STUDY_FILE, Run
+from loadcurve.result.records import FailureRecord, ServerRecord
+from loadcurve.stats.curves import Curve, CurvePoint, LatencyStatistic, VerdictStatus, curves
+
+SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
+    "p50": "Median",
+    "p90": "90th percentile",
+    "p99": "99th percentile",
+    "max": "Longest",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The figures of one slice of the sweep; ``heading`` is ``None`` where there is only one slice."""
+
+    heading: str | None
+    throughput: Figure
+    latency: dict[str, Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The latency distribution, with the points to choose from by their place in the figure's data."""
+
+    figure: Figure
+    choices: dict[int, str]
+    chosen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number in the table: as read, as sorted, and its margin where it has one."""
+
+    shown: str
+    sort: float | None
+    margin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One server at one point."""
+
+    server: str
+    settings: list[Cell]
+    trials: Cell
+    throughput: Cell
+    latencies: list[Cell]
+    failed_requests: Cell
+    verdict: VerdictStatus | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A reason why one trial's point is not valid."""
+
+    server: str
+    point: str
+    trial: int
+    status: VerdictStatus
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything the page shows."""
+
+    run: Run
+    title: str
+    question: str | None
+    summary: list[str]
+    missing: dict[str, ServerRecord]
+    looks: dict[str, Appearance]
+    parts: list[Part]
+    distribution: Distribution | None
+    keys: list[str]
+    rows: list[TableRow]
+    remarks: list[Remark]
+    failures: list[tuple[FailureRecord, str]]
+    settings: dict[str, list[tuple[str, str]]]
+    host: list[tuple[str, str]]
+    repeat: str
+
+
+def content_of(run: Run) -> Content:
+    """Gather what the report says about a run; no file is read and nothing is measured here."""
+    record = run.run
+    found = curves(run)
+    looks = appearances(record.servers)
+    keys = list(dict.fromkeys(key for point in record.points for key in point))
+    question = record.study.get("question")
+    return Content(
+        run=run,
+        title=str(record.study.get("title") or record.study_name),
+        question=str(question) if question else None,
+        summary=_summary(run),
+        missing={name: server for name, server in record.servers.items() if server.status == "missing"},
+        looks=looks,
+        parts=_parts(run, found, looks),
+        distribution=_distribution(run, found, looks),
+        keys=keys,
+        rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
+        remarks=_remarks(run),
+        failures=[(failure, text.point(failure.point)) for failure in run.failures],
+        settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
+        host=list(text.flattened(record.host)),
+        repeat=_repeat(run),
+    )
+
+
+def _summary(run: Run) -> list[str]:
+    """Say in plain sentences what was measured, what failed and what is missing."""
+    record = run.run
+    servers = sum(1 for server in record.servers.values() if server.status == "found")
+    trials = {planned.trial for planned in record.order}
+    verdicts = Counter(point.load.verdict.status for point in run.points)
+    counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
+    measured = f"{len(run.points):,} of {run.points_expected:,} points were measured"
+    sentences = [
+        f"{text.plural(servers, 'server')} in {text.plural(len(trials), 'trial')} "
+        f"over {text.plural(len(record.points), 'setting')} of the sweep: {measured}"
+        + (f" ({counts})." if run.points else ".")
+    ]
+    if run.failures:
+        reasons = "; ".join(
+            f"{failure.server} at {text.point(failure.point)}: {failure.reason.text}"
+            for failure in run.failures[:3]
+        )
+        more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
+        sentences.append(f"{text.plural(len(run.failures), 'trial')} failed ({reasons}{more}).")
+    if not run.complete:
+        cut = " The last record was cut off and is left out." if run.cut_off else ""
+        sentences.append(
+            f"The run was interrupted before its end; what it measured until then is shown.{cut}"
+        )
+    return sentences
+
+
+def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> list[Part]:
+    shown = slices(run.run.points)
+    parts = []
+    for one in shown:
+        throughput = throughput_figure(one, found, looks)
+        if throughput is None:
+            continue
+        figures = {
+            title: figure
+            for statistic, title in SHOWN_STATISTICS.items()
+            if (figure := latency_figure(statistic, one, found, looks))
+        }
+        parts.append(Part(text.point(one.fixed) if len(shown) > 1 else None, throughput, figures))
+    return parts
+
+
+def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
+    by_point = []
+    for place in range(len(run.run.points)):
+        by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
+        by_point.append({server: quantiles for server, quantiles in by_server.items() if quantiles})
+    choices = {i: text.point(run.run.points[i]) for i, measured in enumerate(by_point) if measured}
+    if not choices:
+        return None
+    places = list(choices)
+    chosen = places[len(places) // 2]
+    figure = distribution_figure(by_point, chosen, looks)
+    return Distribution(figure, choices, chosen) if figure else None
+
+
+def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
+    throughput = at.throughput_rps
+    latencies = [at.latency_ms[statistic] for statistic in SHOWN_STATISTICS if statistic != "max"]
+    failed = at.failed_requests
+    return TableRow(
+        server=server,
+        settings=[
+            Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
+            for key in keys
+        ],
+        trials=Cell(f"{len(at.usable)} of {len(at.trials)}", len(at.usable)),
+        throughput=Cell(
+            text.number(throughput.value if throughput else None),
+            throughput.value if throughput else None,
+            text.half_width(throughput),
+        ),
+        latencies=[
+            *(
+                Cell(
+                    text.number(one.value if one else None), one.value if one else None, text.half_width(one)
+                )
+                for one in latencies
+            ),
+            Cell(text.number(at.latency_max_ms), at.latency_max_ms),
+        ],
+        failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
+        verdict=at.verdict,
+    )
+
+
+def _remarks(run: Run) -> list[Remark]:
+    return [
+        Remark(record.server, text.point(record.point), record.trial, record.load.verdict.status, reason.text)
+        for record in run.points
+        for reason in record.load.verdict.reasons
+    ]
+
+
+def _repeat(run: Run) -> str:
+    """Return the command that repeats the run with the same order of trials."""
+    command: list[Any] = ["loadcurve", "run", STUDY_FILE, "--seed", run.run.seed]
+    if run.run.quick:
+        command.append("--quick")
+    return shlex.join(str(word) for word in command)

@@ -1,0 +1,83 @@
+"""The report: one HTML file that needs no network and no other file."""
+
+import base64
+import functools
+import hashlib
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import altair
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from loadcurve.errors import LoadcurveError
+from loadcurve.report import text
+from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.result.folder import read_run
+
+REPORT_FILE = "report.html"
+
+
+def write_report(folder: Path) -> Path:
+    """Write ``report.html`` into a run folder, finished or not, and return its path.
+
+    Only what lies in the folder is read. Every text of the run is escaped, and the page's content security
+    policy names the digests of its own scripts, so that nothing else in it can run or load.
+
+    Raises ``BadInput`` where the folder cannot be read as a run, and ``LoadcurveError`` where the report
+    cannot be written.
+    """
+    page = render_report(folder)
+    path = folder / REPORT_FILE
+    staged = folder / f".{REPORT_FILE}.new"
+    try:
+        staged.write_text(page, encoding="utf-8")
+        staged.replace(path)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        raise LoadcurveError(
+            f"the report cannot be written to {path}: {os.strerror(error.errno or 0)}."
+        ) from error
+    return path
+
+
+def render_report(folder: Path) -> str:
+    """Return the page for a run folder; raises as :func:`write_report`."""
+    content = content_of(read_run(folder))
+    scripts = [_vega_bundle(), _template_text("report.js")]
+    environment = Environment(
+        loader=PackageLoader("loadcurve.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.jinja").render(
+        content=content,
+        run=content.run,
+        statistics=list(SHOWN_STATISTICS.values()),
+        absent=text.ABSENT,
+        key_title=text.key_title,
+        style=Markup(_template_text("report.css")),  # noqa: S704 - a file of this package
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and Vega
+        script_digests=[_digest(script) for script in scripts],
+    )
+
+
+@functools.cache
+def _vega_bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for."""
+    version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return bundle
+
+
+def _template_text(name: str) -> str:
+    return (files("loadcurve.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """Return a script's digest as a content security policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

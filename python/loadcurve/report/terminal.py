@@ -1,0 +1,65 @@
+"""The summary of a run for the terminal."""
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.report import text
+from loadcurve.result.folder import Run
+from loadcurve.stats.curves import CurvePoint, VerdictStatus, curves
+
+MOST_POINTS = 6
+"""A server has at most this many rows: the first and the last point, and points evenly between them."""
+SERVER_WIDTH = 16
+POINT_WIDTH = 14
+
+_STYLES: dict[VerdictStatus | None, str] = {
+    "valid": "green",
+    "suspect": "yellow",
+    "invalid": "red",
+    None: "dim",
+}
+
+
+def summary_table(run: Run) -> Table:
+    """Return throughput with its interval, median and p99 of every server at a few points, in 80 columns.
+
+    A server without a measured point has one row that says so. Names are shown as they are, never read as markup.
+    """
+    keys = list(dict.fromkeys(key for point in run.run.points for key in point))
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+    # A key is the user's word too, so it is no markup either.
+    table.add_column(
+        Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
+    )
+    for title in ("requests/s", "p50 ms", "p99 ms"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    measured = {curve.server: [at for at in curve.points if at.trials] for curve in curves(run)}
+    for name, server in run.run.servers.items():
+        points = _evenly(measured.get(name, []))
+        if not points:
+            reason = "missing" if server.status == "missing" else "not measured"
+            table.add_row(Text(name), *[text.ABSENT] * 4, Text(reason, style="dim"))
+        for place, at in enumerate(points):
+            table.add_row(Text(name if place == 0 else ""), *_cells(at, keys))
+    return table
+
+
+def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
+    p50, p99 = at.latency_ms["p50"], at.latency_ms["p99"]
+    settings = ", ".join(text.setting(at.point[key]) if key in at.point else text.ABSENT for key in keys)
+    return [
+        settings or text.ABSENT,
+        text.estimate(at.throughput_rps),
+        text.number(p50.value if p50 else None),
+        text.number(p99.value if p99 else None),
+        Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
+    ]
+
+
+def _evenly(points: list[CurvePoint]) -> list[CurvePoint]:
+    if len(points) <= MOST_POINTS:
+        return points
+    step = (len(points) - 1) / (MOST_POINTS - 1)
+    return [points[round(place * step)] for place in range(MOST_POINTS)]

@@ -1,0 +1,81 @@
+"""Numbers and settings as people read them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from loadcurve.result.records import Point
+from loadcurve.stats.interval import Estimate
+
+ABSENT = "—"
+"""Stands where nothing was measured; never a zero."""
+
+_KEY_TITLES = {
+    "rate": "rate (requests/s)",
+    "connection_rate": "connection rate (connections/s)",
+    "num_connections": "connections in all",
+    "calls": "calls per connection",
+}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return ``value`` with ``digits`` significant digits, but never without its whole digits."""
+    if value is None:
+        return ABSENT
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    decimals = digits - 1 - int(f"{rounded:e}".partition("e")[2])
+    return f"{rounded:,.{decimals}f}"
+
+
+def estimate(value: Estimate | None) -> str:
+    """Return an estimate as ``value ± half-width``, without the second part where it is not known."""
+    if value is None:
+        return ABSENT
+    margin = half_width(value)
+    return number(value.value) if margin is None else f"{number(value.value)} {margin}"
+
+
+def half_width(value: Estimate | None) -> str | None:
+    """Return ``± half-width``, or ``None`` where there is no interval."""
+    if value is None or value.half_width is None:
+        return None
+    return f"± {number(value.half_width, 2)}"
+
+
+def setting(value: float) -> str:
+    """Return a swept number as it would be typed, with separators."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
+
+
+def key_title(key: str) -> str:
+    """Return the title of a swept key, with its unit where it has one."""
+    return _KEY_TITLES.get(key, key.replace("_", " "))
+
+
+def point(settings: Point | None) -> str:
+    """Return a point as ``connections = 50``."""
+    if settings is None:
+        return "before the first point"
+    return ", ".join(f"{key} = {setting(value)}" for key, value in settings.items()) or "the only point"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 trial`` or ``3 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield nested facts as pairs of a readable name and a value; an unknown value is said to be so."""
+    for key, value in facts.items():
+        name = f"{prefix}{key.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{name} · ")
+        elif value is None:
+            yield name, "not known"
+        elif isinstance(value, list):
+            yield name, ", ".join(str(item) for item in value)
+        else:
+            yield name, str(value)

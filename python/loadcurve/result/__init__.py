@@ -1,0 +1,1 @@
+"""What a run leaves behind: its records, and reading them back from the run folder."""

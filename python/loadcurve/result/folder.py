@@ -1,0 +1,210 @@
+"""The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.result.records import TRIAL_RECORD, FailureRecord, PointRecord, RunRecord
+
+RUN_FILE = "run.json"
+TRIALS_FILE = "trials.jsonl"
+STUDY_FILE = "study.toml"
+
+BYTES_PER_POINT = 128 * 1024
+"""A generous size for one line of ``trials.jsonl``: five histograms, and the seconds of some minutes."""
+BYTES_PER_RUN = 8 * 1024 * 1024
+"""Room for the files that do not grow with the points, the report among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run folder as it was read.
+
+    ``records`` are in the order in which they were written; ``cut_off`` says that the last line of
+    ``trials.jsonl`` was left unfinished by a kill and is not among them.
+    """
+
+    folder: Path
+    run: RunRecord
+    records: list[PointRecord | FailureRecord]
+    study_text: str
+    cut_off: bool
+
+    @property
+    def points(self) -> list[PointRecord]:
+        """The measured points, in the order of measuring."""
+        return [record for record in self.records if isinstance(record, PointRecord)]
+
+    @property
+    def failures(self) -> list[FailureRecord]:
+        """The trials that ended early, in the order of failing."""
+        return [record for record in self.records if isinstance(record, FailureRecord)]
+
+    @property
+    def points_expected(self) -> int:
+        """How many points the plan holds: trials times settings of the sweep."""
+        return len(self.run.order) * len(self.run.points)
+
+    @property
+    def points_lost(self) -> int:
+        """Points that were never measured because their trial failed."""
+        failed = {record.trial for record in self.failures}
+        measured_in_failed = sum(1 for record in self.points if record.trial in failed)
+        return len(failed) * len(self.run.points) - measured_in_failed
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end: every planned point was measured or lost to a recorded failure."""
+        return len(self.points) + self.points_lost >= self.points_expected
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder, finished or not.
+
+    An unfinished last line of ``trials.jsonl`` is what a killed run leaves behind: it is skipped and noted in
+    ``cut_off``.
+
+    Raises ``BadInput`` where ``folder`` is no run folder, and where a file in it cannot be read as what it
+    should be.
+    """
+    run_file = folder / RUN_FILE
+    if not run_file.is_file():
+        raise BadInput(
+            f"{folder} is not a run folder: it holds no {RUN_FILE}. "
+            "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
+        )
+    try:
+        run_record = RunRecord.model_validate_json(_read_text(run_file))
+    except ValidationError as error:
+        raise BadInput(f"{run_file} cannot be read as a run record: {_first_problem(error)}") from error
+    records, cut_off = _read_trials(folder / TRIALS_FILE)
+    study_file = folder / STUDY_FILE
+    study_text = _read_text(study_file) if study_file.exists() else ""
+    return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
+
+
+class RunFolder:
+    """The folder of a run under way; a record is safe on the disk before anything else goes on."""
+
+    def __init__(self, path: Path) -> None:
+        """Stand for the existing run folder ``path``; :meth:`create` makes a new one."""
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, run_record: RunRecord, study_text: str) -> "RunFolder":
+        """Make the folder with its three files, so that a run that is stopped at once can still be read.
+
+        Raises ``BadInput`` where the folder is already in use, cannot be written, or lies on a disk without
+        room for the planned points.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise BadInput(
+                    f"{path} is not empty: a run is written into a new folder. Choose another with --out."
+                )
+            _require_room(path, points=len(run_record.order) * len(run_record.points))
+            _write_durably(path / STUDY_FILE, study_text)
+            _write_durably(path / TRIALS_FILE, "")
+            # The file that makes this a run folder comes last.
+            _write_durably(path / RUN_FILE, run_record.model_dump_json(by_alias=True, indent=2) + "\n")
+            _sync_folder(path)
+        except OSError as error:
+            raise BadInput(
+                f"the results cannot be written to {path}: {error.strerror}. "
+                "Choose another folder with --out."
+            ) from error
+        return cls(path)
+
+    def append(self, record: PointRecord | FailureRecord) -> None:
+        """Append one line to ``trials.jsonl`` and return when the disk has it.
+
+        Raises ``LoadcurveError`` where the line cannot be written, the disk being full for instance; the
+        records before it are kept.
+        """
+        line = record.model_dump_json(by_alias=True) + "\n"
+        trials_file = self.path / TRIALS_FILE
+        try:
+            with trials_file.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise LoadcurveError(
+                f"a result cannot be written to {trials_file}: {error.strerror}. "
+                "What was measured before is kept."
+            ) from error
+
+
+def _read_trials(path: Path) -> tuple[list[PointRecord | FailureRecord], bool]:
+    """Read all records, and whether an unfinished last line was skipped."""
+    if not path.exists():
+        return [], False
+    text = _read_text(path, undecodable="replace")
+    # A record and its line end are written together: a last line without one was cut off, even if it parses.
+    finished, _, rest = text.rpartition("\n")
+    records = [_read_record(path, number, line) for number, line in _numbered_lines(finished)]
+    return records, bool(rest)
+
+
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with content and their numbers from 1; only a line feed ends a line."""
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _read_record(path: Path, number: int, line: str) -> PointRecord | FailureRecord:
+    try:
+        return TRIAL_RECORD.validate_json(line)
+    except ValidationError as error:
+        raise BadInput(
+            f"{path}, line {number}, is not a record of a trial: {_first_problem(error)}"
+        ) from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    """Say where the first problem lies and what it is, in one line."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    return f"{place}: {problem['msg']}" if place else problem["msg"]
+
+
+def _read_text(path: Path, undecodable: str = "strict") -> str:
+    try:
+        return path.read_bytes().decode("utf-8", errors=undecodable)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 text (byte {error.start}).") from error
+
+
+def _require_room(path: Path, points: int) -> None:
+    """Raise ``BadInput`` unless the disk under ``path`` has room for a run of so many points."""
+    needed = points * BYTES_PER_POINT + BYTES_PER_RUN
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise BadInput(
+            f"the disk of {path} has {free:,} bytes free, "
+            f"and the {points:,} points of this run may need {needed:,}. "
+            "Free some space or choose another folder with --out."
+        )
+
+
+def _write_durably(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the names of the new files durable too; on Linux that takes an fsync of the folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,226 @@
+"""The result of one load, as the engine prints it (format ``loadcurve-load/1``).
+
+Every time is in milliseconds and every rate per second unless the name says otherwise; ``None`` means "not measured",
+never zero.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0)]
+Time = Annotated[float, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A record read from outside: unknown keys are refused, and nothing is changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Distribution(Record):
+    """A distribution of times in ms. A percentile is ``None`` where the samples are too few to bound it."""
+
+    count: Count
+    min: Time | None
+    mean: Time | None
+    stddev: Time | None
+    p50: Time | None
+    p75: Time | None
+    p90: Time | None
+    p95: Time | None
+    p99: Time | None
+    p99_9: Time | None
+    p99_99: Time | None
+    max: Time | None
+
+
+class LoadPlan(Record):
+    """The load as it was run."""
+
+    address: str
+    requests: list[str]
+    model: Literal["closed", "open"]
+    connections: Count
+    rate_rps: float | None
+    arrivals: Literal["constant"] | None
+    threads: Count
+    cpus: list[int]
+    warmup_s: Time
+    duration_s: Time | None
+    requests_total: Count | None
+    timeout_s: Time
+    io: Literal["epoll"]
+
+
+class Requests(Record):
+    """What became of the requests: due = answered + failed + unanswered + never_sent, always."""
+
+    due: Count
+    sent: Count
+    answered: Count
+    ok: Count
+    failed: Count
+    unanswered: Count
+    never_sent: Count
+
+
+class Rate(Record):
+    """Requests per second over the measured window."""
+
+    asked: float | None
+    sent: Time | None
+    answered: Time | None
+
+
+class Connections(Record):
+    """The connections of the whole load, warm-up included; ``reused`` counts requests that found one open."""
+
+    opened: Count
+    failed: Count
+    reused: Count
+    concurrent_max: Count
+    rate_cps: Time | None
+
+
+class Bytes(Record):
+    """Bytes over the measured window; header and body are the two parts of the answers received."""
+
+    sent: Count
+    received: Count
+    header: Count
+    body: Count
+
+
+class StatusClasses(Record):
+    """Answers by the class of their status code."""
+
+    informational: Count = Field(alias="1xx")
+    success: Count = Field(alias="2xx")
+    redirection: Count = Field(alias="3xx")
+    client_error: Count = Field(alias="4xx")
+    server_error: Count = Field(alias="5xx")
+
+
+class Errors(Record):
+    """Failed requests by class."""
+
+    connect_refused: Count
+    connect_timeout: Count
+    timeout: Count
+    reset: Count
+    closed_early: Count
+    malformed: Count
+    mismatch: Count
+    fd_unavailable: Count
+    address_unavailable: Count
+
+
+class Lateness(Record):
+    """How late the generator itself was, in ms."""
+
+    p50: Time | None
+    p99: Time | None
+    max: Time | None
+
+
+class Generator(Record):
+    """What the load cost the generator."""
+
+    threads: Count
+    io: str
+    cpu_user_s: Time
+    cpu_system_s: Time
+    cpu_per_request_us: Time | None
+    lateness_ms: Lateness | None
+
+
+class Kernel(Record):
+    """Increase of the machine's TCP counters over the load; ``None`` where the kernel does not publish one."""
+
+    syn_retransmits: Count | None
+    retransmits: Count | None
+    listen_overflows: Count | None
+    listen_drops: Count | None
+
+
+class SlowRequest(Record):
+    """One of the slowest requests, with its phases; ``due_s`` counts from the start of the measured window."""
+
+    operation: str
+    due_s: float
+    connect_ms: Time | None
+    first_byte_ms: Time
+    latency_ms: Time
+    retransmits: Count | None
+    connection: Count
+
+
+class Operation(Record):
+    """The part of one operation, such as ``GET /1k.txt``, in the load."""
+
+    operation: str
+    answered: Count
+    failed: Count
+    latency_ms: Distribution
+
+
+class Second(Record):
+    """One second of the measured window; ``t_s`` is its start."""
+
+    t_s: Time
+    answered: Count
+    failed: Count
+    body_bytes: Count
+    latency_ms: Distribution
+
+
+class Histograms(Record):
+    """HdrHistograms of nanoseconds, encoding V2 with deflate, base64."""
+
+    latency: str
+    service_time: str
+    connect: str
+    first_byte: str
+    transfer: str
+
+
+class Reason(Record):
+    """Why a verdict is not ``valid``: a stable code and a sentence with the evidence."""
+
+    code: str
+    text: str
+
+
+class Verdict(Record):
+    """Whether the numbers may be used."""
+
+    status: Literal["valid", "suspect", "invalid"]
+    reasons: list[Reason]
+
+
+class LoadResult(Record):
+    """One load against one server."""
+
+    format: Literal["loadcurve-load/1"]
+    load: LoadPlan
+    interrupted: bool
+    duration_s: Time
+    requests: Requests
+    rate_rps: Rate
+    latency_ms: Distribution
+    service_time_ms: Distribution
+    connect_ms: Distribution
+    first_byte_ms: Distribution
+    transfer_ms: Distribution
+    connections: Connections
+    bytes: Bytes
+    status: StatusClasses
+    errors: Errors
+    generator: Generator
+    kernel: Kernel
+    operations: list[Operation]
+    slowest: list[SlowRequest]
+    series: list[Second]
+    histograms: Histograms
+    verdict: Verdict

@@ -1,0 +1,89 @@
+"""The records of a run folder: ``run.json`` (one :class:`RunRecord`) and the lines of ``trials.jsonl``."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from loadcurve.result.load import Count, LoadResult, Reason, Record
+
+Point = dict[str, float]
+"""One setting of the sweep, such as ``{"connections": 50}``."""
+
+
+class PlannedTrial(Record):
+    """One place in the order of trials."""
+
+    trial: Count
+    block: Count
+    server: str
+
+
+class ServerRecord(Record):
+    """One server of the study as it was found on this machine."""
+
+    title: str
+    catalog_entry: str
+    status: Literal["found", "missing"]
+    version: str | None
+    binary: str | None
+    settings: dict[str, Any]
+    configuration: dict[str, str]
+    """Rendered configuration files by name, with the address and folders of the check before the first trial."""
+    install: str | None
+    """How to install a missing server, as a command."""
+    documentation: str | None
+
+
+class ContentRecord(Record):
+    """One file that every server serves."""
+
+    bytes: Count
+    sha256: str
+
+
+class RunRecord(Record):
+    """What was known when the run started."""
+
+    format: Literal["loadcurve-run/1"]
+    loadcurve_version: str
+    started_at: str
+    seed: int
+    quick: bool
+    study_name: str
+    study: dict[str, Any]
+    """The study with every default filled in."""
+    order: list[PlannedTrial]
+    points: list[Point]
+    host: dict[str, Any]
+    servers: dict[str, ServerRecord]
+    content: dict[str, ContentRecord]
+
+
+class PointRecord(Record):
+    """One measured point of one trial."""
+
+    kind: Literal["point"]
+    trial: Count
+    block: Count
+    server: str
+    point: Point
+    started_at: str
+    load: LoadResult
+
+
+class FailureRecord(Record):
+    """A trial that ended early; ``point`` is the one under way, or ``None`` before the first."""
+
+    kind: Literal["failure"]
+    trial: Count
+    block: Count
+    server: str
+    point: Point | None
+    started_at: str
+    reason: Reason
+    log_tail: str
+    """The last lines of the server's log."""
+
+
+TrialRecord = Annotated[PointRecord | FailureRecord, Field(discriminator="kind")]
+TRIAL_RECORD: TypeAdapter[PointRecord | FailureRecord] = TypeAdapter(TrialRecord)

@@ -1,0 +1,40 @@
+"""The JSON Schemas of what Loadcurve writes, for readers in other languages.
+
+``python -m loadcurve.result.schema`` writes them into ``docs/schema`` of the folder where it is called.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from loadcurve.result.load import LoadResult
+from loadcurve.result.records import TRIAL_RECORD, RunRecord
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA_FOLDER = Path("docs") / "schema"
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schemas by file name: ``run.json``, one line of ``trials.jsonl``, and ``load --json``."""
+    generated = {
+        "run.schema.json": RunRecord.model_json_schema(by_alias=True, mode="serialization"),
+        "trial.schema.json": TRIAL_RECORD.json_schema(by_alias=True, mode="serialization"),
+        "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
+    }
+    return {name: {"$schema": DIALECT, **schema} for name, schema in generated.items()}
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """Return a schema as the text of its file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_schemas(folder: Path) -> None:
+    """Write every schema into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        (folder / name).write_text(schema_text(schema), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schemas(SCHEMA_FOLDER)

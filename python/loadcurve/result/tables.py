@@ -1,0 +1,119 @@
+"""The records of a run as tidy tables."""
+
+from typing import Any
+
+import polars
+
+from loadcurve.result.folder import Run
+from loadcurve.result.load import Distribution, Errors
+from loadcurve.result.records import PointRecord
+
+DISTRIBUTIONS = ("latency_ms", "service_time_ms", "connect_ms", "first_byte_ms", "transfer_ms")
+
+
+def points_table(run: Run) -> polars.DataFrame:
+    """Return one row for every measured point of every trial, in the order of measuring.
+
+    The settings of the sweep are columns under their own names (``connections``); measured columns carry
+    their unit last (``throughput_rps``, ``latency_p50_ms``); counts of failed requests are ``errors`` and
+    ``errors_CLASS``. What was not measured is null. A run without points gives the same columns and no row.
+    """
+    keys = _sweep_keys(run)
+    schema = {**_IDENTITY_COLUMNS, **dict.fromkeys(keys, polars.Float64), **_MEASURED_COLUMNS}
+    return polars.DataFrame([_row(record, keys) for record in run.points], schema=schema, orient="row")
+
+
+def failures_table(run: Run) -> polars.DataFrame:
+    """Return one row for every trial that ended early; the settings are null where none was under way."""
+    keys = _sweep_keys(run)
+    schema = {
+        **_IDENTITY_COLUMNS,
+        **dict.fromkeys(keys, polars.Float64),
+        "reason_code": polars.String,
+        "reason": polars.String,
+    }
+    rows = [
+        {
+            **_identity(record.server, record.trial, record.block, record.started_at),
+            **{key: (record.point or {}).get(key) for key in keys},
+            "reason_code": record.reason.code,
+            "reason": record.reason.text,
+        }
+        for record in run.failures
+    ]
+    return polars.DataFrame(rows, schema=schema, orient="row")
+
+
+_IDENTITY_COLUMNS: dict[str, Any] = {
+    "server": polars.String,
+    "trial": polars.Int64,
+    "block": polars.Int64,
+    "started_at": polars.String,
+}
+
+_MEASURED_COLUMNS: dict[str, Any] = {
+    "duration_s": polars.Float64,
+    "throughput_rps": polars.Float64,
+    "rate_asked_rps": polars.Float64,
+    "rate_sent_rps": polars.Float64,
+    "requests_due": polars.Int64,
+    "requests_answered": polars.Int64,
+    "requests_unanswered": polars.Int64,
+    "requests_never_sent": polars.Int64,
+    **{
+        f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}": (
+            polars.Int64 if field == "count" else polars.Float64
+        )
+        for name in DISTRIBUTIONS
+        for field in Distribution.model_fields
+    },
+    "received_bytes": polars.Int64,
+    "errors": polars.Int64,
+    **{f"errors_{name}": polars.Int64 for name in Errors.model_fields},
+    "generator_cpu_per_request_us": polars.Float64,
+    "generator_lateness_p99_ms": polars.Float64,
+    "listen_overflows": polars.Int64,
+    "syn_retransmits": polars.Int64,
+    "verdict": polars.String,
+    "verdict_codes": polars.List(polars.String),
+}
+
+
+def _sweep_keys(run: Run) -> list[str]:
+    """List the keys of all points, in the order in which they first appear."""
+    return list(dict.fromkeys(key for point in run.run.points for key in point))
+
+
+def _identity(server: str, trial: int, block: int, started_at: str) -> dict[str, Any]:
+    return {"server": server, "trial": trial, "block": block, "started_at": started_at}
+
+
+def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
+    load = record.load
+    lateness = load.generator.lateness_ms
+    distributions: dict[str, Any] = {}
+    for name in DISTRIBUTIONS:
+        for field, value in getattr(load, name).model_dump().items():
+            distributions[f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}"] = value
+    return {
+        **_identity(record.server, record.trial, record.block, record.started_at),
+        **{key: record.point.get(key) for key in keys},
+        "duration_s": load.duration_s,
+        "throughput_rps": load.rate_rps.answered,
+        "rate_asked_rps": load.rate_rps.asked,
+        "rate_sent_rps": load.rate_rps.sent,
+        "requests_due": load.requests.due,
+        "requests_answered": load.requests.answered,
+        "requests_unanswered": load.requests.unanswered,
+        "requests_never_sent": load.requests.never_sent,
+        **distributions,
+        "received_bytes": load.bytes.received,
+        "errors": load.requests.failed,
+        **{f"errors_{name}": count for name, count in load.errors.model_dump().items()},
+        "generator_cpu_per_request_us": load.generator.cpu_per_request_us,
+        "generator_lateness_p99_ms": lateness.p99 if lateness else None,
+        "listen_overflows": load.kernel.listen_overflows,
+        "syn_retransmits": load.kernel.syn_retransmits,
+        "verdict": load.verdict.status,
+        "verdict_codes": [reason.code for reason in load.verdict.reasons],
+    }

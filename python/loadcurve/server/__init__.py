@@ -1,0 +1,1 @@
+"""Servers under test: the catalogue, and the life of one server from its start until nothing is left."""

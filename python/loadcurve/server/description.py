@@ -1,0 +1,156 @@
+"""What ``server.toml`` may say: the description of one server as data."""
+
+import re
+import signal
+import string
+from typing import Annotated, Self
+
+from annotated_types import Gt
+from pydantic import AfterValidator, Field, model_validator
+
+from loadcurve.server.install import Packages
+from loadcurve.server.settings import Setting
+from loadcurve.study.quantities import DurationS
+from loadcurve.study.toml_document import TomlTable
+
+PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
+"""Placeholders known before a start: the entry's folder, that of our programs, the server's program."""
+
+START_PLACES = PLACES | {"private", "content", "address", "port"}
+"""Placeholders known at a start: besides :data:`PLACES` the folders and the address of this one start."""
+
+TEMPLATE_PLACES = START_PLACES | {"user", "group"}
+"""Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names between braces in a text; raises ValueError where the braces are no placeholder."""
+    names = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    for name in names:
+        if not name.isidentifier():
+            raise ValueError(f"{{{name}}} is not a placeholder: expected a name between the braces")
+    return names
+
+
+def _signal_name(name: str) -> str:
+    if name not in signal.Signals.__members__:
+        raise ValueError(f"{name} is not a signal: expected a name such as SIGTERM")
+    return name
+
+
+Argv = Annotated[list[str], Field(min_length=1)]
+Timeout = Annotated[DurationS, Gt(0)]
+SignalName = Annotated[str, AfterValidator(_signal_name)]
+
+
+CONSOLE_LOG = "console.log"
+"""The file in the private folder that takes what the server prints."""
+
+
+class VersionSource(TomlTable):
+    """The command that prints the version, and the regular expression whose one group is the version."""
+
+    command: Argv
+    pattern: str
+
+    @model_validator(mode="after")
+    def _check_pattern(self) -> Self:
+        try:
+            groups = re.compile(self.pattern).groups
+        except re.error as error:
+            raise ValueError(f"the pattern is not a regular expression: {error}") from None
+        if groups != 1:
+            raise ValueError(f"the pattern has {groups} groups: expected one, around the version")
+        return self
+
+
+class Ready(TomlTable):
+    """When a started server counts as ready: it answers ``path`` with status 200 within the timeout.
+
+    Without a path, the first file of the content is asked for.
+    """
+
+    path: str | None = Field(default=None, pattern="^/")
+    timeout_s: Timeout = Field(default=10.0, alias="timeout")
+
+
+class Stop(TomlTable):
+    """How a server is asked to stop, and how long it may take before it is killed."""
+
+    signal: SignalName = "SIGTERM"
+    timeout_s: Timeout = Field(default=5.0, alias="timeout")
+
+
+class ServerDescription(TomlTable):
+    """One ``server.toml``.
+
+    The texts of ``binary``, ``folders``, ``version``, ``start`` and ``check`` may hold placeholders: those of
+    :data:`PLACES`, for ``start`` and ``check`` also those of :data:`START_PLACES`, the names of ``folders``
+    and the names of the settings. A template of ``config`` knows the same and those of
+    :data:`TEMPLATE_PLACES`.
+    """
+
+    title: str
+    documentation: str
+    binary: Annotated[list[str], Field(min_length=1)]
+    """Programs that may be this server, the best first: names to search for, or paths."""
+    version: VersionSource
+    install: Packages = Packages()
+    folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    """Folders of the installed server, such as that of its modules: the first that exists is taken."""
+    config: dict[str, str] = Field(default_factory=dict)
+    """The files that are written into the private folder, each with the template it is rendered from."""
+    start: Argv
+    """The command of the server, which must stay in the foreground."""
+    check: Argv | None = None
+    """The command that only reads the configuration; asked why, when the server ended before it was ready."""
+    ready: Ready = Ready()
+    stop: Stop = Stop()
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    logs: list[str] = Field(default_factory=list)
+    """Files in the private folder, besides what the server prints, whose end is shown on failure."""
+    notes: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        taken = TEMPLATE_PLACES | self.folders.keys()
+        for name in self.settings:
+            if name in taken or not name.isidentifier():
+                raise ValueError(
+                    f"a setting cannot be named `{name}`: the name is taken or not an identifier"
+                )
+        for folder, file in [("config", file) for file in self.config] + [
+            ("logs", file) for file in self.logs
+        ]:
+            if "/" in file or file in {"", ".", "..", CONSOLE_LOG}:
+                raise ValueError(f'"{file}" in {folder} is taken or not the plain name of a file')
+        return self
+
+    @property
+    def start_names(self) -> frozenset[str]:
+        """The names that ``start`` and ``check`` may use."""
+        return START_PLACES | self.folders.keys() | self.settings.keys()
+
+    @property
+    def template_names(self) -> frozenset[str]:
+        """The names that the templates of ``config`` may use."""
+        return self.start_names | TEMPLATE_PLACES
+
+    @model_validator(mode="after")
+    def _check_placeholders(self) -> Self:
+        folder_candidates = [candidate for candidates in self.folders.values() for candidate in candidates]
+        for key, texts, known in (
+            ("binary", self.binary, frozenset({"entry", "native"})),
+            ("folders", folder_candidates, PLACES),
+            ("version.command", self.version.command, PLACES),
+            ("start", self.start, self.start_names),
+            ("check", self.check or [], self.start_names),
+        ):
+            for text in texts:
+                unknown = placeholders(text) - known
+                if unknown:
+                    names = ", ".join(f"{{{name}}}" for name in sorted(known))
+                    raise ValueError(
+                        f"{key} names {{{min(unknown)}}}, which is unknown there: known are {names}"
+                    )
+        return self

@@ -1,0 +1,32 @@
+"""Why a server could not be measured."""
+
+from typing import Literal
+
+from loadcurve.errors import NothingMeasured
+
+FailureCode = Literal[
+    "not_installed",
+    "version_unknown",
+    "config_rejected",
+    "port_taken",
+    "not_started",
+    "not_ready",
+    "died",
+    "wrong_answer",
+    "left_behind",
+]
+
+
+class ServerFailure(NothingMeasured):
+    """One server could not be started, verified or stopped. The run goes on with the others.
+
+    ``code`` is stable, the text is one sentence or more for a person, and ``log_tail`` holds the last lines
+    of what the server itself said, empty where it said nothing.
+    """
+
+    def __init__(self, code: FailureCode, text: str, log_tail: str = "") -> None:
+        """Make a failure of a stable code, a text, and the end of the server's log."""
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.log_tail = log_tail

@@ -1,0 +1,149 @@
+"""Looking for a server on this machine: its program, its folders and its version."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcurve.server.catalog import PACKAGE_FOLDER, CatalogEntry
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.install import install_command_here
+from loadcurve.server.settings import SettingValue, choose_settings
+
+NATIVE_FOLDER = PACKAGE_FOLDER / "native"
+EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
+"""Where servers are installed although an ordinary user's PATH does not lead there."""
+
+VERSION_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class FoundServer:
+    """A server that can be started. ``settings`` holds each setting of its entry; "auto" is still open."""
+
+    entry: CatalogEntry
+    binary: Path
+    version: str
+    folders: Mapping[str, Path]
+    settings: Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True)
+class MissingServer:
+    """A server that this machine lacks: what was looked for, and how to install it, where known."""
+
+    entry: CatalogEntry
+    reason: str
+    install: str | None
+
+    def failure(self) -> ServerFailure:
+        """Return the failure of a trial that needs this server."""
+        hint = f" Install it with: {self.install}" if self.install else ""
+        return ServerFailure(
+            "not_installed", f"{self.entry.description.title} is missing: {self.reason}.{hint}"
+        )
+
+
+def find_server(
+    entry: CatalogEntry, given_settings: Mapping[str, object], binary: Path | None = None
+) -> FoundServer | MissingServer:
+    """Look for a server on this machine, or at the path of a program where one is given.
+
+    Raises:
+        BadInput: a given setting is unknown or does not fit.
+        ServerFailure: the server is there, and its version cannot be found out ("version_unknown").
+
+    """
+    description = entry.description
+    settings = choose_settings(entry.name, description.settings, given_settings)
+    program = _given_program(binary) if binary else _search_program(entry)
+    if isinstance(program, str):
+        hint = None if binary else install_command_here(description.install)
+        return MissingServer(entry, program, hint)
+    folders = _search_folders(entry, program)
+    if isinstance(folders, str):
+        return MissingServer(entry, folders, install_command_here(description.install))
+    return FoundServer(entry, program, read_version(entry, program), folders, settings)
+
+
+def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
+    """Return the values of the placeholders that are known once the program is."""
+    return {
+        "entry": str(entry.folder),
+        "native": str(NATIVE_FOLDER),
+        "binary": str(binary),
+        "binary_folder": str(binary.parent),
+    }
+
+
+def _given_program(binary: Path) -> Path | str:
+    """Return a given program's absolute path, or what is wrong with it."""
+    if not binary.is_file():
+        return f"there is no program {binary}"
+    if not os.access(binary, os.X_OK):
+        return f"{binary} is not executable; if it is the program, run: chmod +x {binary}"
+    return binary.absolute()
+
+
+def _search_program(entry: CatalogEntry) -> Path | str:
+    """Return the path of the first candidate that is there, or what was looked for."""
+    search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
+    for candidate in entry.description.binary:
+        program = candidate.format(entry=entry.folder, native=NATIVE_FOLDER)
+        found = shutil.which(program, path=search_path)
+        if found:
+            return Path(found).absolute()
+    names = " or ".join(entry.description.binary).format(entry=entry.folder, native=NATIVE_FOLDER)
+    return f"no program {names} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+
+
+def _search_folders(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
+    """Return the installed server's folders, or which of them is missing."""
+    known = places(entry, binary)
+    folders: dict[str, Path] = {}
+    for name, candidates in entry.description.folders.items():
+        paths = [Path(candidate.format(**known)) for candidate in candidates]
+        existing = next((path for path in paths if path.is_dir()), None)
+        if existing is None:
+            return f"its folder of {name} is none of {', '.join(map(str, paths))}"
+        folders[name] = existing.resolve()
+    return folders
+
+
+def read_version(entry: CatalogEntry, binary: Path) -> str:
+    """Ask a program for its version.
+
+    Raises:
+        ServerFailure: "version_unknown", with what the program said.
+
+    """
+    source = entry.description.version
+    command = [part.format(**places(entry, binary)) for part in source.command]
+    asked = (
+        f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"
+    )
+    try:
+        finished = subprocess.run(  # noqa: S603 -- the command is the catalogue's
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ServerFailure(
+            "version_unknown", f"{asked} did not end within {VERSION_TIMEOUT_S:g} s."
+        ) from None
+    except OSError as error:
+        raise ServerFailure("version_unknown", f"{asked} cannot be run: {error.strerror}.") from None
+    output = finished.stdout.decode(errors="replace")
+    match = re.search(source.pattern, output)
+    if match is None or not match[1]:
+        text = f"{asked} printed nothing that matches the pattern {source.pattern}."
+        raise ServerFailure("version_unknown", text, output.strip())
+    version: str = match[1]
+    return version

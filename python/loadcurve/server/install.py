@@ -1,0 +1,54 @@
+"""How a missing server is installed, by platform."""
+
+import platform
+from collections.abc import Mapping
+
+from loadcurve.study.toml_document import TomlTable
+
+
+class Packages(TomlTable):
+    """The packages that carry a server, by family of Linux distributions.
+
+    ``everywhere`` is a whole command for a server that comes from no distribution.
+    """
+
+    debian: list[str] | None = None
+    fedora: list[str] | None = None
+    arch: list[str] | None = None
+    alpine: list[str] | None = None
+    suse: list[str] | None = None
+    everywhere: str | None = None
+
+
+INSTALL_COMMANDS = {
+    "debian": "apt-get install",
+    "fedora": "dnf install",
+    "arch": "pacman -S",
+    "alpine": "apk add",
+    "suse": "zypper install",
+}
+"""The command that installs packages, by family, named as in ``ID`` and ``ID_LIKE`` of os-release(5)."""
+
+
+def platform_names(os_release: Mapping[str, str]) -> list[str]:
+    """Return the names of a platform from its os-release, its own first and then those that it resembles."""
+    return [os_release.get("ID", ""), *os_release.get("ID_LIKE", "").split()]
+
+
+def install_command(packages: Packages, names: list[str]) -> str | None:
+    """Return the command that installs a server on a platform; ``None`` where none is known."""
+    for name in names:
+        if name in INSTALL_COMMANDS:
+            found: list[str] | None = getattr(packages, name)
+            if found:
+                return f"{INSTALL_COMMANDS[name]} {' '.join(found)}"
+    return packages.everywhere
+
+
+def install_command_here(packages: Packages) -> str | None:
+    """Return the command that installs a server on this machine; ``None`` where none is known."""
+    try:
+        names = platform_names(platform.freedesktop_os_release())
+    except OSError:
+        names = []
+    return install_command(packages, names)

@@ -1,0 +1,208 @@
+"""A server under test: started on a free port, verified, and gone without a trace at the end."""
+
+import atexit
+import errno
+import http.client
+import os
+import socket
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Self
+from urllib.parse import quote
+
+from loadcurve.errors import BadInput
+from loadcurve.result.records import ContentRecord
+from loadcurve.server.answers import status_of, verify_answers
+from loadcurve.server.failure import FailureCode, ServerFailure
+from loadcurve.server.found import FoundServer
+from loadcurve.server.launch import ADDRESS, Launch
+from loadcurve.server.settings import SettingValue, fit_to_cpus
+
+PORT_ATTEMPTS = 5
+FIRST_WAIT_S = 0.005
+LONGEST_WAIT_S = 0.1
+FAILURE_LOG_LINES = 20
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that is free now; another program may take it before it is used."""
+    with socket.socket() as probe:
+        probe.bind((ADDRESS, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """One server serving one content, as a context manager: ready inside the block, gone after it.
+
+    It must be started in a thread that outlives the block, see :func:`loadcurve.server.spawn.spawn`.
+    """
+
+    def __init__(
+        self,
+        found: FoundServer,
+        content_folder: Path,
+        content: Mapping[str, ContentRecord],
+        cpus: Collection[int] | None = None,
+    ) -> None:
+        """Prepare a server for these CPUs, or for those of this process; nothing is started."""
+        description = found.entry.description
+        cpu_count = len(os.sched_getaffinity(0) if cpus is None else set(cpus))
+        self.found = found
+        self.settings: dict[str, SettingValue] = fit_to_cpus(description.settings, found.settings, cpu_count)
+        """The settings as they are used, with nothing left open."""
+        self._content_folder = content_folder
+        self._content = content
+        self._cpus = cpus
+        self._ready_path = description.ready.path or _first_path(content)
+        self._launch: Launch | None = None
+
+    def __enter__(self) -> Self:
+        """Start the server and wait until it is ready.
+
+        Raises:
+            BadInput: the ledger cannot be written, or the CPUs cannot be had.
+            ServerFailure: it did not get ready; the code says why.
+
+        """
+        # An interrupt can come between the end of a `with` block and __exit__; then the server ends here.
+        atexit.register(self.stop)
+        try:
+            self._start_on_a_free_port()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the server."""
+        self.stop()
+
+    @property
+    def address(self) -> str:
+        """Where the server listens, as ``host:port``."""
+        return f"{ADDRESS}:{self._running.port}"
+
+    @property
+    def port(self) -> int:
+        """The port of :attr:`address`."""
+        return self._running.port
+
+    @property
+    def pid(self) -> int:
+        """The id of the main process, which is also the id of the session of all its processes."""
+        return self._running.pid
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The rendered configuration files by name."""
+        return self._running.configuration
+
+    def verify(self, paths: Sequence[str]) -> None:
+        """Ask for each path once and compare status, length and digest with the content.
+
+        Raises:
+            BadInput: a path leads to no file of the content.
+            ServerFailure: an answer is missing or wrong ("wrong_answer").
+
+        """
+        try:
+            verify_answers(ADDRESS, self.port, paths, self._content)
+        except ServerFailure as failure:
+            self._fail(failure.code, f"{self._title}: {failure.text}")
+
+    def is_alive(self) -> bool:
+        """Say whether the main process runs."""
+        return self._launch is not None and self._launch.exit_in_words() is None
+
+    def log_tail(self, line_count: int = FAILURE_LOG_LINES) -> str:
+        """Return the last lines of what the server printed and of each of its logs; empty after the stop."""
+        return "" if self._launch is None else self._launch.log_tail(line_count)
+
+    def stop(self) -> None:
+        """Stop the server and leave nothing of it behind; again does nothing.
+
+        Raises:
+            ServerFailure: a process cannot be ended ("left_behind").
+
+        """
+        if self._launch is not None:
+            self._launch.end()
+            self._launch = None
+        atexit.unregister(self.stop)
+
+    @property
+    def _title(self) -> str:
+        return self.found.entry.description.title
+
+    @property
+    def _running(self) -> Launch:
+        if self._launch is None:
+            raise RuntimeError("the server is not started")
+        return self._launch
+
+    def _start_on_a_free_port(self) -> None:
+        for attempt in range(1, PORT_ATTEMPTS + 1):
+            self._launch = Launch(self.found, free_port())
+            try:
+                self._launch.start(self.settings, self._content_folder, self._cpus)
+                self._wait_until_ready(self._launch)
+            except ServerFailure as failure:
+                if failure.code != "port_taken" or attempt == PORT_ATTEMPTS:
+                    raise
+                self._launch.end()
+            else:
+                return
+
+    def _wait_until_ready(self, launch: Launch) -> None:
+        timeout_s = self.found.entry.description.ready.timeout_s
+        deadline = time.monotonic() + timeout_s
+        wait_s = FIRST_WAIT_S
+        while (remaining_s := deadline - time.monotonic()) > 0:
+            answer = self._answer_in_words(remaining_s)
+            if ended := launch.exit_in_words():
+                self._fail_because_it_ended(launch, ended)
+            if answer is None:
+                if launch.foreign_listeners():
+                    self._fail("port_taken", f"{self._title} shares port {launch.port} with another program.")
+                return
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+        expected = f"GET {self._ready_path} with status 200 within {timeout_s:g} s"
+        self._fail("not_ready", f"{self._title} runs but did not answer {expected}: {answer}.")
+
+    def _answer_in_words(self, timeout_s: float) -> str | None:
+        """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
+        try:
+            status = status_of(ADDRESS, self.port, self._ready_path, timeout_s)
+        except (OSError, http.client.HTTPException) as error:
+            return f"the last attempt failed with {error or type(error).__name__}"
+        if status == http.HTTPStatus.OK:
+            return None
+        if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
+            return (
+                f"the last status was {status}; started by root it serves as another user, who must be able "
+                f"to pass through every folder of {self._content_folder}"
+            )
+        return f"the last status was {status}"
+
+    def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
+        if os.strerror(errno.EADDRINUSE) in self.log_tail():
+            self._fail("port_taken", f"{self._title} found port {launch.port} taken by another program.")
+        complaint = launch.complaint_about_configuration()
+        if complaint is not None:
+            raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
+        self._fail("died", f"{self._title} {ended} before it was ready.")
+
+    def _fail(self, code: FailureCode, text: str) -> NoReturn:
+        raise ServerFailure(code, text, self.log_tail()) from None
+
+
+def _first_path(content: Mapping[str, ContentRecord]) -> str:
+    if not content:
+        raise BadInput("The server has nothing to serve: the content holds no file.")
+    return "/" + quote(next(iter(content)))

@@ -1,0 +1,193 @@
+"""One start of one server on one port: its folder and its processes, from the first to the last of them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from loadcurve.server.description import CONSOLE_LOG
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import FoundServer, places
+from loadcurve.server.interrupts import interrupts_deferred
+from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
+from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
+from loadcurve.server.processes import held_sockets, identify, listening_sockets, send_signal
+from loadcurve.server.settings import SettingValue
+from loadcurve.server.spawn import spawn
+
+ADDRESS = "127.0.0.1"
+"""Servers listen here only, where no other machine can reach them."""
+
+POLL_S = 0.01
+PORT_CLOSE_TIMEOUT_S = 5.0
+CHECK_TIMEOUT_S = 10.0
+
+
+class Launch:
+    """A started server, ready or not: made by :meth:`start`, and nothing of it is left after :meth:`end`."""
+
+    def __init__(self, found: FoundServer, port: int) -> None:
+        """Prepare the start of a server on a port; nothing exists yet."""
+        self.port = port
+        self.configuration: dict[str, str] = {}
+        self._entry = found.entry
+        self._names: dict[str, object] = {
+            **places(found.entry, found.binary),
+            **{name: str(folder) for name, folder in found.folders.items()},
+            "address": ADDRESS,
+            "port": port,
+        }
+        self._ledger_entry: LedgerEntry | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The id of the server's main process, which is also the id of its session."""
+        if self._process is None:
+            raise RuntimeError("the server is not started")
+        return self._process.pid
+
+    def start(
+        self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
+    ) -> None:
+        """Record the start, write the private folder and start the process; interrupts wait until then.
+
+        Raises:
+            BadInput: the ledger cannot be written, or the CPUs cannot be had.
+            ServerFailure: the folder cannot be written or the process not started ("not_started").
+
+        """
+        with interrupts_deferred():
+            self._ledger_entry = LedgerEntry(self._entry.name, Path(tempfile.gettempdir()).resolve())
+            folder = self._start_record.private_folder
+            self._names |= {**settings, "content": str(content_folder.resolve()), "private": str(folder)}
+            try:
+                self.configuration = write_private_folder(
+                    folder, self._entry, self._names | unprivileged_names()
+                )
+                argv = self._argv(self._entry.description.start)
+                self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
+            except OSError as error:
+                text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
+                raise ServerFailure("not_started", text) from None
+            self._ledger_entry.record_session(identify(self._process.pid))
+
+    def exit_in_words(self) -> str | None:
+        """Say how the main process ended; ``None`` while it runs.
+
+        The process is not reaped here, so that its id, which is its session's, stays ours until the end.
+        """
+        result = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if result is None:
+            return None
+        if result.si_code == os.CLD_EXITED:
+            return f"ended with status {result.si_status}"
+        return f"was ended by {signal.Signals(result.si_status).name}"
+
+    def foreign_listeners(self) -> set[int]:
+        """Return the sockets that listen on the port and are not this server's.
+
+        Where the open files of one of its processes may not be read, all are taken for its own.
+        """
+        foreign = listening_sockets(self.port)
+        for process in processes_of(self._start_record):
+            held = held_sockets(process.identity)
+            if held is None:
+                return set()
+            foreign -= held
+        return foreign
+
+    def log_tail(self, line_count: int) -> str:
+        """Return the last lines of what the server printed and of each of its logs; empty after the end."""
+        if self._ledger_entry is None:
+            return ""
+        return log_tail(self._start_record.private_folder, self._entry, line_count)
+
+    def complaint_about_configuration(self) -> str | None:
+        """Ask the server what is wrong with its configuration; ``None`` where it names nothing."""
+        check = self._entry.description.check
+        if check is None:
+            return None
+        try:
+            finished = subprocess.run(  # noqa: S603 -- the command is the catalogue's
+                self._argv(check),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=self._start_record.private_folder,
+                env=self._environment(),
+                timeout=CHECK_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return finished.stdout.decode(errors="replace").strip() if finished.returncode else None
+
+    def end(self) -> None:
+        """Stop the server, kill what is left of it, and remove its folder; a second time does nothing.
+
+        Interrupts wait until all is gone. When one comes, the server gets no more time to end by itself.
+
+        Raises:
+            ServerFailure: a process cannot be ended or still listens ("left_behind"); the ledger keeps it.
+
+        """
+        with interrupts_deferred() as interrupted:
+            if self._ledger_entry is None:
+                return
+            if self._process is not None:
+                self._end_processes(self._process, interrupted)
+            shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
+            self._ledger_entry.remove()
+            self._ledger_entry = None
+
+    @property
+    def _title(self) -> str:
+        return self._entry.description.title
+
+    @property
+    def _start_record(self) -> Start:
+        if self._ledger_entry is None:
+            raise RuntimeError("the server is not started, or already stopped")
+        return self._ledger_entry.start
+
+    def _argv(self, parts: Sequence[str]) -> list[str]:
+        values = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in self._names.items()
+        }
+        return [part.format(**values) for part in parts]
+
+    def _environment(self) -> dict[str, str]:
+        # In the C locale, system errors such as a taken port read the same everywhere.
+        return {**os.environ, "LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
+
+    def _end_processes(self, process: subprocess.Popen[bytes], interrupted: Callable[[], bool]) -> None:
+        listening = listening_sockets(self.port) - self.foreign_listeners()
+        self._ask_to_stop(interrupted)
+        _, remaining = kill_all(self._start_record)
+        if remaining:
+            pids = ", ".join(map(str, sorted(remaining)))
+            raise ServerFailure(
+                "left_behind", f"{self._title} was killed, and yet its processes {pids} do not end."
+            )
+        deadline = time.monotonic() + PORT_CLOSE_TIMEOUT_S
+        while listening & listening_sockets(self.port):
+            if time.monotonic() > deadline:
+                text = f"{self._title} was stopped, and yet its port {self.port} is still listened on."
+                raise ServerFailure("left_behind", text)
+            time.sleep(POLL_S)
+        process.wait()
+        self._process = None
+
+    def _ask_to_stop(self, interrupted: Callable[[], bool]) -> None:
+        """Send the stop signal; wait until the main process ends, its time is over or an interrupt comes."""
+        stop = self._entry.description.stop
+        send_signal(identify(self.pid), signal.Signals[stop.signal])
+        deadline = time.monotonic() + stop.timeout_s
+        while self.exit_in_words() is None and time.monotonic() < deadline and not interrupted():
+            time.sleep(POLL_S)

@@ -1,0 +1,253 @@
+"""The ledger of started servers, so that a killed run's servers can be found and ended later.
+
+Each start has one small file in the state folder, written before anything else of the start exists and
+removed after the stop. A file whose owner no longer lives belongs to a killed run.
+
+No process is ended on the strength of its id, because ids are used again. A process is ours if it carries the
+start's random mark in its environment, or if it belongs to the recorded session and either the session's
+leader is still the recorded process (same start time) or the process uses the start's private folder, whose
+name holds the same mark.
+"""
+
+import os
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL
+from stat import S_ISDIR
+from typing import Literal
+
+from pydantic import ValidationError
+
+from loadcurve.errors import BadInput
+from loadcurve.result.load import Record
+from loadcurve.server.processes import (
+    PROC,
+    ProcessIdentity,
+    ProcessStatus,
+    carries_variable,
+    identify,
+    is_running,
+    keeps_its_id,
+    running_processes,
+    send_signal,
+    uses_folder,
+)
+
+MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
+"""The environment variable that carries the mark of a start into the server and what it forks."""
+
+FOLDER_PREFIX = "loadcurve-"
+KILL_TIMEOUT_S = 10.0
+POLL_S = 0.01
+
+
+class RecordedProcess(Record):
+    """A process as the ledger's file has it, see :class:`ProcessIdentity`."""
+
+    pid: int
+    start_ticks: int
+
+    @property
+    def identity(self) -> ProcessIdentity:
+        """The process."""
+        return ProcessIdentity(self.pid, self.start_ticks)
+
+
+class Start(Record):
+    """One file of the ledger: one start of one server."""
+
+    format: Literal["loadcurve-started/1"]
+    server: str
+    mark: str
+    host: str
+    boot: str
+    owner: RecordedProcess
+    private_folder: Path
+    session_leader: RecordedProcess | None
+    """The server's main process, whose id is its session's; ``None`` until it is started."""
+
+    @property
+    def mark_variable(self) -> str:
+        """The mark as it stands in the environment of the server."""
+        return f"{MARK_VARIABLE}={self.mark}"
+
+
+@dataclass(frozen=True)
+class CleanedUp:
+    """What was done about one server of a killed run. Only where processes remain, its record is kept."""
+
+    server: str
+    owner_pid: int
+    killed_pids: tuple[int, ...]
+    remaining_pids: tuple[int, ...]
+    removed_folder: Path | None
+
+    @property
+    def text(self) -> str:
+        """One sentence that says what was done."""
+        done = []
+        if self.killed_pids:
+            done.append(f"its processes {_join(self.killed_pids)} were killed")
+        if self.remaining_pids:
+            done.append(f"of these {_join(self.remaining_pids)} could not be ended and still run")
+        if self.removed_folder is not None:
+            done.append(f"its folder {self.removed_folder} was removed")
+        what = ", ".join(done) or "nothing of it was left"
+        return f"A killed run (process {self.owner_pid}) had not stopped its server {self.server}: {what}."
+
+
+def state_folder() -> Path:
+    """Return the folder of the ledger, below ``$XDG_STATE_HOME`` or ``~/.local/state``."""
+    base = os.environ.get("XDG_STATE_HOME")
+    # The XDG base directory specification wants a relative path to be ignored.
+    root = Path(base) if base and Path(base).is_absolute() else Path("~/.local/state").expanduser()
+    return root / "loadcurve" / "started"
+
+
+def current_boot() -> str:
+    """Name this boot and this process id namespace: process ids are comparable only within both."""
+    boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{boot} {(PROC / 'self/ns/pid').readlink()}"
+
+
+class LedgerEntry:
+    """The ledger's file of a start that is under way."""
+
+    def __init__(self, server: str, parent: Path) -> None:
+        """Record a start that will use a new private folder below ``parent``.
+
+        Raises:
+            BadInput: the state folder cannot be written.
+
+        """
+        mark = secrets.token_hex(8)
+        owner = identify(os.getpid())
+        self.start = Start(
+            format="loadcurve-started/1",
+            server=server,
+            mark=mark,
+            host=socket.gethostname(),
+            boot=current_boot(),
+            owner=_record(owner),
+            private_folder=parent / _folder_name(server, mark),
+            session_leader=None,
+        )
+        self._file = state_folder() / f"{owner.pid}-{mark}.json"
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._write()
+        except OSError as error:
+            raise BadInput(
+                f"Started servers cannot be recorded in {self._file.parent}: {error.strerror}. "
+                "Without the record a killed run would leave servers behind; name a folder that can be "
+                "written in XDG_STATE_HOME."
+            ) from None
+
+    def record_session(self, leader: ProcessIdentity) -> None:
+        """Add the server's main process, the leader of its session."""
+        self.start = self.start.model_copy(update={"session_leader": _record(leader)})
+        self._write()
+
+    def remove(self) -> None:
+        """Forget the start; nothing of it is left."""
+        self._file.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        staged = self._file.with_suffix(".new")
+        staged.write_text(self.start.model_dump_json(), encoding="utf-8")
+        staged.replace(self._file)
+
+
+def processes_of(start: Start) -> Iterator[ProcessStatus]:
+    """Every running process that is known to belong to a start, by the rule at the top of this file."""
+    leader = start.session_leader
+    leader_known = leader is not None and keeps_its_id(leader.identity)
+    for process in running_processes():
+        in_session = leader is not None and process.session == leader.pid
+        if (in_session and (leader_known or uses_folder(process.identity, start.private_folder))) or (
+            carries_variable(process.identity, start.mark_variable)
+        ):
+            yield process
+
+
+def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int], set[int]]:
+    """Kill every process of a start until none is left; returns the ids killed and the ids still there."""
+    killed: set[int] = set()
+    deadline = time.monotonic() + timeout_s
+    while remaining := list(processes_of(start)):
+        for process in remaining:
+            send_signal(process.identity, SIGKILL)
+            killed.add(process.identity.pid)
+        if time.monotonic() > deadline:
+            return killed, {process.identity.pid for process in remaining}
+        time.sleep(POLL_S)
+    return killed, set()
+
+
+def clean_up_after_killed_runs() -> list[CleanedUp]:
+    """End what killed runs of this user on this machine have left behind, and say what was done.
+
+    Files that another version wrote, or another machine that shares the state folder, are left alone.
+    """
+    cleaned = []
+    for file in sorted(state_folder().glob("*.json")):
+        try:
+            start = Start.model_validate_json(file.read_bytes())
+        except (ValidationError, OSError):
+            continue
+        if start.host == socket.gethostname() and not _owner_lives(start):
+            cleaned.append(_clean_up(start, file))
+    return cleaned
+
+
+def _owner_lives(start: Start) -> bool:
+    return start.boot == current_boot() and is_running(start.owner.identity)
+
+
+def _clean_up(start: Start, file: Path) -> CleanedUp:
+    if start.boot != current_boot():
+        # Process ids of another boot mean nothing here; only the mark counts.
+        start = start.model_copy(update={"session_leader": None})
+    killed, remaining = kill_all(start)
+    folder = None
+    if not remaining:
+        folder = start.private_folder if _remove_private_folder(start) else None
+        file.unlink(missing_ok=True)
+    return CleanedUp(
+        server=start.server,
+        owner_pid=start.owner.pid,
+        killed_pids=tuple(sorted(killed)),
+        remaining_pids=tuple(sorted(remaining)),
+        removed_folder=folder,
+    )
+
+
+def _remove_private_folder(start: Start) -> bool:
+    """Remove the folder of a start if it is there and ours; say whether it was."""
+    folder = start.private_folder
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    named_by_us = folder.name == _folder_name(start.server, start.mark)
+    if not (named_by_us and S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _folder_name(server: str, mark: str) -> str:
+    return f"{FOLDER_PREFIX}{server}-{mark}"
+
+
+def _record(process: ProcessIdentity) -> RecordedProcess:
+    return RecordedProcess(pid=process.pid, start_ticks=process.start_ticks)
+
+
+def _join(pids: tuple[int, ...]) -> str:
+    return ", ".join(map(str, pids))

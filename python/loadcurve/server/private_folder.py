@@ -1,0 +1,77 @@
+"""The private folder of one start: the rendered configuration, and everything that the server writes."""
+
+import grp
+import os
+import pwd
+from collections.abc import Mapping
+from pathlib import Path
+
+import jinja2
+
+from loadcurve.errors import BadInput
+from loadcurve.server.catalog import CatalogEntry, template_environment
+from loadcurve.server.description import CONSOLE_LOG
+
+UNPRIVILEGED_USER = "nobody"
+LOG_END_BYTES = 64 * 1024
+"""How much of the end of a log is read, enough for any number of lines that a person would read."""
+
+
+def unprivileged_names() -> dict[str, str | None]:
+    """Return ``user`` and ``group`` that a server of root's must become; ``None`` for an ordinary user's.
+
+    Raises:
+        BadInput: this is root's process, and the system has no unprivileged user.
+
+    """
+    if os.geteuid() != 0:
+        return {"user": None, "group": None}
+    try:
+        user = pwd.getpwnam(UNPRIVILEGED_USER)
+        return {"user": user.pw_name, "group": grp.getgrgid(user.pw_gid).gr_name}
+    except KeyError:
+        raise BadInput(
+            f"A server that root starts must become the user `{UNPRIVILEGED_USER}`, and the system has no "
+            "such user or not its group; start the command as an ordinary user."
+        ) from None
+
+
+def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, object]) -> dict[str, str]:
+    """Make the folder, write the entry's configuration into it, and return the rendered files by name.
+
+    Raises:
+        BadInput: a template cannot be rendered.
+        OSError: the folder or a file cannot be written.
+
+    """
+    # A server that root starts passes through the folder as another user.
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    environment = template_environment(entry.folder)
+    configuration = {}
+    for file, template in entry.description.config.items():
+        try:
+            configuration[file] = environment.get_template(template).render(names)
+        except jinja2.TemplateError as error:
+            raise BadInput(f"{entry.folder / template}: {error.message}") from None
+        (folder / file).write_text(configuration[file], encoding="utf-8")
+    return configuration
+
+
+def log_tail(folder: Path, entry: CatalogEntry, line_count: int) -> str:
+    """Return the last lines of what the server printed and of each log; empty where there are none."""
+    tails = {file: _last_lines(folder / file, line_count) for file in (CONSOLE_LOG, *entry.description.logs)}
+    written = {file: tail for file, tail in tails.items() if tail}
+    if len(written) == 1:
+        return next(iter(written.values()))
+    return "\n".join(f"{file}:\n{tail}" for file, tail in written.items())
+
+
+def _last_lines(file: Path, line_count: int) -> str:
+    try:
+        with file.open("rb") as stream:
+            stream.seek(max(0, file.stat().st_size - LOG_END_BYTES))
+            end = stream.read(LOG_END_BYTES)
+    except OSError:
+        return ""
+    return "\n".join(end.decode(errors="replace").splitlines()[-line_count:])

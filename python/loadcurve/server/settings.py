@@ -1,0 +1,119 @@
+"""The settings of a server: what ``server.toml`` declares, and what a study may give."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from loadcurve.errors import BadInput
+from loadcurve.study.expected import nearest
+from loadcurve.study.toml_document import TomlTable
+
+AUTO = "auto"
+"""The value of a counting setting that stands for the number of the server's CPUs."""
+
+SettingValue = bool | int | str
+
+
+class BooleanSetting(TomlTable):
+    """A setting that is on or off."""
+
+    type: Literal["boolean"]
+    default: bool
+    doc: str
+
+    def accept(self, value: object) -> SettingValue:
+        """Return the value as it is kept; raises ValueError that says what is expected."""
+        if not isinstance(value, bool):
+            raise ValueError("expected true or false")  # noqa: TRY004 -- pydantic wants a ValueError
+        return value
+
+
+class IntegerSetting(TomlTable):
+    """A whole number within limits.
+
+    Where ``auto`` is true, "auto" and 0 stand for the number of CPUs that the server may run on.
+    """
+
+    type: Literal["integer"]
+    default: int | Literal["auto"]
+    minimum: int = 0
+    maximum: int | None = None
+    auto: bool = False
+    doc: str
+
+    @model_validator(mode="after")
+    def _check_default(self) -> Self:
+        self.accept(self.default)
+        return self
+
+    def accept(self, value: object) -> SettingValue:
+        """Return the value as it is kept; raises ValueError that says what is expected."""
+        if self.auto and (value == AUTO or (value == 0 and not isinstance(value, bool))):
+            return AUTO
+        if isinstance(value, int) and not isinstance(value, bool) and self._in_range(value):
+            return value
+        upper = "" if self.maximum is None else f" and at most {self.maximum}"
+        alternative = f', or "{AUTO}"' if self.auto else ""
+        raise ValueError(f"expected a whole number of at least {self.minimum}{upper}{alternative}")
+
+    def _in_range(self, value: int) -> bool:
+        return value >= self.minimum and (self.maximum is None or value <= self.maximum)
+
+
+class TextSetting(TomlTable):
+    """A text, one of ``choices`` where these are given."""
+
+    type: Literal["text"]
+    default: str
+    choices: list[str] | None = None
+    doc: str
+
+    @model_validator(mode="after")
+    def _check_default(self) -> Self:
+        self.accept(self.default)
+        return self
+
+    def accept(self, value: object) -> SettingValue:
+        """Return the value as it is kept; raises ValueError that says what is expected."""
+        if not isinstance(value, str):
+            raise ValueError("expected a text in quotes")  # noqa: TRY004 -- as above
+        if self.choices is not None and value not in self.choices:
+            raise ValueError("expected one of " + ", ".join(f'"{choice}"' for choice in self.choices))
+        return value
+
+
+Setting = Annotated[BooleanSetting | IntegerSetting | TextSetting, Field(discriminator="type")]
+
+
+def choose_settings(
+    server: str, declared: Mapping[str, Setting], given: Mapping[str, object]
+) -> dict[str, SettingValue]:
+    """Return every declared setting with the given value or its default; "auto" stays "auto".
+
+    Raises BadInput where a given setting is not declared or its value does not fit.
+    """
+    for name, value in given.items():
+        if name not in declared:
+            raise BadInput(unknown_name(f"The server {server} has no setting `{name}`", name, declared))
+        try:
+            declared[name].accept(value)
+        except ValueError as error:
+            raise BadInput(f"The setting `{name}` of the server {server} is {value!r}: {error}.") from None
+    return {name: setting.accept(given.get(name, setting.default)) for name, setting in declared.items()}
+
+
+def fit_to_cpus(
+    declared: Mapping[str, Setting], chosen: Mapping[str, SettingValue], cpu_count: int
+) -> dict[str, SettingValue]:
+    """Return chosen settings with "auto" in a counting setting replaced by the number of CPUs."""
+    return {
+        name: cpu_count if value == AUTO and isinstance(declared[name], IntegerSetting) else value
+        for name, value in chosen.items()
+    }
+
+
+def unknown_name(statement: str, name: str, known: Iterable[str]) -> str:
+    """Complete a statement about an unknown name with the names that are known, and the nearest of them."""
+    names = sorted(known)
+    return f"{statement}; known are {', '.join(names) or 'none'}{nearest(name, names)}"

@@ -1,0 +1,83 @@
+"""Starting a process in its own session, bound to CPUs, that does not outlive a killed parent."""
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from loadcurve.errors import BadInput
+
+
+def spawn(
+    argv: Sequence[str], folder: Path, log: Path, cpus: Collection[int] | None, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a process in a folder, its output going to a log file, and return it.
+
+    The kernel ends it with SIGTERM when the *thread* that started it ends, so that thread must outlive it.
+
+    Raises:
+        BadInput: this process may not use one of the CPUs.
+        OSError: the process cannot be started or the log not be written.
+
+    """
+    with bound_to(cpus), log.open("wb") as output:
+        return subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
+            [*ends_with_parent(), *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+
+
+@contextmanager
+def bound_to(cpus: Collection[int] | None) -> Iterator[None]:
+    """Bind this thread, and so what it starts, to CPUs for the length of a block; ``None`` changes nothing.
+
+    Raises:
+        BadInput: this process may not use one of the CPUs.
+
+    """
+    if cpus is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    try:
+        try:
+            os.sched_setaffinity(0, cpus)
+        except (OSError, ValueError):
+            raise _unusable(cpus, before) from None
+        # The kernel leaves out the CPUs that may not be used, without an error as long as one remains.
+        if os.sched_getaffinity(0) != set(cpus):
+            raise _unusable(cpus, before)
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@functools.cache
+def ends_with_parent() -> tuple[str, ...]:
+    """Return the words before a command that make it end with its parent; none without such a setpriv."""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return ()
+    prefix = (setpriv, "--pdeathsig", "TERM", "--")
+    # The setpriv of busybox knows fewer options than that of util-linux.
+    probe = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603
+    return prefix if probe.returncode == 0 else ()
+
+
+def _unusable(cpus: Collection[int], usable: Collection[int]) -> BadInput:
+    return BadInput(
+        f"The server cannot be bound to the CPUs {_join(cpus)}: this process may use {_join(usable)}. "
+        "Change `server_cpus` in [host]."
+    )
+
+
+def _join(cpus: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(cpus)))

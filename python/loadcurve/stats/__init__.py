@@ -1,0 +1,1 @@
+"""Statistics over trials: every number with its n and its interval."""

@@ -1,0 +1,119 @@
+"""The study: what is asked, of which servers, under which load, along which sweep, in how many trials."""
+
+import itertools
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from loadcurve.result.records import Point
+from loadcurve.study.consistency import inconsistencies
+from loadcurve.study.expected import Expected
+from loadcurve.study.problems import own_problems
+from loadcurve.study.tables import (
+    FRACTIONAL_SWEEP_KEYS,
+    ClosedLoad,
+    ClosedLoadTable,
+    Content,
+    Host,
+    OpenLoad,
+    OpenLoadTable,
+    ServerName,
+    StudyServer,
+    Sweep,
+    Text,
+    Trials,
+    load_attribute,
+)
+from loadcurve.study.toml_document import TomlTable
+
+Load = ClosedLoad | OpenLoad
+"""A complete load: what the generator does at one point."""
+
+QUICK_TRIALS_MAX = 3
+QUICK_POINTS_MAX = 8
+QUICK_WARMUP_S_MAX = 0.25
+QUICK_DURATION_S_MAX = 0.5
+
+
+def _named_after_their_entry(servers: object) -> object:
+    if not isinstance(servers, dict):
+        return servers
+    return {
+        name: {"use": name, **server} if isinstance(server, dict) else server
+        for name, server in servers.items()
+    }
+
+
+class Study(TomlTable):
+    """A whole study. Its parts are consistent: every point of the sweep gives a complete load."""
+
+    title: Text
+    question: Text | None = None
+    content: Content
+    load: Annotated[ClosedLoadTable | OpenLoadTable, Field(discriminator="model")]
+    sweep: Annotated[
+        Sweep,
+        Field(min_length=1),
+        Expected("at least one key, such as connections = [1, 10, 100]"),
+    ]
+    trials: Trials = Trials()
+    host: Host = Host()
+    servers: Annotated[
+        dict[ServerName, StudyServer],
+        Field(min_length=1),
+        BeforeValidator(_named_after_their_entry),
+        Expected("at least one table [servers.NAME]"),
+    ]
+
+    def points(self) -> list[Point]:
+        """Return every setting of the sweep: the product of its keys, the last key changing fastest."""
+        return [
+            dict(zip(self.sweep, values, strict=True)) for values in itertools.product(*self.sweep.values())
+        ]
+
+    def load_at(self, point: Point) -> Load:
+        """Return the load with the keys of ``point`` set."""
+        swept = {
+            load_attribute(key): value if key in FRACTIONAL_SWEEP_KEYS else int(value)
+            for key, value in point.items()
+        }
+        complete = ClosedLoad if isinstance(self.load, ClosedLoadTable) else OpenLoad
+        return complete.model_validate(self.load.model_dump() | swept, by_alias=False, by_name=True)
+
+    def quick(self) -> Self:
+        """Return the study shortened, for a first look.
+
+        At most 3 trials and 8 points, a warm-up of at most 0.25 s and a duration of at most 0.5 s. Of
+        every key of the sweep at most equally many values stay, evenly chosen, the first and the last among
+        them. A load that ends after a number of requests keeps that number.
+        """
+        duration_s = self.load.duration_s
+        load = self.load.model_copy(
+            update={
+                "warmup_s": min(self.load.warmup_s, QUICK_WARMUP_S_MAX),
+                "duration_s": None if duration_s is None else min(duration_s, QUICK_DURATION_S_MAX),
+            }
+        )
+        values_max = max(
+            number
+            for number in range(1, QUICK_POINTS_MAX + 1)
+            if number ** len(self.sweep) <= QUICK_POINTS_MAX
+        )
+        sweep = {key: _evenly_chosen(values, values_max) for key, values in self.sweep.items()}
+        trials = self.trials.model_copy(update={"count": min(self.trials.count, QUICK_TRIALS_MAX)})
+        return self.model_copy(update={"load": load, "sweep": sweep, "trials": trials})
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        problems = list(inconsistencies(self.content, self.load, self.sweep))
+        if problems:
+            raise own_problems(problems)
+        return self
+
+
+def _evenly_chosen(values: list[int | float], count: int) -> list[int | float]:
+    """Return ``count`` of the values, at least 2, among them the first and the last; or all of fewer."""
+    if len(values) <= count:
+        return values
+    last = len(values) - 1
+    return [values[round(index * last / (count - 1))] for index in range(count)]

@@ -1,0 +1,86 @@
+"""Durations and sizes as people write them: ``"500ms"``, ``"1.5s"``, ``"1KiB"``."""
+
+import re
+from fractions import Fraction
+from typing import Annotated
+
+from annotated_types import Ge
+from pydantic import BeforeValidator
+
+from loadcurve.study.expected import Expected
+
+SECONDS_PER_UNIT = {
+    "us": Fraction(1, 1_000_000),
+    "ms": Fraction(1, 1_000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3_600),
+}
+BYTES_PER_UNIT = {
+    "B": 1,
+    "kB": 1_000,
+    "MB": 1_000_000,
+    "GB": 1_000_000_000,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+}
+
+DURATION_IN_WORDS = 'a duration such as "500ms", "1.5s" or "1m", or a number of seconds'
+SIZE_IN_WORDS = 'a size such as "512B", "10kB" or "1KiB", or a whole number of bytes'
+
+# Fifteen digits on each side are more than any duration or size needs, and keep every result finite.
+_QUANTITY = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?) ?(?P<unit>[A-Za-z]*)")
+
+
+def _split(text: str) -> tuple[Fraction, str] | None:
+    match = _QUANTITY.fullmatch(text.strip())
+    return match and (Fraction(match["number"]), match["unit"])
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds of a duration with a unit (us, ms, s, m, h); a number without one is in seconds.
+
+    The result is the float nearest to the exact value.
+
+    Raises:
+        ValueError: the text is not such a duration.
+
+    """
+    quantity = _split(text)
+    if quantity is None or (quantity[1] or "s") not in SECONDS_PER_UNIT:
+        raise ValueError(f'"{text}" is not {DURATION_IN_WORDS}')
+    number, unit = quantity
+    return float(number * SECONDS_PER_UNIT[unit or "s"])
+
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size with a unit (B, kB, MB, GB, KiB, MiB, GiB); a number without one is in bytes.
+
+    Raises:
+        ValueError: the text is not such a size, or not a whole number of bytes.
+
+    """
+    quantity = _split(text)
+    if quantity is None or (quantity[1] or "B") not in BYTES_PER_UNIT:
+        raise ValueError(f'"{text}" is not {SIZE_IN_WORDS}')
+    number, unit = quantity
+    size = number * BYTES_PER_UNIT[unit or "B"]
+    if size.denominator != 1:
+        raise ValueError(f'"{text}" is not a whole number of bytes')
+    return int(size)
+
+
+def _seconds(value: object) -> object:
+    return parse_duration_s(value) if isinstance(value, str) else value
+
+
+def _bytes(value: object) -> object:
+    return parse_size_bytes(value) if isinstance(value, str) else value
+
+
+DurationS = Annotated[float, BeforeValidator(_seconds), Ge(0), Expected(DURATION_IN_WORDS)]
+"""Seconds, read from a duration."""
+
+SizeBytes = Annotated[int, BeforeValidator(_bytes), Ge(0), Expected(SIZE_IN_WORDS)]
+"""Bytes, read from a size."""

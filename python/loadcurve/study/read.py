@@ -1,0 +1,48 @@
+"""Finding and reading study files."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from loadcurve.errors import BadInput
+from loadcurve.study.expected import nearest
+from loadcurve.study.model import Study
+from loadcurve.study.toml_document import read_toml_model
+
+
+def read_study(path: Path) -> Study:
+    """Read the study file at ``path``; a content folder counts from the folder of the file.
+
+    Raises:
+        BadInput: the file cannot be read or is not a consistent study; the text has one line per problem, as
+            ``file:line: key: what was found; what was expected``.
+
+    """
+    return read_toml_model(path, Study)
+
+
+def find_study(argument: str) -> Path:
+    """Return the study file that ``argument`` names: a file, or else a study that comes with Loadcurve.
+
+    A study that comes with Loadcurve goes by its name, with or without ``studies/`` and ``.toml``.
+
+    Raises:
+        BadInput: there is neither; the text names the nearest study that comes with Loadcurve.
+
+    """
+    path = Path(argument)
+    if path.is_file():
+        return path
+    bundled = bundled_studies()
+    name = argument.removeprefix("studies/").removesuffix(".toml")
+    if name not in bundled:
+        raise BadInput(
+            f"{argument}: there is no such file, and no such study comes with Loadcurve; "
+            f"these do: {', '.join(bundled)}{nearest(name, list(bundled))}"
+        )
+    return bundled[name]
+
+
+def bundled_studies() -> dict[str, Path]:
+    """Return the studies that come with Loadcurve, by name."""
+    folder = Path(str(files("loadcurve") / "studies"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}

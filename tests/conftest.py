@@ -1,0 +1,22 @@
+"""Shared by all tests."""
+
+import os
+import shutil
+
+import pytest
+
+INSTALL_HINTS = {
+    "apache2": "apt-get install apache2-bin",
+    "nginx": "apt-get install nginx",
+    "setpriv": "apt-get install util-linux",
+}
+SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose program is not installed, and name the program."""
+    for marker in item.iter_markers("needs"):
+        (program,) = marker.args
+        if shutil.which(program, path=SEARCH_PATH) is None:
+            hint = INSTALL_HINTS.get(program, "see your distribution's packages")
+            pytest.skip(f"needs {program}, which is not installed; on Debian: {hint}")

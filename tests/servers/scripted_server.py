@@ -1,0 +1,56 @@
+"""A small web server that misbehaves as its arguments ask: ``scripted_server.py PORT FOLDER [BEHAVIOUR]…``."""
+
+import functools
+import http.server
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+port, folder, behaviours = int(sys.argv[1]), sys.argv[2], set(sys.argv[3:])
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if "dies-when-asked" in behaviours:
+            print("this is the end", flush=True)
+            os._exit(3)
+        if "unavailable" in behaviours:
+            self.send_error(503)
+        elif "same-length" in behaviours:
+            self._send(b"x" * Path(folder, self.path[1:]).stat().st_size)
+        elif "shorter" in behaviours:
+            self._send(b"short")
+        else:
+            super().do_GET()
+
+    def _send(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def sleep_in_a_child(*, own_session: bool) -> None:
+    """Fork a child that outlives this process, in this session or in its own."""
+    if os.fork() == 0:
+        if own_session:
+            os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(3600)
+        os._exit(0)
+
+
+if "dies" in behaviours:
+    sys.exit("cannot go on")
+if "ignores-sigterm" in behaviours:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if "forks" in behaviours:
+    sleep_in_a_child(own_session=False)
+if "forks-away" in behaviours:
+    sleep_in_a_child(own_session=True)
+if "never-listens" in behaviours:
+    time.sleep(3600)
+handler = functools.partial(Handler, directory=folder)
+http.server.ThreadingHTTPServer(("127.0.0.1", port), handler).serve_forever()

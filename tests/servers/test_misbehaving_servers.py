@@ -1,0 +1,280 @@
+"""Servers that die, lie, hang or fork; and owners that are interrupted or killed."""
+
+import _thread
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from server_support import found, members_of_session, server_of
+
+import loadcurve.server.instance as instance_module
+from loadcurve.errors import BadInput
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.launch import Launch
+from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
+from loadcurve.server.processes import ProcessIdentity, identify
+
+OWNER_SCRIPT = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from server_support import server_of
+from loadcurve.server.catalog import read_entry
+with server_of(read_entry(Path(sys.argv[2])), Path(sys.argv[3])) as server:
+    print(server.pid, flush=True)
+    time.sleep(3600)
+"""
+
+
+def failure_of(entry, content_folder):
+    with pytest.raises(ServerFailure) as caught, server_of(entry, content_folder):
+        pass
+    return caught.value
+
+
+def wait_until(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_good_server_serves_what_it_should(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        server.verify(["/1k.txt", "/deep/64k.txt"])
+
+
+def test_a_server_that_dies_at_once_fails_with_its_last_words(scripted, content_folder):
+    failure = failure_of(scripted("dies"), content_folder)
+    assert (failure.code, failure.log_tail) == ("died", "cannot go on")
+    assert "ended with status 1" in failure.text
+
+
+def test_a_server_that_dies_of_the_first_request_fails_with_its_last_words(scripted, content_folder):
+    failure = failure_of(scripted("dies-when-asked"), content_folder)
+    assert failure.code in {"died", "not_ready"}
+    assert "this is the end" in failure.log_tail
+
+
+def test_a_server_that_never_listens_is_not_ready(scripted, content_folder):
+    failure = failure_of(scripted("never-listens", ready_s=0.3), content_folder)
+    assert failure.code == "not_ready"
+    assert "within 0.3 s" in failure.text
+    assert "Connection refused" in failure.text
+
+
+def test_a_server_that_answers_with_an_error_is_not_ready(scripted, content_folder):
+    failure = failure_of(scripted("unavailable", ready_s=0.5), content_folder)
+    assert failure.code == "not_ready"
+    assert "503" in failure.text
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "difference"), [("shorter", "5 bytes instead of 1024"), ("same-length", "other content")]
+)
+def test_wrong_content_is_found_before_measuring(behaviour, difference, scripted, content_folder):
+    with server_of(scripted(behaviour), content_folder) as server:
+        with pytest.raises(ServerFailure, match=difference) as caught:
+            server.verify(["/1k.txt"])
+        assert caught.value.code == "wrong_answer"
+
+
+def test_a_path_outside_the_content_is_bad_input(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server, pytest.raises(BadInput, match=r"/2k\.txt"):
+        server.verify(["/2k.txt"])
+
+
+def test_a_server_that_was_killed_is_not_alive(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        os.kill(server.pid, signal.SIGKILL)
+        wait_until(lambda: not server.is_alive())
+
+
+@pytest.mark.parametrize("behaviour", ["forks", "forks-away"])
+def test_children_that_outlive_their_server_are_killed(behaviour, scripted, content_folder):
+    with server_of(scripted(behaviour), content_folder) as server:
+        pid = server.pid
+    assert members_of_session(pid) == set()
+
+
+def test_a_server_that_ignores_the_stop_signal_is_killed_after_its_timeout(scripted, content_folder):
+    with server_of(scripted("ignores-sigterm", stop_s=0.3), content_folder) as server:
+        started = time.monotonic()
+        server.stop()
+        assert 0.3 <= time.monotonic() - started < 5
+
+
+def test_a_taken_port_is_given_up_for_another(scripted, content_folder, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken, free = other.getsockname()[1], instance_module.free_port()
+        ports = iter([taken, free])
+        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        entry = scripted(ready_s=0.5)
+        # The other program accepts and says nothing, so only the server's own complaint tells.
+        with server_of(entry, content_folder) as server:
+            assert server.port == free
+
+
+def test_the_answer_of_another_program_on_the_port_is_not_taken_for_the_servers(
+    scripted, content_folder, monkeypatch
+):
+    with server_of(scripted(), content_folder) as other:
+        taken, free = other.port, instance_module.free_port()
+        ports = iter([taken, free])
+        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        with server_of(scripted(), content_folder) as server:
+            assert server.port == free
+            server.verify(["/1k.txt"])
+
+
+def test_a_port_that_stays_taken_ends_in_a_failure(scripted, content_folder, monkeypatch):
+    with server_of(scripted(), content_folder) as other:
+        monkeypatch.setattr(instance_module, "free_port", lambda: other.port)
+        failure = failure_of(scripted("never-listens"), content_folder)
+    assert failure.code == "port_taken"
+
+
+def test_an_exception_in_the_block_stops_the_server(scripted, content_folder):
+    with pytest.raises(ZeroDivisionError), server_of(scripted(), content_folder) as server:
+        pid = server.pid
+        1 / 0  # noqa: B018
+    assert members_of_session(pid) == set()
+
+
+def test_an_interrupt_while_waiting_for_the_server_stops_it(scripted, content_folder):
+    server = server_of(scripted("never-listens"), content_folder)
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt), server:
+        pass
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_interrupt_around_the_spawn_leaves_nothing(moment, scripted, content_folder, monkeypatch):
+    import loadcurve.server.launch as launch_module
+
+    spawn = launch_module.spawn
+
+    def interrupted_spawn(*arguments):
+        if moment == "before":
+            signal.raise_signal(signal.SIGINT)
+        process = spawn(*arguments)
+        if moment == "after":
+            signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(launch_module, "spawn", interrupted_spawn)
+    with pytest.raises(KeyboardInterrupt), server_of(scripted(), content_folder):
+        pass
+
+
+def test_an_interrupt_during_the_stop_hurries_it_and_leaves_nothing(scripted, content_folder):
+    server = server_of(scripted("ignores-sigterm", "forks", stop_s=60), content_folder)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 -- the interrupt comes at the end of the block
+        with server:
+            pid = server.pid
+            timer.start()
+            started = time.monotonic()
+    assert time.monotonic() - started < 30
+    assert members_of_session(pid) == set()
+
+
+def test_a_launch_that_never_started_ends_without_a_trace(scripted):
+    Launch(found(scripted()), 1).end()
+
+
+def test_a_state_folder_that_cannot_be_written_is_named_before_anything_starts(
+    scripted, content_folder, monkeypatch, tmp_path
+):
+    file = tmp_path / "a-file"
+    file.write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(file))
+    with pytest.raises(BadInput, match="XDG_STATE_HOME"), server_of(scripted(), content_folder):
+        pass
+
+
+@pytest.mark.parametrize("behaviours", [[], ["ignores-sigterm"], ["forks"], ["forks-away"]])
+def test_what_a_killed_run_left_is_ended_and_reported(behaviours, scripted, content_folder, state):
+    entry = scripted(*behaviours)
+    owner, pid = start_owner(entry.folder, content_folder)
+    kill_owner(owner)
+    (cleaned,) = clean_up_after_killed_runs()
+    assert (cleaned.server, cleaned.owner_pid) == ("scripted", owner.pid)
+    assert f"process {owner.pid}" in cleaned.text
+    assert cleaned.removed_folder is not None
+    assert not cleaned.removed_folder.exists()
+    assert members_of_session(pid) == set()
+    assert cleaned.remaining_pids == ()
+    assert clean_up_after_killed_runs() == []
+
+
+@pytest.mark.needs("nginx")
+def test_orphaned_workers_of_a_killed_nginx_are_ended(content_folder):
+    owner, pid = start_owner(load_catalog()["nginx"].folder, content_folder)
+    # nginx writes over its environment, so that its workers are known by their session and their files only.
+    kill_owner(owner, also=pid)
+    workers = members_of_session(pid) - {pid}
+    (cleaned,) = clean_up_after_killed_runs()
+    assert workers <= set(cleaned.killed_pids)
+    assert members_of_session(pid) == set()
+
+
+def test_a_running_owners_server_is_left_alone(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        assert clean_up_after_killed_runs() == []
+        server.verify(["/1k.txt"])
+
+
+def test_a_process_that_only_has_the_recorded_id_is_not_touched(state, tmp_path):
+    stranger = subprocess.Popen(["sleep", "3600"], start_new_session=True)
+    try:
+        entry = LedgerEntry("scripted", state / "tmp")
+        entry.record_session(ProcessIdentity(stranger.pid, identify(stranger.pid).start_ticks - 1))
+        disown(entry)
+        (cleaned,) = clean_up_after_killed_runs()
+        assert cleaned.killed_pids == ()
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_folder_that_is_not_named_by_the_ledger_is_not_removed(state):
+    precious = state / "precious"
+    precious.mkdir()
+    entry = LedgerEntry("scripted", state / "tmp")
+    entry.start = entry.start.model_copy(update={"private_folder": precious})
+    disown(entry)
+    (cleaned,) = clean_up_after_killed_runs()
+    assert cleaned.removed_folder is None
+    assert precious.is_dir()
+
+
+def disown(entry):
+    """Make a ledger entry look as if its owner had been killed: no process has started before the first one."""
+    owner = entry.start.owner.model_copy(update={"start_ticks": -1})
+    entry.start = entry.start.model_copy(update={"owner": owner})
+    entry._write()
+
+
+def start_owner(entry_folder, content_folder):
+    """Run a process that starts a server and then waits; return it and the server's id."""
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", OWNER_SCRIPT, here, str(entry_folder), str(content_folder)]
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return owner, int(owner.stdout.readline())
+
+
+def kill_owner(owner, also=None):
+    for pid in filter(None, (also, owner.pid)):
+        os.kill(pid, signal.SIGKILL)
+    owner.wait()
+    owner.stdout.close()

@@ -1,0 +1,337 @@
+"""A run folder with a known truth: three servers, three trials, eight connection counts, some mishaps.
+
+Each server follows ``throughput(c) = peak * c / (c + half)``; its three trials measure 0.98, 1.00 and 1.02
+times that, so the mean over complete trials is the truth itself. Latencies follow a log-normal distribution
+whose mean obeys Little's law.
+"""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+
+CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
+TRIAL_FACTORS = (0.98, 1.00, 1.02)
+DURATION_S = 2.0
+SIGMA = 0.45
+SAMPLES = 500
+
+ORDER = (("nginx", "apache", "tiny"), ("tiny", "nginx", "apache"), ("apache", "tiny", "nginx"))
+"""The servers of each block in their order."""
+
+SUSPECT = ("nginx", 1, 200)
+"""Server, block and connections of the suspect point."""
+INVALID = ("tiny", 2, 100)
+"""Server, block and connections of the invalid point."""
+FAILED = ("apache", 2)
+"""Server and block of the failed trial."""
+FAILED_BEFORE = 50
+"""The failed trial measured the points below this one."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The curve of one synthetic server."""
+
+    peak_rps: float
+    half: float
+
+    def throughput_rps(self, connections: float) -> float:
+        return self.peak_rps * connections / (connections + self.half)
+
+    def latency_ms(self, connections: float, probability: float = 0.5) -> float:
+        """The latency's quantile; by Little's law its mean is connections / throughput."""
+        mean_ms = 1000 * connections / self.throughput_rps(connections)
+        return mean_ms * math.exp(-(SIGMA**2) / 2 + SIGMA * NormalDist().inv_cdf(probability))
+
+
+SERVERS = {"nginx": Truth(42_000, 9), "apache": Truth(21_000, 6), "tiny": Truth(30_000, 25)}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The free texts of the study; a test can put hostile ones here."""
+
+    title: str = "One static file, three servers"
+    question: str = "Which server keeps p99 under 10 ms up to 200 connections?"
+    server_titles: dict[str, str] = field(
+        default_factory=lambda: {
+            "nginx": "nginx",
+            "apache": "Apache httpd, event",
+            "tiny": "tiny",
+            "absent": "Absent",
+        }
+    )
+
+
+def study_text(texts: Texts) -> str:
+    return f"""title = '''{texts.title}'''
+question = '''{texts.question}'''
+
+[content]
+"1k.txt" = "1KiB"
+
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+duration = "2s"
+
+[sweep]
+connections = {list(CONNECTIONS)}
+
+[trials]
+count = 3
+
+[servers.nginx]
+[servers.apache]
+[servers.tiny]
+[servers.absent]
+"""
+
+
+def encode(samples_ns: list[int]) -> str:
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    for value in samples_ns:
+        histogram.record_value(value)
+    return histogram.encode().decode()
+
+
+EMPTY_HISTOGRAM = encode([])
+
+
+def distribution(samples_ms: list[float]) -> dict[str, Any]:
+    """The summary of sorted samples; a percentile of so few is left out where they cannot bound it."""
+    if not samples_ms:
+        return dict.fromkeys(
+            ("min", "mean", "stddev", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")
+        ) | {"count": 0}
+    count = len(samples_ms)
+    mean = math.fsum(samples_ms) / count
+
+    def percentile(p: float) -> float:
+        return samples_ms[math.ceil(p / 100 * count) - 1]
+
+    return {
+        "count": count,
+        "min": samples_ms[0],
+        "mean": mean,
+        "stddev": math.sqrt(math.fsum((s - mean) ** 2 for s in samples_ms) / (count - 1)),
+        "p50": percentile(50),
+        "p75": percentile(75),
+        "p90": percentile(90),
+        "p95": percentile(95),
+        "p99": percentile(99),
+        "p99_9": None,
+        "p99_99": None,
+        "max": samples_ms[-1],
+    }
+
+
+@functools.cache
+def _latencies_ms(server: str, connections: int, factor: float) -> tuple[list[float], str]:
+    truth = SERVERS[server]
+    quantiles = [truth.latency_ms(connections, (i + 0.5) / SAMPLES) / factor for i in range(SAMPLES)]
+    return quantiles, encode([round(value * 1e6) for value in quantiles])
+
+
+def load_result(server: str, connections: int, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
+    """One load result as JSON data, at ``factor`` times the true throughput."""
+    rate = SERVERS[server].throughput_rps(connections) * factor
+    samples, encoded = _latencies_ms(server, connections, factor)
+    nothing = distribution([])
+    count = SAMPLES
+    return {
+        "format": "loadcurve-load/1",
+        "load": {
+            "address": "127.0.0.1:18000",
+            "requests": ["GET /1k.txt"],
+            "model": "closed",
+            "connections": connections,
+            "rate_rps": None,
+            "arrivals": None,
+            "threads": 1,
+            "cpus": [1],
+            "warmup_s": 0.5,
+            "duration_s": DURATION_S,
+            "requests_total": None,
+            "timeout_s": 5.0,
+            "io": "epoll",
+        },
+        "interrupted": False,
+        "duration_s": DURATION_S,
+        "requests": {
+            "due": count,
+            "sent": count,
+            "answered": count,
+            "ok": count,
+            "failed": 0,
+            "unanswered": 0,
+            "never_sent": 0,
+        },
+        "rate_rps": {"asked": None, "sent": rate, "answered": rate},
+        "latency_ms": distribution(samples),
+        "service_time_ms": distribution(samples),
+        "connect_ms": nothing,
+        "first_byte_ms": nothing,
+        "transfer_ms": nothing,
+        "connections": {
+            "opened": connections,
+            "failed": 0,
+            "reused": count - connections,
+            "concurrent_max": connections,
+            "rate_cps": None,
+        },
+        "bytes": {"sent": count * 80, "received": count * 1300, "header": count * 276, "body": count * 1024},
+        "status": {"1xx": 0, "2xx": count, "3xx": 0, "4xx": 0, "5xx": 0},
+        "errors": dict.fromkeys(
+            (
+                "connect_refused",
+                "connect_timeout",
+                "timeout",
+                "reset",
+                "closed_early",
+                "malformed",
+                "mismatch",
+                "fd_unavailable",
+                "address_unavailable",
+            ),
+            0,
+        ),
+        "generator": {
+            "threads": 1,
+            "io": "epoll",
+            "cpu_user_s": 0.4,
+            "cpu_system_s": 0.9,
+            "cpu_per_request_us": 6.5,
+            "lateness_ms": None,
+        },
+        "kernel": {"syn_retransmits": 0, "retransmits": 0, "listen_overflows": None, "listen_drops": 0},
+        "operations": [
+            {"operation": "GET /1k.txt", "answered": count, "failed": 0, "latency_ms": distribution(samples)}
+        ],
+        "slowest": [],
+        "series": [],
+        "histograms": {
+            "latency": encoded,
+            "service_time": encoded,
+            "connect": EMPTY_HISTOGRAM,
+            "first_byte": EMPTY_HISTOGRAM,
+            "transfer": EMPTY_HISTOGRAM,
+        },
+        "verdict": {"status": "valid", "reasons": []},
+    } | changes
+
+
+def run_record(texts: Texts | None = None) -> RunRecord:
+    texts = texts or Texts()
+    found = [
+        {"trial": block * 3 + place, "block": block, "server": server}
+        for block, order in enumerate(ORDER)
+        for place, server in enumerate(order)
+    ]
+    servers = {
+        name: {
+            "title": texts.server_titles[name],
+            "catalog_entry": name,
+            "status": "found",
+            "version": "1.2.3",
+            "binary": f"/usr/sbin/{name}",
+            "settings": {"workers": 1, "keep_alive": True},
+            "configuration": {f"{name}.conf": f"# {name}\nworkers 1;\nlisten 127.0.0.1:18000;\n"},
+            "install": None,
+            "documentation": f"https://example.org/{name}",
+        }
+        for name in SERVERS
+    }
+    servers["absent"] = {
+        "title": texts.server_titles["absent"],
+        "catalog_entry": "absent",
+        "status": "missing",
+        "version": None,
+        "binary": None,
+        "settings": {},
+        "configuration": {},
+        "install": "apt install absent",
+        "documentation": None,
+    }
+    return RunRecord.model_validate(
+        {
+            "format": "loadcurve-run/1",
+            "loadcurve_version": "0.1.0",
+            "started_at": "2026-03-14T09:26:53Z",
+            "seed": 1729,
+            "quick": True,
+            "study_name": "three-servers",
+            "study": {
+                "title": texts.title,
+                "question": texts.question,
+                "load": {"model": "closed", "requests": ["/1k.txt"], "duration": "2s"},
+                "sweep": {"connections": list(CONNECTIONS)},
+                "trials": {"count": 3, "restart": "sweep"},
+            },
+            "order": found,
+            "points": [{"connections": connections} for connections in CONNECTIONS],
+            "host": {
+                "kernel": "Linux 6.1.0",
+                "cpu": "Example CPU at 3.0 GHz",
+                "cpus": 2,
+                "memory_bytes": 8_242_000_000,
+                "listen_backlog_max": 4096,
+                "governor": None,
+            },
+            "servers": servers,
+            "content": {"1k.txt": {"bytes": 1024, "sha256": "0" * 64}},
+        }
+    )
+
+
+def trial_records(
+    record: RunRecord, failure_log: str = "AH00161: server reached MaxRequestWorkers\n"
+) -> list[PointRecord | FailureRecord]:
+    """Every record of the whole run, in the order of measuring."""
+    records: list[PointRecord | FailureRecord] = []
+    for planned in record.order:
+        identity = {"trial": planned.trial, "block": planned.block, "server": planned.server}
+        for connections in CONNECTIONS:
+            at = {"point": {"connections": connections}, "started_at": "2026-03-14T09:27:00Z"}
+            if (planned.server, planned.block) == FAILED and connections == FAILED_BEFORE:
+                reason = {"code": "server_exited", "text": "the server ended with status 1 while under load"}
+                failure = {"kind": "failure", **identity, **at, "reason": reason, "log_tail": failure_log}
+                records.append(FailureRecord.model_validate(failure))
+                break
+            changes: dict[str, Any] = {}
+            if (planned.server, planned.block, connections) == SUSPECT:
+                reason = {"code": "generator_busy", "text": "the generator used 91 % of its CPU"}
+                changes["verdict"] = {"status": "suspect", "reasons": [reason]}
+            factor = TRIAL_FACTORS[planned.block]
+            if (planned.server, planned.block, connections) == INVALID:
+                reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
+                changes["verdict"] = {"status": "invalid", "reasons": [reason]}
+                factor = 0.5
+            load = load_result(planned.server, connections, factor, **changes)
+            records.append(PointRecord.model_validate({"kind": "point", **identity, **at, "load": load}))
+    return records
+
+
+def write_run(
+    folder: Path,
+    record: RunRecord | None = None,
+    records: list[PointRecord | FailureRecord] | None = None,
+    texts: Texts | None = None,
+) -> Path:
+    """Write a run folder with plain file operations, apart from the writer that is under test elsewhere."""
+    record = record or run_record(texts)
+    records = trial_records(record) if records is None else records
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RUN_FILE).write_text(record.model_dump_json(by_alias=True))
+    lines = [one.model_dump_json(by_alias=True) + "\n" for one in records]
+    (folder / TRIALS_FILE).write_text("".join(lines))
+    (folder / STUDY_FILE).write_text(study_text(texts or Texts()))
+    return folder

@@ -1,0 +1,281 @@
+"""The HTML report of a run with a known truth."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve import _engine
+from loadcurve.errors import BadInput
+from loadcurve.report.html import write_report
+from support import synthetic_run as synthetic
+from support.histograms import percentile_curve
+
+HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
+"""Text that would run, were it not escaped."""
+
+
+class Page(HTMLParser):
+    """What a browser finds in the page: elements, the texts of scripts, and the text outside them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.words: list[str] = []
+        self._open: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag if tag in ("script", "style") else None
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        elif self._open is None:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+    @property
+    def charts(self) -> dict[str, dict[str, Any]]:
+        return {
+            str(attributes["data-chart"]): json.loads(text)
+            for attributes, text in self.scripts
+            if "data-chart" in attributes
+        }
+
+
+@pytest.fixture(autouse=True)
+def histograms_read_by_another_implementation(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_engine, "percentile_curve", percentile_curve, raising=False)
+
+
+def page_of(folder: Path) -> Page:
+    return Page(write_report(folder).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    return page_of(synthetic.write_run(tmp_path))
+
+
+def rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for dataset in chart["datasets"].values() for row in dataset]
+
+
+def test_the_summary_counts_points_verdicts_and_failures(page: Page):
+    assert "69 of 72 points were measured (67 valid, 1 suspect, 1 invalid)" in page.text
+    assert "1 trial failed (apache at connections = 50: the server ended with status 1" in page.text
+    assert "interrupted" not in page.text
+
+
+def test_the_page_names_nothing_outside_itself(page: Page):
+    loading = {"src", "srcset", "action", "data"}
+    assert not [attributes for _, attributes in page.elements if loading & attributes.keys()]
+    assert not [tag for tag, _ in page.elements if tag in ("link", "iframe", "object", "embed", "base")]
+
+
+def test_the_policy_allows_the_pages_own_scripts_and_nothing_else(page: Page):
+    [policy] = [
+        str(attributes["content"])
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    digests = {
+        "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+        for attributes, text in page.scripts
+        if attributes.get("type") != "application/json"
+    }
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert set(directives["script-src"].split()) == digests
+
+
+def test_the_throughput_figure_holds_the_true_means_and_their_intervals(page: Page):
+    means = [row for row in rows(page.charts["throughput-1"]) if row["server"] == "nginx" and "low" in row]
+    assert [row["x"] for row in means] == list(synthetic.CONNECTIONS)
+    for row in means:
+        truth = synthetic.SERVERS["nginx"].throughput_rps(row["x"])
+        assert row["y"] == pytest.approx(truth, rel=1e-5)
+        assert row["high"] - row["low"] == pytest.approx(2 * 4.302653 * 0.02 * truth / 3**0.5, rel=1e-4)
+
+
+def test_a_sweep_over_more_than_a_factor_of_20_is_drawn_logarithmically(page: Page):
+    assert '"scale": {"nice": false, "padding": 12, "type": "log"}' in json.dumps(
+        page.charts["throughput-1"], sort_keys=True
+    )
+
+
+def test_a_narrow_sweep_is_drawn_linearly(tmp_path: Path):
+    record = synthetic.run_record()
+    record = record.model_copy(update={"points": [p for p in record.points if 10 <= p["connections"] <= 100]})
+    chart = page_of(synthetic.write_run(tmp_path, record)).charts["throughput-1"]
+    assert {layer["encoding"]["x"]["scale"]["type"] for layer in chart["layer"]} == {"linear"}
+
+
+def test_every_figure_gives_each_server_the_same_colour(page: Page):
+    scales = {
+        json.dumps(layer["encoding"]["color"]["scale"])
+        for chart in page.charts.values()
+        for layer in chart["layer"]
+        if "encoding" in layer
+    }
+    assert len(page.charts) == 6
+    assert len(scales) == 1
+
+
+def test_invalid_trials_are_hollow_and_in_no_mean(page: Page):
+    chart = page.charts["throughput-1"]
+    [hollow] = [layer for layer in chart["layer"] if layer["mark"].get("filled") is False]
+    assert hollow["transform"] == [{"filter": "datum.verdict === 'invalid'"}]
+    [row] = [row for row in rows(chart) if row.get("verdict") == "invalid"]
+    assert (row["server"], row["x"]) == ("tiny", 100)
+
+
+def test_a_missing_server_is_told_and_never_drawn(page: Page):
+    assert "absent is missing. It was not found on this machine and is not measured." in page.text
+    assert "apt install absent" in page.text
+    assert "absent" not in {row["server"] for chart in page.charts.values() for row in rows(chart)}
+
+
+def test_the_distribution_merges_the_trials_and_starts_in_the_middle_of_the_sweep(page: Page):
+    chart = page.charts["distribution-figure"]
+    assert [parameter["value"] for parameter in chart["params"]] == [synthetic.CONNECTIONS.index(25)]
+    truth = synthetic.SERVERS["nginx"]
+    at_25 = [row for row in rows(chart) if row["server"] == "nginx" and row["place"] == 4]
+    near_90 = min(at_25, key=lambda row: abs(row["x"] - 10))
+    assert near_90["y"] == pytest.approx(truth.latency_ms(25, 1 - 1 / near_90["x"]), rel=0.02)
+    # Three trials of 500 requests: no tail is rarer than one in 1500, and the slowest is that of the slowest trial.
+    slowest = truth.latency_ms(25, 1 - 0.5 / synthetic.SAMPLES) / 0.98
+    assert (at_25[-1]["x"], at_25[-1]["y"]) == (1500, pytest.approx(slowest, rel=1e-3))
+
+
+def test_an_invalid_trial_is_not_in_the_distribution(page: Page):
+    at_100 = [row for row in rows(page.charts["distribution-figure"]) if row["place"] == 6]
+    assert {row["server"]: row["x"] for row in at_100 if row["last"]} == {
+        "nginx": 1500,
+        "apache": 1000,
+        "tiny": 1000,
+    }
+
+
+def test_the_table_shows_the_estimate_with_its_margin(page: Page):
+    # nginx at 1 connection: 42000 / 10 = 4200 requests/s; the half-width is 4.302653 * 84 / sqrt(3) = 208.7.
+    assert "4,200 ± 209" in page.text
+
+
+def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):
+    assert "the generator used 91 % of its CPU" in page.text
+    assert "12 % of the requests failed (60 resets)" in page.text
+    assert "AH00161: server reached MaxRequestWorkers" in page.text
+    assert "loadcurve run study.toml --seed 1729 --quick" in page.text
+
+
+def test_every_figure_has_a_text_in_its_place(page: Page):
+    labels = [
+        str(attributes["aria-label"]) for _, attributes in page.elements if attributes.get("role") == "img"
+    ]
+    assert len(labels) == len(page.charts)
+    assert "nginx: 4,200 at 1, 40,191 at 200, highest 40,191 at 200." in labels[0]
+
+
+def test_hostile_text_is_shown_and_never_run(tmp_path: Path):
+    texts = synthetic.Texts(
+        title=HOSTILE, question=HOSTILE, server_titles=dict.fromkeys((*synthetic.SERVERS, "absent"), HOSTILE)
+    )
+    record = synthetic.run_record(texts)
+    hostile = record.servers["tiny"].model_copy(update={"documentation": "javascript:window.stolen = 1"})
+    record = record.model_copy(update={"servers": record.servers | {"tiny": hostile}})
+    folder = synthetic.write_run(tmp_path, record, synthetic.trial_records(record, HOSTILE), texts)
+    page = page_of(folder)
+    assert "img" not in {tag for tag, _ in page.elements}
+    assert sum(tag == "script" for tag, _ in page.elements) == len(page.charts) + 2
+    assert HOSTILE in page.text
+    assert not [a for tag, a in page.elements if tag == "a" and not str(a["href"]).startswith("https://")]
+
+
+def test_a_hostile_name_of_a_server_stays_data_in_the_figures(tmp_path: Path):
+    record = synthetic.run_record()
+    renamed = {HOSTILE if name == "tiny" else name: server for name, server in record.servers.items()}
+    record = record.model_copy(update={"servers": renamed})
+    records = [
+        one.model_copy(update={"server": HOSTILE}) if one.server == "tiny" else one
+        for one in synthetic.trial_records(synthetic.run_record())
+    ]
+    page = page_of(synthetic.write_run(tmp_path, record, records))
+    assert sum(tag == "script" for tag, _ in page.elements) == len(page.charts) + 2
+    assert HOSTILE in {row["server"] for row in rows(page.charts["throughput-1"])}
+
+
+def test_an_interrupted_run_says_so_and_shows_what_there_is(tmp_path: Path):
+    record = synthetic.run_record()
+    page = page_of(synthetic.write_run(tmp_path, record, synthetic.trial_records(record)[:11]))
+    assert "11 of 72 points were measured" in page.text
+    assert "The run was interrupted before its end" in page.text
+    assert all(row["y"] is None or row["y"] > 0 for row in rows(page.charts["throughput-1"]))
+
+
+def test_a_run_without_any_point_has_a_report_without_figures(tmp_path: Path):
+    page = page_of(synthetic.write_run(tmp_path, records=[]))
+    assert "0 of 72 points were measured." in page.text
+    assert page.charts == {}
+
+
+def test_a_single_point_is_drawn_by_server(tmp_path: Path):
+    record = synthetic.run_record()
+    record = record.model_copy(update={"points": [{"connections": 50.0}]})
+    points = [
+        one
+        for one in synthetic.trial_records(record)
+        if one.kind == "point" and one.point["connections"] == 50
+    ]
+    chart = page_of(synthetic.write_run(tmp_path, record, list(points))).charts["throughput-1"]
+    assert {row["x"] for row in rows(chart)} == set(synthetic.SERVERS)
+
+
+def test_a_sweep_of_two_keys_has_a_figure_for_each_value_of_the_shorter_one(tmp_path: Path):
+    record = synthetic.run_record()
+    grid = [{**point, "pipeline": depth} for depth in (1.0, 8.0) for point in record.points]
+    record = record.model_copy(update={"points": grid})
+    points = [
+        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
+        for one in synthetic.trial_records(synthetic.run_record())
+        if one.kind == "point"
+        for depth in (1.0, 8.0)
+    ]
+    page = page_of(synthetic.write_run(tmp_path, record, list(points)))
+    assert [name for name in page.charts if name.startswith("throughput")] == ["throughput-1", "throughput-2"]
+    assert "pipeline = 8" in page.text
+
+
+def test_a_histogram_that_cannot_be_decoded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(encoded: list[str]) -> list[tuple[float, float]]:
+        raise ValueError("not base64")
+
+    monkeypatch.setattr(_engine, "percentile_curve", refuse)
+    with pytest.raises(
+        BadInput, match=r"histogram of nginx at connections = 1 in trials\.jsonl .* not base64"
+    ):
+        write_report(synthetic.write_run(tmp_path))
+
+
+def test_the_same_run_gives_the_same_page(tmp_path: Path):
+    folder = synthetic.write_run(tmp_path)
+    first = write_report(folder).read_bytes()
+    assert write_report(folder).read_bytes() == first
+    assert html.escape("One static file, three servers").encode() in first

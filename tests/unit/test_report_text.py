@@ -1,0 +1,43 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from loadcurve.report import text
+from loadcurve.stats.interval import Estimate
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "—"),
+        (0.0, "0"),
+        (0.01234, "0.0123"),
+        (0.9996, "1.00"),
+        (9.999, "10.0"),
+        (12.34, "12.3"),
+        (123.4, "123"),
+        (999.6, "1,000"),
+        (40190.6, "40,191"),
+    ],
+)
+def test_three_digits_are_kept_and_never_fewer_than_the_whole_ones(value: float | None, shown: str):
+    assert text.number(value) == shown
+
+
+def test_an_estimate_without_an_interval_shows_no_margin():
+    assert text.estimate(Estimate(12.3, None, None, 1, "one trial")) == "12.3"
+    assert text.estimate(None) == "—"
+
+
+@pytest.mark.parametrize(("value", "shown"), [(50.0, "50"), (25000.0, "25,000"), (0.5, "0.5")])
+def test_a_setting_reads_as_it_was_typed(value: float, shown: str):
+    assert text.setting(value) == shown
+
+
+def test_unknown_facts_are_said_to_be_unknown():
+    facts = {"cpu": {"model": "Example", "governor": None}, "cpus": [0, 1]}
+    assert list(text.flattened(facts)) == [
+        ("cpu · model", "Example"),
+        ("cpu · governor", "not known"),
+        ("cpus", "0, 1"),
+    ]

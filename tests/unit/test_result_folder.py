@@ -1,0 +1,139 @@
+"""Writing a run folder, and reading it back whole, cut off or broken."""
+
+import os
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, RunFolder, read_run
+from support import synthetic_run as synthetic
+
+DiskUsage = namedtuple("DiskUsage", "total used free")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return synthetic.write_run(tmp_path / "run")
+
+
+def test_what_the_writer_appends_is_what_the_reader_returns(tmp_path: Path):
+    record = synthetic.run_record()
+    records = synthetic.trial_records(record)
+    writer = RunFolder.create(tmp_path / "new" / "run", record, "title = 'é'\n")
+    for one in records:
+        writer.append(one)
+    run = read_run(writer.path)
+    assert (run.run, run.records, run.study_text) == (record, records, "title = 'é'\n")
+    assert not run.cut_off
+
+
+def test_a_run_with_one_failed_trial_is_complete_and_counts_what_was_lost(folder: Path):
+    run = read_run(folder)
+    assert (run.points_expected, len(run.points), run.points_lost) == (72, 69, 3)
+    assert run.complete
+
+
+def test_a_run_stopped_before_its_first_point_can_be_read(tmp_path: Path):
+    RunFolder.create(tmp_path / "run", synthetic.run_record(), "")
+    run = read_run(tmp_path / "run")
+    assert (run.records, run.complete) == ([], False)
+
+
+def test_a_record_is_on_the_disk_before_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    record = synthetic.run_record()
+    writer = RunFolder.create(tmp_path / "run", record, "")
+    synced: list[int] = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (synced.append(descriptor), fsync(descriptor)))
+    writer.append(synthetic.trial_records(record)[0])
+    assert len(synced) == 1
+    assert len(read_run(tmp_path / "run").records) == 1
+
+
+@pytest.mark.parametrize("kept", [1, 50, -1])
+def test_a_last_line_cut_off_by_a_kill_is_left_out_and_noted(folder: Path, kept: int):
+    trials = folder / TRIALS_FILE
+    *whole, last = trials.read_text().splitlines(keepends=True)
+    trials.write_text("".join(whole) + last[:kept])
+    run = read_run(folder)
+    assert (len(run.records), run.cut_off, run.complete) == (len(whole), True, False)
+
+
+def test_a_last_line_cut_off_within_a_character_is_left_out_too(folder: Path):
+    trials = folder / TRIALS_FILE
+    whole = trials.read_bytes()
+    trials.write_bytes(whole + '{"kind": "é'.encode()[:-1])
+    assert read_run(folder).cut_off
+
+
+def test_a_broken_line_in_the_middle_is_an_error_with_file_and_line(folder: Path):
+    trials = folder / TRIALS_FILE
+    lines = trials.read_text().splitlines()
+    lines[4] = lines[4][:100]
+    trials.write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadInput, match=rf"{TRIALS_FILE}, line 5, is not a record"):
+        read_run(folder)
+
+
+def test_an_unknown_field_is_named_with_its_line(folder: Path):
+    trials = folder / TRIALS_FILE
+    text = trials.read_text()
+    trials.write_text(text.replace('"kind":"point"', '"kind":"point","speed":1', 1))
+    with pytest.raises(BadInput, match=r"line 1, .*speed"):
+        read_run(folder)
+
+
+def test_a_folder_that_is_no_run_folder_is_refused_with_advice(tmp_path: Path):
+    with pytest.raises(
+        BadInput, match=r"is not a run folder: it holds no run\.json\. Name a folder"
+    ) as raised:
+        read_run(tmp_path)
+    assert raised.value.exit_code == 2
+
+
+def test_a_run_record_of_another_format_is_refused(folder: Path):
+    run_file = folder / RUN_FILE
+    run_file.write_text(run_file.read_text().replace("loadcurve-run/1", "loadcurve-run/9"))
+    with pytest.raises(
+        BadInput, match=r"run\.json cannot be read as a run record: format: .*loadcurve-run/1"
+    ):
+        read_run(folder)
+
+
+def test_a_folder_in_use_is_not_written_over(folder: Path):
+    before = (folder / RUN_FILE).read_bytes()
+    with pytest.raises(BadInput, match="is not empty"):
+        RunFolder.create(folder, synthetic.run_record(), "")
+    assert (folder / RUN_FILE).read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_measuring(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadInput, match=r"cannot be written to .*--out"):
+        RunFolder.create(tmp_path / "file" / "run", synthetic.run_record(), "")
+
+
+def test_a_disk_without_room_is_refused_with_needed_and_free_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**6, 0, 10**6))
+    # 72 points of 128 KiB, and 8 MiB for the rest.
+    with pytest.raises(BadInput, match=r"1,000,000 bytes free, .*72 points .* need 17,825,792"):
+        RunFolder.create(tmp_path / "run", synthetic.run_record(), "")
+
+
+def test_the_estimate_of_room_is_above_what_a_record_takes(folder: Path):
+    from loadcurve.result.folder import BYTES_PER_POINT
+
+    assert max(len(line) for line in (folder / TRIALS_FILE).read_text().splitlines()) < BYTES_PER_POINT
+
+
+def test_a_result_that_cannot_be_written_says_what_is_kept(tmp_path: Path):
+    record = synthetic.run_record()
+    writer = RunFolder.create(tmp_path / "run", record, "")
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(LoadcurveError, match="What was measured before is kept"):
+        writer.append(synthetic.trial_records(record)[0])

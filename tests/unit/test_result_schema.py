@@ -1,0 +1,43 @@
+"""The published JSON Schemas, on the disk and against records."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from loadcurve.result.schema import SCHEMA_FOLDER, schema_text, schemas
+from support import synthetic_run as synthetic
+
+PUBLISHED = Path(__file__).resolve().parents[2] / SCHEMA_FOLDER
+
+
+def test_every_generated_schema_is_published_and_no_other():
+    assert {path.name for path in PUBLISHED.glob("*.json")} == set(schemas())
+
+
+@pytest.mark.parametrize("name", sorted(schemas()))
+def test_the_published_schema_is_the_generated_one(name: str):
+    assert (PUBLISHED / name).read_text(encoding="utf-8") == schema_text(schemas()[name]), (
+        f"{SCHEMA_FOLDER / name} is out of date: run `python -m loadcurve.result.schema` in the root folder"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(schemas()))
+def test_every_schema_is_a_valid_schema(name: str):
+    jsonschema.Draft202012Validator.check_schema(schemas()[name])
+
+
+def test_records_as_written_fit_their_schemas():
+    record = synthetic.run_record()
+    jsonschema.validate(json.loads(record.model_dump_json(by_alias=True)), schemas()["run.schema.json"])
+    for one in synthetic.trial_records(record):
+        jsonschema.validate(json.loads(one.model_dump_json(by_alias=True)), schemas()["trial.schema.json"])
+    jsonschema.validate(synthetic.load_result("nginx", 1), schemas()["load.schema.json"])
+
+
+def test_a_load_without_its_unit_fields_does_not_fit():
+    load = synthetic.load_result("nginx", 1)
+    load["latency"] = load.pop("latency_ms")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(load, schemas()["load.schema.json"])

@@ -1,0 +1,56 @@
+"""The interval over trials, against a textbook, another implementation and its own promise."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from loadcurve.stats.interval import mean_interval
+
+
+def test_one_trial_gives_its_value_without_an_interval():
+    estimate = mean_interval([41.5])
+    assert (estimate.value, estimate.low, estimate.high, estimate.n) == (41.5, None, None, 1)
+    assert estimate.half_width is None
+
+
+def test_the_half_width_is_the_tabulated_t_times_the_standard_error():
+    # t(0.975, 4) = 2.776 in every table; the values have mean 3 and variance 10 / 4.
+    estimate = mean_interval([1, 2, 3, 4, 5])
+    assert estimate.value == 3
+    assert estimate.half_width == pytest.approx(2.776 * (2.5 / 5) ** 0.5, rel=1e-3)
+
+
+def test_two_trials_use_the_t_value_of_one_degree_of_freedom():
+    # t(0.975, 1) = tan(0.475 pi) = 12.706; the standard error of (0, 2) is 1.
+    estimate = mean_interval([0.0, 2.0])
+    assert (estimate.low, estimate.high) == pytest.approx((1 - 12.706205, 1 + 12.706205), rel=1e-6)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_the_interval_equals_scipys(confidence: float):
+    values = [103.2, 99.8, 101.1, 97.4, 104.9, 100.3]
+    expected = stats.t.interval(confidence, len(values) - 1, np.mean(values), stats.sem(values))
+    estimate = mean_interval(values, confidence)
+    assert (estimate.low, estimate.high) == pytest.approx(expected, rel=1e-9)
+
+
+def test_equal_trials_give_an_interval_of_no_width():
+    estimate = mean_interval([7.0, 7.0, 7.0])
+    assert (estimate.low, estimate.high) == (7.0, 7.0)
+
+
+def test_the_interval_covers_the_truth_in_19_of_20_studies():
+    # 2000 studies: the share's standard error is 0.5 %, and four of them are allowed.
+    truth = 1000.0
+    studies = np.random.default_rng(20).normal(truth, 30.0, size=(2000, 5)).tolist()
+    intervals = [mean_interval(trials) for trials in studies]
+    covered = sum(i.low is not None and i.high is not None and i.low <= truth <= i.high for i in intervals)
+    assert covered / len(studies) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("values", "confidence"), [([], 0.95), ([1.0, float("nan")], 0.95), ([1.0, 2.0], 1.0), ([1.0, 2.0], 0.0)]
+)
+def test_what_has_no_estimate_is_refused(values: list[float], confidence: float):
+    with pytest.raises(ValueError, match=r"value|finite|confidence"):
+        mean_interval(values, confidence)

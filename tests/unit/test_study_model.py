@@ -1,0 +1,144 @@
+"""What a study that was read can say: its points, its loads, its short form, its duration."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
+from loadcurve.study.model import Study
+from loadcurve.study.tables import ClosedLoad, OpenLoad
+
+CLOSED = {"model": "closed", "requests": ["/a"], "duration": "2s", "warmup": "1s"}
+OPEN = {"model": "open", "requests": ["/a"], "duration": "2s"}
+
+
+def study(load=CLOSED, sweep=None, **tables):
+    return Study.model_validate(
+        {
+            "title": "A title",
+            "content": {"a": "1KiB"},
+            "load": load,
+            "sweep": sweep or {"connections": [1, 10]},
+            "servers": {"nginx": {}},
+            **tables,
+        }
+    )
+
+
+def test_one_swept_key_gives_a_point_for_each_value():
+    assert study().points() == [{"connections": 1}, {"connections": 10}]
+
+
+def test_several_swept_keys_give_their_product_with_the_last_changing_fastest():
+    points = study(OPEN, {"rate": [100, 200.5], "connections": [5, 10]}).points()
+    assert points == [
+        {"rate": 100, "connections": 5},
+        {"rate": 100, "connections": 10},
+        {"rate": 200.5, "connections": 5},
+        {"rate": 200.5, "connections": 10},
+    ]
+
+
+def test_the_load_at_a_point_has_the_keys_of_the_point_set():
+    load = study().load_at({"connections": 10})
+    assert isinstance(load, ClosedLoad)
+    assert (load.connections, load.duration_s, load.warmup_s) == (10, 2.0, 1.0)
+
+
+def test_an_open_load_takes_its_rate_from_the_point():
+    load = study({**OPEN, "connections": 4}, {"rate": [100, 200.5]}).load_at({"rate": 200.5})
+    assert isinstance(load, OpenLoad)
+    assert (load.rate_rps, load.connections, load.arrivals) == (200.5, 4, "constant")
+
+
+def test_a_point_read_back_as_floats_gives_whole_connections():
+    load = study().load_at({"connections": 10.0})
+    assert load.connections == 10
+    assert isinstance(load.connections, int)
+
+
+def test_a_number_of_requests_can_be_swept():
+    counted = study({"model": "closed", "requests": ["/a"], "connections": 1}, {"requests_total": [10, 100]})
+    load = counted.load_at({"requests_total": 100})
+    assert isinstance(load, ClosedLoad)
+    assert (load.requests_total, load.duration_s) == (100, None)
+
+
+def test_a_server_uses_the_entry_of_its_name_unless_it_says_otherwise():
+    servers = study(
+        servers={"nginx": {}, "nginx-4": {"use": "nginx", "workers": 4, "binary": "nginx-new"}}
+    ).servers
+    assert (servers["nginx"].use, servers["nginx"].settings) == ("nginx", {})
+    assert (servers["nginx-4"].use, servers["nginx-4"].binary) == ("nginx", "nginx-new")
+    assert servers["nginx-4"].settings == {"workers": 4}
+
+
+def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
+    written = study().model_dump(mode="json")
+    assert written["load"]["warmup_s"] == 1.0
+    assert written["load"]["timeout_s"] == 5.0
+    assert written["trials"] == {"count": 5, "restart": "sweep"}
+    assert written["host"] == {"server_cpus": None, "load_cpus": None}
+    assert written["content"]["a"] == 1024
+
+
+@given(
+    st.lists(st.integers(1, 1000), min_size=1, max_size=30, unique=True),
+    st.integers(1, 50),
+    st.integers(1, 5000),
+    st.integers(0, 5000),
+)
+def test_the_quick_form_is_short_and_keeps_the_ends_of_the_sweep(connections, trials, duration_ms, warmup_ms):
+    load = CLOSED | {"duration": f"{duration_ms}ms", "warmup": f"{warmup_ms}ms"}
+    full = study(load, {"connections": connections}, trials={"count": trials})
+    quick = full.quick()
+    kept = quick.sweep["connections"]
+    assert quick.trials.count == min(trials, 3)
+    assert quick.load.duration_s == min(duration_ms / 1000, 0.5)
+    assert quick.load.warmup_s == min(warmup_ms / 1000, 0.25)
+    assert len(kept) == min(len(connections), 8)
+    assert kept == [value for value in connections if value in kept]
+    assert (kept[0], kept[-1]) == (connections[0], connections[-1])
+
+
+def test_the_quick_form_chooses_evenly():
+    quick = study(sweep={"connections": list(range(1, 16))}).quick()
+    kept = quick.sweep["connections"]
+    assert kept == [1, 3, 5, 7, 9, 11, 13, 15]
+    assert {right - left for left, right in itertools.pairwise(kept)} == {2}
+
+
+def test_the_quick_form_of_several_swept_keys_has_at_most_eight_points():
+    quick = study(OPEN, {"rate": [1, 2, 3], "connections": [4, 5, 6], "threads": [1, 2, 3]}).quick()
+    assert len(quick.points()) == 8
+    assert quick.sweep == {"rate": [1, 3], "connections": [4, 6], "threads": [1, 3]}
+
+
+def test_the_quick_form_keeps_a_number_of_requests():
+    quick = study({"model": "closed", "requests": ["/a"], "requests_total": 1000}).quick()
+    load = quick.load_at({"connections": 1})
+    assert isinstance(load, ClosedLoad)
+    assert (load.requests_total, load.duration_s) == (1000, None)
+
+
+def test_the_estimate_adds_up_points_trials_servers_and_starts():
+    several = study(trials={"count": 4}, servers={"nginx": {}, "limit": {}})
+    assert estimated_duration_s(several) == 4 * 2 * (2 * (1.0 + 2.0) + TRIAL_START_S)
+
+
+def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
+    restarted = study(trials={"count": 4, "restart": "point"})
+    assert estimated_duration_s(restarted) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
+
+
+@pytest.mark.parametrize(
+    ("load", "sweep"),
+    [
+        ({"model": "closed", "requests": ["/a"], "requests_total": 5}, {"connections": [1]}),
+        ({"model": "closed", "requests": ["/a"], "connections": 1}, {"requests_total": [5]}),
+    ],
+)
+def test_the_duration_of_a_number_of_requests_is_unknown(load, sweep):
+    assert estimated_duration_s(study(load, sweep)) is None

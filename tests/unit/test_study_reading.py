@@ -1,0 +1,482 @@
+"""Reading a study file, and what the person is told when something is wrong in it."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import Field
+
+from loadcurve.errors import BadInput
+from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.read import find_study, read_study
+from loadcurve.study.toml_document import TomlTable, read_toml_model
+
+GOOD = """\
+title = "One file"
+[content]
+"1k.txt" = "1KiB"
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = "500ms"
+duration = "1s"
+[sweep]
+connections = [1, 10]
+[trials]
+count = 3
+restart = "point"
+[host]
+server_cpus = [0]
+load_cpus = [1]
+[servers.nginx]
+[servers.other]
+use = "nginx"
+workers = 2
+"""
+
+
+def write(folder, text):
+    path = folder / "s.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems_in(folder, text):
+    path = write(folder, text)
+    with pytest.raises(BadInput) as raised:
+        read_study(path)
+    return [line.removeprefix(str(path)) for line in str(raised.value).splitlines()]
+
+
+def changed(old, new):
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new)
+
+
+def test_a_good_study_is_read(tmp_path):
+    study = read_study(write(tmp_path, GOOD))
+    assert study.title == "One file"
+    assert study.question is None
+    assert study.content.files == {"1k.txt": 1024}
+    assert study.load.warmup_s == 0.5
+    assert study.sweep == {"connections": [1, 10]}
+    assert (study.trials.count, study.trials.restart) == (3, "point")
+    assert (study.host.server_cpus, study.host.load_cpus) == ([0], [1])
+    assert study.servers["other"].settings == {"workers": 2}
+
+
+def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
+    assert read_study(write(tmp_path, "\ufeff" + GOOD)).title == "One file"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            'duration = "1s"',
+            'duraton = "1s"',
+            (
+                ":8: load.duraton: unknown key; expected one of model, requests, warmup, timeout, threads, "
+                'connections, duration, requests_total; did you mean "duration"?'
+            ),
+        ),
+        (
+            "[trials]",
+            "[trails]",
+            (
+                ":11: trails: unknown key; expected one of title, question, content, load, sweep, "
+                'trials, host, servers; did you mean "trials"?'
+            ),
+        ),
+        ("count = 3", "zzz = 3", ":12: trials.zzz: unknown key; expected one of count, restart"),
+        ("count = 3", 'count = "3"', ':12: trials.count: found "3"; expected a positive whole number'),
+        ("count = 3", "count = 0", ":12: trials.count: found 0; expected a positive whole number"),
+        ("count = 3", "count = true", ":12: trials.count: found true; expected a positive whole number"),
+        ("count = 3", "count = 2.5", ":12: trials.count: found 2.5; expected a positive whole number"),
+        (
+            'restart = "point"',
+            'restart = "ponit"',
+            ':13: trials.restart: found "ponit"; expected "sweep" or "point"; did you mean "point"?',
+        ),
+        (
+            'model = "closed"',
+            'model = "close"',
+            ':5: load.model: found "close"; expected "closed" or "open"; did you mean "closed"?',
+        ),
+        ('model = "closed"\n', "", ':4: load.model: missing; expected "closed" or "open"'),
+        ('title = "One file"\n', "", ": title: missing; expected a text in quotes, not empty"),
+        ('title = "One file"', "title = 5", ":1: title: found 5; expected a text in quotes, not empty"),
+        (
+            'requests = ["/1k.txt"]\n',
+            "",
+            ':4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"]',
+        ),
+        (
+            'requests = ["/1k.txt"]',
+            'requests = ["/1k.txt",\n"1k.txt"]',
+            (
+                ':7: load.requests: found "1k.txt"; expected a path that begins with "/" and has no spaces, '
+                'such as "/1k.txt"'
+            ),
+        ),
+        (
+            'requests = ["/1k.txt"]',
+            'requests = ["/1k.tx"]',
+            (
+                ':6: load.requests: found "/1k.tx", which is not in [content]; expected one of /1k.txt; '
+                'did you mean "/1k.txt"?'
+            ),
+        ),
+        (
+            'warmup = "500ms"',
+            'warmup = "soon"',
+            ':7: load.warmup: found "soon"; expected a duration of at most a day, such as "500ms" or "2s"',
+        ),
+        (
+            'duration = "1s"',
+            "duration = -1",
+            ':8: load.duration: found -1; expected a duration above 0, such as "500ms", "10s" or "1m"',
+        ),
+        (
+            'duration = "1s"',
+            "duration = inf",
+            ':8: load.duration: found inf; expected a duration above 0, such as "500ms", "10s" or "1m"',
+        ),
+        (
+            'duration = "1s"',
+            "",
+            ':4: load.duration: missing; expected duration, such as "10s", or requests_total',
+        ),
+        (
+            'duration = "1s"',
+            'duration = "1s"\nrequests_total = 5',
+            (
+                ":9: load.requests_total: given beside load.duration; keep one of the two, "
+                "as a load ends in one way"
+            ),
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = []",
+            (
+                ":10: sweep.connections: found an empty list; expected a list of positive numbers, "
+                "such as [1, 10, 100]"
+            ),
+        ),
+        (
+            "connections = [1, 10]",
+            "",
+            ":9: sweep: found an empty table; expected at least one key, such as connections = [1, 10, 100]",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = 10",
+            ":10: sweep.connections: found 10; expected a list of positive numbers, such as [1, 10, 100]",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1,\n\n-10]",
+            ":12: sweep.connections: found -10; expected a positive number",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1, nan]",
+            ":10: sweep.connections: found nan; expected a positive number",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1, 2, 1]",
+            ":10: sweep.connections: 1 stands twice in the list; keep one",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1, 1.5]",
+            ":10: sweep.connections: found 1.5; expected a positive whole number",
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1]\nthread = [1]",
+            (
+                ":11: sweep.thread: unknown key; expected one of connections, requests_total, threads; "
+                'did you mean "threads"?'
+            ),
+        ),
+        (
+            "connections = [1, 10]",
+            "connections = [1]\nrate = [1]",
+            ":11: sweep.rate: unknown key; expected one of connections, requests_total, threads",
+        ),
+        (
+            "connections = [1, 10]",
+            "threads = [1]",
+            ":4: load.connections: missing; expected a positive number here, or a list of them in [sweep]",
+        ),
+        (
+            "[sweep]",
+            "connections = 5\n[sweep]",
+            ":9: load.connections: given here and in [sweep]; keep one of the two",
+        ),
+        (
+            "[sweep]",
+            "threads = 2\n[sweep]",
+            ":9: load.threads: found 2; expected no more threads than connections, of which a point has 1",
+        ),
+        (
+            '"1k.txt" = "1KiB"',
+            '"1k.txt" = "1KB"',
+            (
+                ':3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", '
+                "or a whole number of bytes"
+            ),
+        ),
+        (
+            '"1k.txt" = "1KiB"',
+            "",
+            ':2: content: empty; expected files with sizes, such as "1k.txt" = "1KiB", or a folder',
+        ),
+        (
+            '"1k.txt" = "1KiB"',
+            '"1k.txt" = 1\n"../x" = 1',
+            (
+                ':4: content."../x": found "../x"; expected a name of letters, digits, hyphens, '
+                "underscores and dots that begins with a letter or a digit"
+            ),
+        ),
+        (
+            '"1k.txt" = "1KiB"',
+            '"1k.txt" = "1KiB"\nfolder = "."',
+            ":4: content.folder: given beside generated files; keep the folder, or the files",
+        ),
+        (
+            "server_cpus = [0]",
+            "server_cpus = [0, 0]",
+            ":15: host.server_cpus: 0 stands twice in the list; keep one",
+        ),
+        (
+            "server_cpus = [0]",
+            "server_cpus = []",
+            ":15: host.server_cpus: found an empty list; expected a list of CPU numbers, such as [0, 1]",
+        ),
+        (
+            "load_cpus = [1]",
+            "load_cpus = [-1]",
+            ":16: host.load_cpus: found -1; expected the number of a CPU, 0 or more",
+        ),
+        (
+            "[servers.nginx]",
+            '[servers."my server"]',
+            (
+                ':17: servers."my server": found "my server"; expected a name of letters, digits, '
+                "hyphens, underscores and dots that begins with a letter or a digit"
+            ),
+        ),
+        (
+            "workers = 2",
+            "workers = [2]",
+            ":20: servers.other.workers: found [2]; expected a text in quotes, a number, true or false",
+        ),
+        ('use = "nginx"', "use = 5", ":19: servers.other.use: found 5; expected a text in quotes, not empty"),
+    ],
+)
+def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, old, new, problem):
+    assert problems_in(tmp_path, changed(old, new)) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            "rate = 100",
+            "rate = -100",
+            ":6: load.rate: found -100; expected a positive number of requests per second",
+        ),
+        (
+            "rate = 100",
+            "",
+            ":3: load.rate: missing; expected a positive number here, or a list of them in [sweep]",
+        ),
+        (
+            "rate = 100",
+            'rate = 100\narrivals = "poisson"',
+            ':7: load.arrivals: found "poisson"; expected "constant"',
+        ),
+        (
+            'duration = "1s"',
+            "",
+            ':3: load.duration: missing; expected a duration above 0, such as "500ms", "10s" or "1m"',
+        ),
+    ],
+)
+def test_an_open_loop_has_its_own_keys(tmp_path, old, new, problem):
+    good = (
+        'title = "x"\ncontent.a = 1\n[load]\nmodel = "open"\nrequests = ["/a"]\nrate = 100\nduration = "1s"\n'
+        "[sweep]\nconnections = [1]\n[servers.nginx]\n"
+    )
+    assert read_study(write(tmp_path, good)).points() == [{"connections": 1}]
+    assert problems_in(tmp_path, good.replace(old, new)) == [problem]
+
+
+def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):
+    text = (
+        GOOD.replace("count = 3", "count = -3")
+        .replace("warmup", "warmpu")
+        .replace('title = "One file"', "titel = 1")
+    )
+    problems = problems_in(tmp_path, text)
+    assert [problem.split(": ")[:2] for problem in problems] == [
+        ["", "title"],
+        [":1", "titel"],
+        [":7", "load.warmpu"],
+        [":12", "trials.count"],
+    ]
+
+
+def test_missing_tables_are_told_with_an_example(tmp_path):
+    problems = problems_in(tmp_path, 'title = "x"\n')
+    assert ": servers: missing; expected at least one table [servers.NAME]" in problems
+    assert ": sweep: missing; expected at least one key, such as connections = [1, 10, 100]" in problems
+
+
+def test_a_path_may_carry_a_query(tmp_path):
+    study = read_study(write(tmp_path, changed('["/1k.txt"]', '["/1k.txt?size=1"]')))
+    assert study.load.requests == ["/1k.txt?size=1"]
+
+
+def test_a_folder_of_content_counts_from_the_study_file(tmp_path):
+    (tmp_path / "site").mkdir()
+    study = read_study(write(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"')))
+    assert study.content.folder == (tmp_path / "site").resolve()
+    assert study.content.files == {}
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    (problem,) = problems_in(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"'))
+    assert problem.startswith(f':3: content.folder: there is no folder "{tmp_path / "site"}"')
+
+
+@pytest.mark.parametrize(("text", "line"), [("a = \n", 1), ("a = 1\n[b\n", 2), ("a = 1\n\na = 2\n", 3)])
+def test_text_that_is_not_toml_is_told_with_its_line(tmp_path, text, line):
+    (problem,) = problems_in(tmp_path, text)
+    assert problem.startswith(f":{line}: not TOML at column ")
+
+
+def test_what_only_a_later_toml_allows_is_told_with_its_line(tmp_path):
+    (problem,) = problems_in(tmp_path, "a = 1\nb = { c = 1,\n d = 2 }\n")
+    assert problem.startswith(": not TOML 1.0: ")
+    assert "line 2" in problem
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(BadInput, match=r"none\.toml: there is no such file"):
+        read_study(tmp_path / "none.toml")
+
+
+def test_a_folder_is_no_study(tmp_path):
+    with pytest.raises(BadInput, match="this is a folder; expected a TOML file"):
+        read_study(tmp_path)
+
+
+def test_a_binary_file_is_no_study(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_bytes(b'title = "x"\n\xff\xfe\x00')
+    with pytest.raises(BadInput, match=r"s\.toml:2: not UTF-8 text"):
+        read_study(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read_is_told(tmp_path):
+    path = write(tmp_path, GOOD)
+    path.chmod(0)
+    with pytest.raises(BadInput, match="cannot be read: Permission denied"):
+        read_study(path)
+
+
+def test_the_quickstart_fits_into_a_coffee_break():
+    study = read_study(find_study("quickstart"))
+    full_s, quick_s = estimated_duration_s(study), estimated_duration_s(study.quick())
+    assert full_s is not None
+    assert quick_s is not None
+    assert full_s <= 180
+    assert quick_s <= 75
+    assert set(study.servers) == {"limit", "nginx", "apache-event"}
+
+
+@pytest.mark.parametrize(
+    "argument", ["quickstart", "quickstart.toml", "studies/quickstart", "studies/quickstart.toml"]
+)
+def test_a_study_that_comes_with_loadcurve_is_found_by_its_name(tmp_path, monkeypatch, argument):
+    monkeypatch.chdir(tmp_path)
+    assert find_study(argument).name == "quickstart.toml"
+
+
+def test_a_file_of_the_person_comes_before_one_that_comes_with_loadcurve(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart.toml").write_text(GOOD)
+    assert find_study("quickstart.toml") == Path("quickstart.toml")
+
+
+def test_a_study_that_is_nowhere_is_told_with_the_nearest_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=r'quickstrt: there is no such file.*did you mean "quickstart"'):
+        find_study("quickstrt")
+
+
+class Candidate(TomlTable):
+    name: str = Field(min_length=1)
+    kind: Literal["new", "old"]
+    ports: list[int] | None = None
+
+
+class Entry(TomlTable):
+    title: str
+    candidates: list[Candidate]
+    start: str | list[str]
+    seconds: float = Field(ge=0.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("seconds = 1.5", "seconds = 0", ":3: seconds: found 0; expected a number of at least 0.5"),
+        (
+            'start = "x"',
+            "start = 5",
+            ":2: start: found 5; expected a text in quotes or a list, each item a text in quotes",
+        ),
+        (
+            'start = "x"',
+            "start = [5]",
+            ":2: start: found [5]; expected a text in quotes or a list, each item a text in quotes",
+        ),
+        (
+            'kind = "old"',
+            'kind = "odl"',
+            ':6: candidates.kind: found "odl"; expected "new" or "old"; did you mean "old"?',
+        ),
+        ('kind = "old"', "", ':4: candidates.kind: missing; expected "new" or "old"'),
+        (
+            'kind = "old"',
+            'kind = "old"\nports = [1, "2"]',
+            ':7: candidates.ports: found "2"; expected a whole number',
+        ),
+        (
+            'kind = "old"',
+            'kind = "old"\nport = 1',
+            ':7: candidates.port: unknown key; expected one of name, kind, ports; did you mean "ports"?',
+        ),
+        (
+            'name = "n"',
+            'name = ""',
+            ':5: candidates.name: found ""; expected a text in quotes of at least 1 characters',
+        ),
+    ],
+)
+def test_any_model_gets_the_same_messages(tmp_path, old, new, problem):
+    good = 'title = "t"\nstart = "x"\nseconds = 1.5\n[[candidates]]\nname = "n"\nkind = "old"\n'
+    path = write(tmp_path, good)
+    assert read_toml_model(path, Entry).seconds == 1.5
+    write(tmp_path, good.replace(old, new))
+    with pytest.raises(BadInput) as raised:
+        read_toml_model(path, Entry)
+    assert str(raised.value).splitlines() == [str(path) + problem]
