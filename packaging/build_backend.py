@@ -36,13 +36,17 @@ def build_native_programs() -> None:
         staged.replace(NATIVE_FOLDER / program)
 
 
-def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+def build_wheel(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+) -> str:
     """PEP 517: the native programs first, then maturin's wheel."""
     build_native_programs()
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
-def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+def build_editable(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+) -> str:
     """PEP 660: the native programs first, then maturin's editable wheel."""
     build_native_programs()
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)

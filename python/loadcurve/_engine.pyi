@@ -9,10 +9,11 @@ class Load:
         Raises:
             ValueError: the plan asks for something that cannot be.
             RuntimeError: this machine, as it is set up, cannot run the plan.
+
         """
 
     def progress(self) -> tuple[float | None, int, int]:
-        """Seconds since the start of the warm-up (``None`` while connecting), requests answered, requests failed."""
+        """Return seconds since the start of the warm-up (``None`` while connecting), answered and failed requests."""
 
     def stop(self) -> None:
         """End the load now; what was measured is kept."""
@@ -24,10 +25,11 @@ class Load:
         """Wait for the end, and return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
 
 def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
-    """Merge base64 HdrHistograms of nanoseconds; return (percentile from 0 to 100, time in ms) of each value.
+    """Merge base64 HdrHistograms of nanoseconds; return (percentile 0 to 100, time in ms) of each value.
 
     Raises:
         ValueError: one of them is not an HdrHistogram (V2, deflate).
+
     """
 
 def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
@@ -35,4 +37,5 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
 
     Raises:
         ValueError: the text is not TOML; its arguments are the message, the line and the column.
+
     """

@@ -1,4 +1,4 @@
-"""A small web server that misbehaves as its arguments ask: ``scripted_server.py PORT FOLDER [BEHAVIOUR]…``."""
+"""A small web server that misbehaves as asked: ``scripted_server.py PORT FOLDER [BEHAVIOUR]…``."""
 
 import functools
 import http.server

@@ -13,7 +13,7 @@ from loadcurve.server.ledger import MARK_VARIABLE
 
 
 def marked_processes() -> set[int]:
-    """Return the ids of all running processes that Loadcurve has started as servers, or that these have forked."""
+    """Return the ids of all running processes that were started as servers, or forked by these."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():

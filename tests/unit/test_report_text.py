@@ -34,10 +34,17 @@ def test_a_setting_reads_as_it_was_typed(value: float, shown: str):
     assert text.setting(value) == shown
 
 
-def test_unknown_facts_are_said_to_be_unknown():
-    facts = {"cpu": {"model": "Example", "governor": None}, "cpus": [0, 1]}
+def test_nested_facts_are_flat_pairs_and_unknown_ones_are_said_to_be_unknown():
+    facts = {
+        "cpu": {"model": "Example", "governor": None},
+        "cpus": [0, 1],
+        "memory_bytes": 8242000,
+        "smt": False,
+    }
     assert list(text.flattened(facts)) == [
         ("cpu · model", "Example"),
         ("cpu · governor", "not known"),
         ("cpus", "0, 1"),
+        ("memory bytes", "8,242,000"),
+        ("smt", "false"),
     ]

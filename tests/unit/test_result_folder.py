@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, RunFolder, read_run
+from loadcurve.result.folder import BYTES_PER_POINT, RUN_FILE, TRIALS_FILE, RunFolder, read_run
 from support import synthetic_run as synthetic
 
 DiskUsage = namedtuple("DiskUsage", "total used free")
@@ -126,8 +126,6 @@ def test_a_disk_without_room_is_refused_with_needed_and_free_bytes(
 
 
 def test_the_estimate_of_room_is_above_what_a_record_takes(folder: Path):
-    from loadcurve.result.folder import BYTES_PER_POINT
-
     assert max(len(line) for line in (folder / TRIALS_FILE).read_text().splitlines()) < BYTES_PER_POINT
 
 

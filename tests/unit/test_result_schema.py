@@ -31,8 +31,9 @@ def test_every_schema_is_a_valid_schema(name: str):
 def test_records_as_written_fit_their_schemas():
     record = synthetic.run_record()
     jsonschema.validate(json.loads(record.model_dump_json(by_alias=True)), schemas()["run.schema.json"])
+    line = jsonschema.Draft202012Validator(schemas()["trial.schema.json"])
     for one in synthetic.trial_records(record):
-        jsonschema.validate(json.loads(one.model_dump_json(by_alias=True)), schemas()["trial.schema.json"])
+        line.validate(json.loads(one.model_dump_json(by_alias=True)))
     jsonschema.validate(synthetic.load_result("nginx", 1), schemas()["load.schema.json"])
 
 

@@ -1,6 +1,6 @@
 //! Classes of bytes in HTTP messages (RFC 9110 §5.5 and §5.6).
 
-const TOKEN: [bool; 256] = {
+static TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 128_u8 {

@@ -1,0 +1,1 @@
+"""The command: options in, tables and exit codes out."""

@@ -1,0 +1,1 @@
+"""The machine that measures: what it is, and how its CPUs are divided."""

@@ -27,12 +27,14 @@ Row = dict[str, Any]
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
-DENSE_SPAN = 10_000
+LONG_SPAN = 10_000
 """A logarithmic axis that spans more than this factor has ticks at its decades only."""
+SHORT_SPAN = 10
+"""A logarithmic axis that spans less than this factor has more ticks than at 1, 2 and 5."""
 
 FIGURE_HEIGHT = 340
 SMALL_FIGURE_HEIGHT = 210
-TAIL_TICKS = (1, 2, 4, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
+TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +155,27 @@ def _marks(
 
     titles = {"server": "server", "at": shown.axis_title, "value": _measure_title(measure)}
     of_means = base(means, "y").encode(tooltip=_tooltips(**titles, n="trials"))
-    of_trials = base(trials, "y").encode(
-        shape=_shape(looks), tooltip=_tooltips(**titles, trial="trial", verdict="verdict")
-    )
-    with_interval = base(means, "low").encode(y2="high:Q").transform_filter("isValid(datum.low)")
-    marks = [
-        with_interval.mark_area(opacity=0.18) if shown.key else with_interval.mark_rule(strokeWidth=2),
-        of_trials.transform_filter("datum.verdict !== 'invalid'").mark_point(
-            filled=True, size=16, opacity=0.4
-        ),
-        of_trials.transform_filter("datum.verdict === 'invalid'").mark_point(
-            filled=False, size=45, opacity=1
-        ),
-        of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=_shape(looks)),
-    ]
-    return [marks[0], of_means.mark_line(strokeWidth=2), *marks[1:]] if shown.key else marks
+
+    def of_trials(rows: list[Row]) -> altair.Chart:
+        tooltips = _tooltips(**titles, trial="trial", verdict="verdict")
+        return base(rows, "y").encode(shape=_shape(looks), tooltip=tooltips)
+
+    bounded = [row for row in means if row["low"] is not None]
+    usable = [row for row in trials if row["verdict"] != "invalid"]
+    invalid = [row for row in trials if row["verdict"] == "invalid"]
+    # A layer without rows would have no extent for its axes, so it is left out.
+    marks = []
+    if bounded:
+        interval = base(bounded, "low").encode(y2="high:Q")
+        marks.append(interval.mark_area(opacity=0.18) if shown.key else interval.mark_rule(strokeWidth=2))
+    if usable:
+        if shown.key:
+            marks.append(of_means.mark_line(strokeWidth=2))
+        marks.append(of_trials(usable).mark_point(filled=True, size=16, opacity=0.4))
+        marks.append(of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
+    if invalid:
+        marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
+    return marks
 
 
 def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row:
@@ -258,9 +266,14 @@ def _extent(values: Iterable[float]) -> tuple[float, float]:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Return ticks at 1, 2 and 5 of each decade, and at the decades only where there are many."""
+    """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1,) if high / low > DENSE_SPAN else (1, 2, 5)
+    if high / low > LONG_SPAN:
+        factors: tuple[float, ...] = (1,)
+    elif high / low > SHORT_SPAN:
+        factors = (1, 2, 5)
+    else:
+        factors = (1, 1.5, 2, 3, 4, 5, 6, 8)
     ticks = [float(f"{factor}e{decade}") for decade in decades for factor in factors]
     return [tick for tick in ticks if low <= tick <= high]
 

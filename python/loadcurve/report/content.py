@@ -83,6 +83,7 @@ class Content:
     question: str | None
     summary: list[str]
     missing: dict[str, ServerRecord]
+    unmeasured: set[str]
     looks: dict[str, Appearance]
     parts: list[Part]
     distribution: Distribution | None
@@ -108,6 +109,7 @@ def content_of(run: Run) -> Content:
         question=str(question) if question else None,
         summary=_summary(run),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
+        unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
         parts=_parts(run, found, looks),
         distribution=_distribution(run, found, looks),

@@ -21,9 +21,9 @@ _STYLES: dict[VerdictStatus | None, str] = {
 
 
 def summary_table(run: Run) -> Table:
-    """Return throughput with its interval, median and p99 of every server at a few points, in 80 columns.
+    """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
 
-    A server without a measured point has one row that says so. Names are shown as they are, never read as markup.
+    A server without a measured point has one row that says so. Names are shown as they are, not as markup.
     """
     keys = list(dict.fromkeys(key for point in run.run.points for key in point))
     table = Table(box=None, pad_edge=False, header_style="dim")

@@ -76,6 +76,15 @@ def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         elif value is None:
             yield name, "not known"
         elif isinstance(value, list):
-            yield name, ", ".join(str(item) for item in value)
+            yield name, ", ".join(_plain(item) for item in value)
         else:
-            yield name, str(value)
+            yield name, _plain(value)
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - any value that JSON has
+    """Return a value as a settings file would have it, long whole numbers with separators."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10_000:  # noqa: PLR2004
+        return f"{value:,}"
+    return str(value)

@@ -1,7 +1,7 @@
 """The result of one load, as the engine prints it (format ``loadcurve-load/1``).
 
-Every time is in milliseconds and every rate per second unless the name says otherwise; ``None`` means "not measured",
-never zero.
+Every time is in milliseconds and every rate per second unless the name says otherwise; ``None`` means "not
+measured", never zero.
 """
 
 from typing import Annotated, Literal
@@ -136,7 +136,7 @@ class Generator(Record):
 
 
 class Kernel(Record):
-    """Increase of the machine's TCP counters over the load; ``None`` where the kernel does not publish one."""
+    """Increase of the machine's TCP counters over the load; ``None`` where the kernel does not publish it."""
 
     syn_retransmits: Count | None
     retransmits: Count | None
@@ -145,7 +145,7 @@ class Kernel(Record):
 
 
 class SlowRequest(Record):
-    """One of the slowest requests, with its phases; ``due_s`` counts from the start of the measured window."""
+    """One of the slowest requests; ``due_s`` counts from the start of the measured window."""
 
     operation: str
     due_s: float

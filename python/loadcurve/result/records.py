@@ -28,7 +28,7 @@ class ServerRecord(Record):
     binary: str | None
     settings: dict[str, Any]
     configuration: dict[str, str]
-    """Rendered configuration files by name, with the address and folders of the check before the first trial."""
+    """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None
     """How to install a missing server, as a command."""
     documentation: str | None

@@ -1,0 +1,1 @@
+"""Running: one load, and whole studies of trials."""

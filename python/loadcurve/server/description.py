@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from loadcurve.server.install import Packages
 from loadcurve.server.settings import Setting
+from loadcurve.study.expected import Expected
 from loadcurve.study.quantities import DurationS
 from loadcurve.study.toml_document import TomlTable
 
@@ -39,7 +40,7 @@ def _signal_name(name: str) -> str:
 
 
 Argv = Annotated[list[str], Field(min_length=1)]
-Timeout = Annotated[DurationS, Gt(0)]
+Timeout = Annotated[DurationS, Gt(0), Expected('a duration above zero, such as "500ms" or "10s"')]
 SignalName = Annotated[str, AfterValidator(_signal_name)]
 
 

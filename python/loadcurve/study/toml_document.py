@@ -68,18 +68,19 @@ class TomlDocument:
             return model.model_validate(self.data, context={"folder": self.path.parent})
         except ValidationError as error:
             problems = sorted(problems_of(error, model), key=lambda problem: self._line(problem.path) or 0)
-            raise BadInput("\n".join(self._report(problem) for problem in problems)) from error
+            raise BadInput("\n".join(self.report(problem) for problem in problems)) from error
+
+    def report(self, problem: Problem) -> str:
+        """Return a problem as a line of its own: ``file:line: key: text``."""
+        line = self._line(problem.path)
+        place = f"{self.path}" if line is None else f"{self.path}:{line}"
+        key = self._key(problem.path)
+        return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"
 
     def _line(self, path: KeyPath) -> int | None:
         """Return the line of a key; of a missing one, the line of the table where it belongs."""
         ancestors = (path[:length] for length in range(len(path), 0, -1))
         return next((self.lines[ancestor] for ancestor in ancestors if ancestor in self.lines), None)
-
-    def _report(self, problem: Problem) -> str:
-        line = self._line(problem.path)
-        place = f"{self.path}" if line is None else f"{self.path}:{line}"
-        key = self._key(problem.path)
-        return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"
 
     def _key(self, path: KeyPath) -> str:
         """Write a path as a dotted key. An element goes by its array: its line and value say which it is."""

@@ -33,8 +33,12 @@ enum Reading<E> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     Grammar(httparse::Error),
-    Framing,
+    Framing(InvalidFraming),
 }
+
+/// The framing fields contradict themselves or RFC 9112 §6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct InvalidFraming;
 
 /// What `httparse` and this project's parser are known to judge differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +59,11 @@ fn known_difference(
     match (ours, reference) {
         (
             Reading::Refused(Malformed::NotHttp1),
-            Reading::Complete { .. } | Reading::Refused(Refusal::Framing),
+            Reading::Complete { .. } | Reading::Refused(Refusal::Framing(_)),
         ) if matches!(bytes, [b'\n', ..] | [b'\r', b'\n', ..]) => Some(Difference::LeadingBlankLine),
         (
             Reading::Refused(Malformed::StatusCode { .. } | Malformed::UnexpectedUpgrade),
-            Reading::Complete { .. } | Reading::Refused(Refusal::Framing),
+            Reading::Complete { .. } | Reading::Refused(Refusal::Framing(_)),
         ) => Some(Difference::StatusCode),
         (Reading::Complete { .. }, Reading::Refused(Refusal::Grammar(httparse::Error::Version)))
             if matches!(bytes, [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9', ..]) =>
@@ -84,9 +88,9 @@ fn read_reference(bytes: &[u8]) -> Reading<Refusal> {
         panic!("a complete response has a status and a version");
     };
     match reference_framing(response.headers, status, version) {
-        None => Reading::Refused(Refusal::Framing),
-        Some(_) if status < 200 => Reading::Complete { length, outline: Outline::Interim },
-        Some((body, keep_alive_if_framed)) => {
+        Err(invalid) => Reading::Refused(Refusal::Framing(invalid)),
+        Ok(_) if status < 200 => Reading::Complete { length, outline: Outline::Interim },
+        Ok((body, keep_alive_if_framed)) => {
             let outline = Outline::Final { status, header_bytes: length as u64, body, keep_alive_if_framed };
             Reading::Complete { length, outline }
         }
@@ -94,8 +98,12 @@ fn read_reference(bytes: &[u8]) -> Reading<Refusal> {
 }
 
 /// A plain reading of RFC 9112 §6.3 and §9.3: the body and whether the connection is kept if the body has an end of
-/// its own; `None` where the framing is invalid.
-fn reference_framing(headers: &[httparse::Header], status: u16, version: u8) -> Option<(Body, bool)> {
+/// its own.
+fn reference_framing(
+    headers: &[httparse::Header],
+    status: u16,
+    version: u8,
+) -> Result<(Body, bool), InvalidFraming> {
     let length = reference_length(headers)?;
     let codings = reference_codings(headers)?;
     let body = match (&codings, length) {
@@ -108,21 +116,21 @@ fn reference_framing(headers: &[httparse::Header], status: u16, version: u8) -> 
     let options = elements(headers, "connection").unwrap_or_default();
     let has = |option: &str| options.iter().any(|given| given == option);
     let is_faulty = codings.is_some() && (length.is_some() || version == 0);
-    Some((body, !is_faulty && !has("close") && (version == 1 || has("keep-alive"))))
+    Ok((body, !is_faulty && !has("close") && (version == 1 || has("keep-alive"))))
 }
 
-/// The Content-Length, where there is one; an outer `None` where it is invalid.
-fn reference_length(headers: &[httparse::Header]) -> Option<Option<u64>> {
-    let Some(texts) = elements(headers, "content-length") else { return Some(None) };
+/// The Content-Length, where there is one.
+fn reference_length(headers: &[httparse::Header]) -> Result<Option<u64>, InvalidFraming> {
+    let Some(texts) = elements(headers, "content-length") else { return Ok(None) };
     let is_decimal = |text: &&String| !text.is_empty() && text.chars().all(|digit| digit.is_ascii_digit());
     let numbers: Vec<u64> = texts.iter().filter(is_decimal).filter_map(|text| text.parse().ok()).collect();
     let is_valid = numbers.len() == texts.len() && numbers.iter().all(|number| *number == numbers[0]);
-    is_valid.then(|| numbers.first().copied())
+    if is_valid { Ok(numbers.first().copied()) } else { Err(InvalidFraming) }
 }
 
-/// The transfer codings, where the field is there; an outer `None` where they are invalid.
-fn reference_codings(headers: &[httparse::Header]) -> Option<Option<Vec<String>>> {
-    let Some(mut codings) = elements(headers, "transfer-encoding") else { return Some(None) };
+/// The transfer codings, where the field is there.
+fn reference_codings(headers: &[httparse::Header]) -> Result<Option<Vec<String>>, InvalidFraming> {
+    let Some(mut codings) = elements(headers, "transfer-encoding") else { return Ok(None) };
     codings.retain(|coding| !coding.is_empty());
     let is_valid = codings.iter().all(|coding| {
         let name = coding.split(';').next().unwrap_or_default().trim();
@@ -130,7 +138,7 @@ fn reference_codings(headers: &[httparse::Header]) -> Option<Option<Vec<String>>
         !name.is_empty() && name.chars().all(is_token_character) && (name != "chunked" || coding == "chunked")
     });
     let is_chunked_once = codings.iter().filter(|coding| *coding == "chunked").count() <= 1;
-    (is_valid && is_chunked_once).then_some(Some(codings))
+    if is_valid && is_chunked_once { Ok(Some(codings)) } else { Err(InvalidFraming) }
 }
 
 /// The elements of all fields of this name, in lower case and unfolded; `None` without such a field.
@@ -193,9 +201,8 @@ fn compare(bytes: &[u8]) -> Result<Option<Difference>, String> {
             Reading::Complete { length, outline },
             Reading::Complete { length: reference_length, outline: reference_outline },
         ) => (length, outline) == (reference_length, reference_outline),
-        (Reading::Incomplete, Reading::Incomplete | Reading::Refused(_))
-        | (Reading::Refused(_), Reading::Incomplete | Reading::Refused(_)) => true,
-        _ => false,
+        (Reading::Complete { .. }, _) | (_, Reading::Complete { .. }) => false,
+        _ => true,
     };
     if is_agreed {
         return Ok(None);

@@ -35,6 +35,12 @@ fn damaged() -> impl Strategy<Value = (Vec<u8>, RequestKind)> {
     })
 }
 
+/// A corpus entry that another response can follow, without the bytes that follow it in the corpus.
+fn kept_alive() -> impl Strategy<Value = Entry> {
+    let kept = CORPUS.iter().filter(|entry| entry.keep_alive);
+    select(kept.map(|entry| Entry { rest: "", ..*entry }).collect::<Vec<_>>())
+}
+
 #[test]
 fn every_split_in_two_reads_like_the_whole() {
     for entry in CORPUS {
@@ -58,7 +64,8 @@ proptest! {
     fn a_damaged_response_has_the_same_outcome_however_it_is_split(
         (bytes, request) in damaged(),
         places in places(),
-        header_bytes in prop_oneof![1_usize..400, Just(65_536)],
+        // Below seven bytes another protocol may reach the limit before it is recognised.
+        header_bytes in prop_oneof![7_usize..400, Just(65_536)],
     ) {
         let limits = Limits { header_bytes };
         let whole = read([bytes.as_slice()], request, limits);
@@ -68,11 +75,9 @@ proptest! {
 
     #[test]
     fn pipelined_responses_are_read_in_order_however_they_are_split(
-        entries in prop::collection::vec(
-            select(CORPUS).prop_filter("is followed by another", |entry| entry.keep_alive), 1..6),
+        entries in prop::collection::vec(kept_alive(), 1..6),
         places in places(),
     ) {
-        let entries: Vec<Entry> = entries.into_iter().map(|entry| Entry { rest: "", ..entry }).collect();
         let bytes: Vec<u8> = entries.iter().flat_map(Entry::bytes).collect();
         let mut parser = ResponseParser::new(Limits::default());
         let mut responses: Vec<Response> = Vec::new();

@@ -1,0 +1,131 @@
+"""What a run shows while it goes on: a live display on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.run.load import Progress
+from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.model import Study
+
+REFRESH_PER_SECOND = 2
+BAR_WIDTH = 30
+
+
+class RunDisplay:
+    """Follows a run. Every method only notes what it is told; drawing happens elsewhere, twice a second."""
+
+    def __init__(self, console: Console, *, live: bool) -> None:
+        """Show a run on ``console``, live or in lines."""
+        self._console = console
+        self._live = live
+        self._started_s = time.monotonic()
+        self._estimate_s: float | None = None
+        self._points_planned = 0
+        self._points_over = 0
+        self._trials_planned = 0
+        self._points_per_trial = 0
+        self._trial: PlannedTrial | None = None
+        self._point: Point = {}
+        self._progress: Progress | None = None
+
+    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
+        """A run of this study begins."""
+        self._points_per_trial = len(study.points())
+        self._trials_planned = len(order)
+        self._points_planned = self._points_per_trial * len(order)
+        self._estimate_s = estimated_duration_s(study)
+        self._started_s = time.monotonic()
+        self.note(
+            f"{study.title}: {self._trials_planned} trials of {self._points_per_trial} points"
+            + (f", about {clock(self._estimate_s)}" if self._estimate_s else "")
+        )
+
+    def note(self, text: str) -> None:
+        """Print a sentence above the display."""
+        self._console.print(Text(text))
+
+    def trial_begins(self, trial: PlannedTrial) -> None:
+        """A server is being started."""
+        self._trial, self._point, self._progress = trial, {}, None
+
+    def point_begins(self, trial: PlannedTrial, point: Point) -> None:
+        """A load begins."""
+        self._trial, self._point, self._progress = trial, point, None
+
+    def load_goes_on(self, progress: Progress) -> None:
+        """A load stands here."""
+        self._progress = progress
+
+    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
+        """A point was measured, or a trial has failed."""
+        place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
+        if isinstance(record, FailureRecord):
+            self._points_over = (record.trial + 1) * self._points_per_trial
+            at = f" at {in_words(record.point)}" if record.point else ""
+            self.note(f"{place}: failed{at}: {record.reason.text}")
+            return
+        self._points_over += 1
+        if not self._live and self._points_over % self._points_per_trial == 0:
+            self.note(f"{place}: done, {self._time_left()}")
+
+    def __rich__(self) -> RenderableType:
+        """Draw the two lines of the display."""
+        if self._trial is None:
+            return Text("looking at the servers")
+        bar = ProgressBar(total=self._points_planned, completed=self._points_over, width=BAR_WIDTH)
+        return Group(Text(self._now(), overflow="ellipsis", no_wrap=True), bar, Text(self._time_left()))
+
+    def _now(self) -> str:
+        """Say what is running."""
+        trial = self._trial
+        if trial is None:
+            return ""
+        parts = [f"trial {trial.trial + 1} of {self._trials_planned}", trial.server]
+        if not self._point:
+            return " · ".join([*parts, "starting"])
+        parts.append(in_words(self._point))
+        if self._progress is not None and self._progress.elapsed_s:
+            parts.append(f"{self._progress.answered / self._progress.elapsed_s:,.0f} requests/s")
+            if self._progress.failed:
+                parts.append(f"{self._progress.failed:,} failed")
+        return " · ".join(parts)
+
+    def _time_left(self) -> str:
+        """Say what is done and how long is left: by the pace so far, or by the estimate at first."""
+        done = f"{self._points_over} of {self._points_planned} points"
+        elapsed_s = time.monotonic() - self._started_s
+        left = self._points_planned - self._points_over
+        if self._points_over >= self._points_per_trial:
+            left_s: float | None = elapsed_s / self._points_over * left
+        else:
+            left_s = None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
+        return done if left_s is None or not left else f"{done}, about {clock(left_s)} left"
+
+
+@contextmanager
+def display_for(console: Console) -> Iterator[RunDisplay]:
+    """Yield the display that suits the console."""
+    display = RunDisplay(console, live=console.is_terminal)
+    if not console.is_terminal:
+        yield display
+        return
+    with Live(display, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True):
+        yield display
+
+
+def in_words(point: Point) -> str:
+    """Return a point such as ``connections 50``."""
+    return ", ".join(f"{key} {value:g}" for key, value in point.items())
+
+
+def clock(length_s: float) -> str:
+    """Return a length as minutes and seconds, such as ``2:05``."""
+    minutes, seconds = divmod(round(length_s), 60)
+    return f"{minutes}:{seconds:02}"

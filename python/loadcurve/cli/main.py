@@ -1,0 +1,178 @@
+"""The command ``loadcurve``: its subcommands, and the exit code of every way in which they end.
+
+What a subcommand needs is imported when it runs, so that ``--help`` answers at once.
+"""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from loadcurve.errors import LoadcurveError
+
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="loadcurve",
+    help="Puts real servers under load and returns the curve, with an interval on every number.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+CatalogOption = Annotated[
+    list[Path] | None,
+    typer.Option("--catalog", metavar="DIR", help="A folder with servers of your own; may be repeated."),
+]
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(metavar="STUDY.toml", help="A study file, or a bundled study.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The new run folder.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials of each server.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="SERVER", help="Only this server; may be repeated.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shortened, for a first look.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Repeats the order and content of another run.")
+    ] = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """Run a study and write its run folder with report.html."""
+    from loadcurve.cli.run import run_command
+    from loadcurve.run.study import RunOptions
+
+    options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
+    raise typer.Exit(run_command(study, options))
+
+
+@app.command()
+def load(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where the load goes: http://host:port/path")],
+    connections: Annotated[int, typer.Option("-c", "--connections", min=1, metavar="N")] = 10,
+    threads: Annotated[int, typer.Option("-t", "--threads", min=1, metavar="N")] = 1,
+    duration: Annotated[
+        str | None,
+        typer.Option("-d", "--duration", metavar="TIME", help="Such as 500ms, 10s or 1m; default 10s."),
+    ] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option("-n", "--requests", min=1, metavar="N", help="Ends after N requests instead."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "-R", "--rate", metavar="RPS", help="Open loop: requests per second; else a closed loop."
+        ),
+    ] = None,
+    warmup: Annotated[
+        str, typer.Option("--warmup", metavar="TIME", help="Load before the measured part.")
+    ] = "0s",
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="For connecting, and for an answer.")
+    ] = "10s",
+    method: Annotated[str, typer.Option("-X", "--method", metavar="NAME")] = "GET",
+    header: Annotated[
+        list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
+    ] = None,
+    body: Annotated[str, typer.Option("--body", metavar="TEXT")] = "",
+    cpus: Annotated[
+        str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
+    ] = "",
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Put one load on one URL."""
+    from loadcurve.cli.load import LoadOptions, load_command
+
+    options = LoadOptions(
+        url=url,
+        connections=connections,
+        threads=threads,
+        duration=duration,
+        requests_total=requests,
+        rate_rps=rate,
+        warmup=warmup,
+        timeout=timeout,
+        method=method,
+        headers=tuple(header or ()),
+        body=body,
+        cpus=cpus,
+    )
+    raise typer.Exit(load_command(options, json_output=json_output))
+
+
+@app.command()
+def servers(
+    action: Annotated[
+        str | None, typer.Argument(metavar="[NAME | check NAME]", help="One server, or a check of it.")
+    ] = None,
+    name: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
+    from loadcurve.cli.servers import check_command, list_command, show_command
+
+    catalogs = tuple(catalog or ())
+    if action == "check" and name is not None:
+        check_command(name, catalogs)
+    elif action is not None and name is None:
+        show_command(action, catalogs)
+    elif action is None:
+        list_command(catalogs)
+    else:
+        raise typer.BadParameter(f"unexpected {name!r}; expected NAME, or check NAME")
+
+
+@app.command()
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+) -> None:
+    """Make report.html again from a run folder alone."""
+    from loadcurve.report.html import write_report
+
+    typer.echo(write_report(run_folder))
+
+
+def version_callback(asked: bool) -> None:  # noqa: FBT001 -- typer hands it over so
+    """Print the version and end."""
+    if asked:
+        from loadcurve import __version__
+
+        typer.echo(f"loadcurve {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=version_callback, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Puts real servers under load and returns the curve, with an interval on every number."""
+
+
+def main() -> None:
+    """Run the command and end the process with the contract's exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app()
+    except LoadcurveError as error:
+        _say(f"loadcurve: {error}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

@@ -1,0 +1,54 @@
+"""``loadcurve run``."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from loadcurve.cli.display import display_for
+from loadcurve.errors import NothingMeasured
+from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.study.read import find_study
+
+EXIT_DONE = 0
+EXIT_INTERRUPTED = 130
+
+
+def run_command(argument: str, options: RunOptions) -> int:
+    """Run a study, show its progress and its summary, and return the exit code.
+
+    Raises:
+        LoadcurveError: nothing was measured, or a record could not be written; its exit code says which.
+
+    """
+    talk = Console(stderr=True, highlight=False)
+    with display_for(talk) as display:
+        study_run = StudyRun(find_study(argument), options, display)
+        display.begins(study_run.study, study_run.order)
+        try:
+            measured = study_run.measure()
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+            if not measured:
+                raise NothingMeasured(
+                    f"no point could be measured; {study_run.folder}/trials.jsonl says why for each trial"
+                )
+    if interrupted and not (study_run.folder / "run.json").exists():
+        talk.print("interrupted before anything was measured")
+        return EXIT_INTERRUPTED
+    _show(study_run.folder, talk, interrupted=interrupted)
+    return EXIT_INTERRUPTED if interrupted else EXIT_DONE
+
+
+def _show(folder: Path, talk: Console, *, interrupted: bool) -> None:
+    """Print the summary and write the report; its path comes last, on stdout."""
+    from loadcurve.report.html import write_report
+    from loadcurve.report.terminal import summary_table
+    from loadcurve.result.folder import read_run
+
+    if interrupted:
+        talk.print("interrupted: what was measured is kept")
+    out = Console(highlight=False)
+    out.print(summary_table(read_run(folder)))
+    out.print(write_report(folder), soft_wrap=True)

@@ -1,0 +1,65 @@
+"""Dividing the machine's CPUs between the server and the load."""
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from loadcurve.errors import BadInput
+
+
+@dataclass(frozen=True)
+class CpuDivision:
+    """The CPUs of each side, ascending."""
+
+    server: tuple[int, ...]
+    load: tuple[int, ...]
+
+    @property
+    def overlap(self) -> tuple[int, ...]:
+        """The CPUs that both sides use, where load and server disturb each other."""
+        return tuple(cpu for cpu in self.server if cpu in self.load)
+
+
+def divide_cpus(
+    server: Sequence[int] | None, load: Sequence[int] | None, available: Collection[int] | None = None
+) -> CpuDivision:
+    """Return which CPUs serve and which load, out of those that this process may use.
+
+    A side that is not given gets the CPUs that the other leaves; when neither is given, each gets half, the
+    load the larger one. A machine of one CPU serves both.
+
+    Raises:
+        BadInput: a CPU is given that this process may not use.
+
+    """
+    usable = sorted(os.sched_getaffinity(0) if available is None else available)
+    for name, cpus in (("server_cpus", server), ("load_cpus", load)):
+        missing = [cpu for cpu in cpus or () if cpu not in usable]
+        if missing:
+            raise BadInput(
+                f"host.{name}: CPU {missing[0]} is not there; this process may use "
+                f"{', '.join(map(str, usable))}"
+            )
+    if server is None and load is None:
+        half = len(usable) // 2
+        server, load = (usable[:half], usable[half:]) if half else (usable, usable)
+    elif server is None:
+        server = [cpu for cpu in usable if cpu not in (load or ())] or usable
+    elif load is None:
+        load = [cpu for cpu in usable if cpu not in server] or usable
+    return CpuDivision(tuple(sorted(server)), tuple(sorted(load or ())))
+
+
+@contextmanager
+def own_threads_on(cpus: Collection[int]) -> Iterator[None]:
+    """Keep this thread, and those that it starts, on these CPUs for the length of a block.
+
+    The harness belongs to the load's side: what its display costs must not fall on the server's CPUs.
+    """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

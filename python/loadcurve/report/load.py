@@ -1,0 +1,113 @@
+"""The result of one load, for people."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.report.text import ABSENT
+from loadcurve.result.load import Distribution, LoadResult
+
+PERCENTILES = {
+    "p50": "p50",
+    "p90": "p90",
+    "p99": "p99",
+    "p99_9": "p99.9",
+    "p99_99": "p99.99",
+}
+VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
+
+
+def load_summary(result: LoadResult) -> RenderableType:
+    """Return the figures of one load as tables that fit 80 columns."""
+    tables = (_latency_table(result), Text(), _counts_table(result))
+    return Group(_headline(result), Text(), *tables, Text(), *_verdict_lines(result))
+
+
+def _headline(result: LoadResult) -> Text:
+    plan = result.load
+    how = f"{plan.connections:,} connections"
+    if plan.rate_rps is not None:
+        how += f" at {plan.rate_rps:,g} requests/s"
+    threads = "1 thread" if plan.threads == 1 else f"{plan.threads} threads"
+    interrupted = ", interrupted" if result.interrupted else ""
+    target = f"{plan.requests[0]} at {plan.address}"
+    return Text(f"{target}: {how}, {threads}, {result.duration_s:.2f} s{interrupted}")
+
+
+def _latency_table(result: LoadResult) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("ms")
+    for title in ("mean", *PERCENTILES.values(), "max"):
+        table.add_column(title, justify="right")
+    rows = {
+        "latency": result.latency_ms,
+        "service time": result.service_time_ms,
+        "first byte": result.first_byte_ms,
+        "connect": result.connect_ms,
+    }
+    if result.load.model == "closed":
+        # In a closed loop a request is due when it is sent, so the two are the same.
+        del rows["service time"]
+    for name, distribution in rows.items():
+        table.add_row(name, *_times(distribution))
+    return table
+
+
+def _times(distribution: Distribution) -> list[str]:
+    keys = ("mean", *PERCENTILES, "max")
+    return [_time(getattr(distribution, key)) for key in keys]
+
+
+def _counts_table(result: LoadResult) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    requests, rate = result.requests, result.rate_rps
+    asked = "" if rate.asked is None else f" of {rate.asked:,g} asked"
+    table.add_row("requests/s", f"{_number(rate.answered)} answered{asked}")
+    counts = f"{requests.due:,} due = {requests.answered:,} answered + {requests.failed:,} failed"
+    counts += f" + {requests.unanswered:,} unanswered + {requests.never_sent:,} never sent"
+    table.add_row("requests", counts)
+    errors = {name: count for name, count in result.errors.model_dump().items() if count}
+    if errors:
+        table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
+    status = {name: count for name, count in result.status.model_dump(by_alias=True).items() if count}
+    table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
+    table.add_row(
+        "connections",
+        f"{result.connections.opened:,} opened, {result.connections.failed:,} failed, "
+        f"at most {result.connections.concurrent_max:,} at once",
+    )
+    table.add_row("received", f"{_size(result.bytes.received)}, of it {_size(result.bytes.body)} in bodies")
+    generator = result.generator
+    table.add_row(
+        "generator",
+        f"{_number(generator.cpu_per_request_us, 1)} µs of CPU per request, {generator.io}"
+        + ("" if generator.lateness_ms is None else f", late by p99 {_time(generator.lateness_ms.p99)} ms"),
+    )
+    return table
+
+
+def _verdict_lines(result: LoadResult) -> list[Text]:
+    verdict = result.verdict
+    lines = [Text(verdict.status, style=VERDICT_STYLES[verdict.status])]
+    return lines + [Text(f"  {reason.code}: {reason.text}") for reason in verdict.reasons]
+
+
+def _time(time_ms: float | None) -> str:
+    if time_ms is None:
+        return ABSENT
+    return f"{time_ms:,.3f}" if time_ms < 10 else f"{time_ms:,.1f}"  # noqa: PLR2004 -- four digits or so
+
+
+def _number(value: float | None, decimals: int = 0) -> str:
+    return ABSENT if value is None else f"{value:,.{decimals}f}"
+
+
+def _size(size_bytes: int) -> str:
+    size, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1000:  # noqa: PLR2004 -- the step between the units
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.3g} {unit}" if unit != "B" else f"{size_bytes} B"

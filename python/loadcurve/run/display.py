@@ -1,0 +1,25 @@
+"""What a run tells whoever watches it."""
+
+from typing import Protocol
+
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.run.load import Progress
+
+
+class Display(Protocol):
+    """Someone who watches a run. Nothing that a display does changes what is measured."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def trial_begins(self, trial: PlannedTrial) -> None:
+        """A server is being started."""
+
+    def point_begins(self, trial: PlannedTrial, point: Point) -> None:
+        """A load begins."""
+
+    def load_goes_on(self, progress: Progress) -> None:
+        """A load stands here."""
+
+    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
+        """A point was measured, or a trial has failed; the disk has the record, and the run goes on."""

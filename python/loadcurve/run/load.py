@@ -1,0 +1,67 @@
+"""One load: started, watched, and brought to its result."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadcurve._engine import Load
+from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.result.load import LoadResult
+from loadcurve.run.plan import EnginePlan
+
+LOOK_INTERVAL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a load stands; ``elapsed_s`` counts from the start of the warm-up, ``None`` while connecting."""
+
+    elapsed_s: float | None
+    answered: int
+    failed: int
+
+
+class LoadInterrupted(KeyboardInterrupt):
+    """The load was interrupted; ``result`` holds what was measured until then."""
+
+    def __init__(self, result: LoadResult) -> None:
+        """Carry the result of the part that was measured."""
+        super().__init__()
+        self.result = result
+
+
+def run_load(plan: EnginePlan, observe: Callable[[Progress], None]) -> LoadResult:
+    """Run a load to its end; ``observe`` is called about twenty times a second and may end it by raising.
+
+    Raises:
+        BadInput: the plan asks for something that cannot be.
+        LoadcurveError: this machine, as it is set up, cannot run the plan.
+        LoadInterrupted: by the person; it carries the result.
+
+    """
+    load = _started(plan)
+    try:
+        while not load.is_finished():
+            time.sleep(LOOK_INTERVAL_S)
+            observe(Progress(*load.progress()))
+    except KeyboardInterrupt as interrupt:
+        load.stop()
+        raise LoadInterrupted(_result(load)) from interrupt
+    except BaseException:
+        load.stop()
+        load.finish()
+        raise
+    return _result(load)
+
+
+def _started(plan: EnginePlan) -> Load:
+    try:
+        return Load(plan.to_json())
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    except RuntimeError as error:
+        raise LoadcurveError(str(error)) from error
+
+
+def _result(load: Load) -> LoadResult:
+    return LoadResult.model_validate_json(load.finish())

@@ -1,0 +1,163 @@
+"""One run: a study from its file to its folder of results."""
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from loadcurve import __version__
+from loadcurve.errors import BadInput
+from loadcurve.host.cpus import divide_cpus, own_threads_on
+from loadcurve.host.facts import host_facts
+from loadcurve.result.folder import RunFolder
+from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
+from loadcurve.run.display import Display
+from loadcurve.run.prepare import (
+    Served,
+    describe_missing,
+    find_servers,
+    served_content,
+    server_record,
+    try_server,
+)
+from loadcurve.run.trial import TrialRunner, utc_now
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import FoundServer, MissingServer
+from loadcurve.server.ledger import clean_up_after_killed_runs
+from loadcurve.server.settings import unknown_name
+from loadcurve.study.model import Study
+from loadcurve.study.order import trial_order
+from loadcurve.study.toml_document import TomlDocument
+
+LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the person changes about a study for one run; ``None`` and nothing change nothing."""
+
+    out: Path | None = None
+    trials: int | None = None
+    only: Sequence[str] = ()
+    quick: bool = False
+    seed: int | None = None
+    catalogs: Sequence[Path] = ()
+
+
+class StudyRun:
+    """A run of a study: looked up at construction, measured by :meth:`measure`."""
+
+    def __init__(self, study_file: Path, options: RunOptions, display: Display) -> None:
+        """Read the study and look for its servers; nothing is written or started.
+
+        Raises:
+            BadInput: the study or an option cannot be used.
+            NothingMeasured: none of the servers is installed.
+
+        """
+        document = TomlDocument.read(study_file)
+        self.study = _changed(document.to_model(Study), options)
+        self._study_file = study_file
+        self._quick = options.quick
+        self._display = display
+        self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
+        self._cpus = divide_cpus(self.study.host.server_cpus, self.study.host.load_cpus)
+        catalog = load_catalog(options.catalogs)
+        self._servers = find_servers(self.study, document, catalog)
+        self.order = trial_order(
+            [name for name, server in self._servers.items() if isinstance(server, FoundServer)],
+            self.study.trials.count,
+            self._seed,
+        )
+        self.folder = options.out or _new_folder(study_file.stem)
+
+    def measure(self) -> int:
+        """Run every trial, appending each record to the run folder; return the number of points measured.
+
+        Raises:
+            BadInput: the run folder cannot be written, or has no room; nothing was measured.
+            LoadcurveError: a record could not be written; those before it are kept.
+
+        """
+        for cleaned in clean_up_after_killed_runs():
+            self._display.note(cleaned.text)
+        for name, server in self._servers.items():
+            if isinstance(server, MissingServer):
+                self._display.note(describe_missing(name, server))
+        if self._cpus.overlap:
+            self._display.note(
+                "server and load share a CPU, so they disturb each other: read the numbers with care"
+            )
+        with own_threads_on(self._cpus.load), served_content(self.study, self._seed) as served:
+            folder = RunFolder.create(self.folder, self._record(served), self._study_text())
+            return self._run_trials(folder, served)
+
+    def _run_trials(self, folder: RunFolder, served: Served) -> int:
+        runner = TrialRunner(self.study, served, self._cpus, self._display)
+        measured = 0
+        for trial in self.order:
+            server = self._servers[trial.server]
+            if not isinstance(server, FoundServer):
+                continue
+            # Closing ends the trial's server, too, when a record cannot be written.
+            with closing(runner.run(trial, server)) as records:
+                for record in records:
+                    folder.append(record)
+                    measured += isinstance(record, PointRecord)
+                    self._display.record_is_safe(record)
+        return measured
+
+    def _record(self, served: Served) -> RunRecord:
+        return RunRecord(
+            format="loadcurve-run/1",
+            loadcurve_version=__version__,
+            started_at=utc_now(),
+            seed=self._seed,
+            quick=self._quick,
+            study_name=self._study_file.stem,
+            study=self.study.model_dump(mode="json"),
+            order=self.order,
+            points=self.study.points(),
+            host={**host_facts(), "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
+            servers=self._server_records(served),
+            content=dict(served.records),
+        )
+
+    def _server_records(self, served: Served) -> Mapping[str, ServerRecord]:
+        records = {}
+        for name, server in self._servers.items():
+            tried = None
+            if isinstance(server, FoundServer):
+                tried = try_server(server, served, self.study.load.requests, self._cpus)
+                if isinstance(tried, ServerFailure):
+                    self._display.note(f"{name} failed before the first trial: {tried.text}")
+            records[name] = server_record(server, tried)
+        return records
+
+    def _study_text(self) -> str:
+        return self._study_file.read_text(encoding="utf-8")
+
+
+def _changed(study: Study, options: RunOptions) -> Study:
+    """Return the study with the person's changes."""
+    if options.quick:
+        study = study.quick()
+    if options.trials is not None:
+        study = study.model_copy(update={"trials": study.trials.model_copy(update={"count": options.trials})})
+    if options.only:
+        for name in options.only:
+            if name not in study.servers:
+                raise BadInput(
+                    unknown_name(f"--only {name}: the study has no such server", name, study.servers)
+                )
+        chosen = {name: server for name, server in study.servers.items() if name in options.only}
+        study = study.model_copy(update={"servers": chosen})
+    return study
+
+
+def _new_folder(name: str) -> Path:
+    """Return a folder under loadcurve-runs that is named after the study and the time of day."""
+    return Path("loadcurve-runs") / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"

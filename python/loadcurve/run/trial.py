@@ -1,0 +1,86 @@
+"""One trial: one fresh start of one server, taken through its points."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from loadcurve.errors import LoadcurveError
+from loadcurve.host.cpus import CpuDivision
+from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.run.display import Display
+from loadcurve.run.load import Progress, run_load
+from loadcurve.run.plan import plan_at_point
+from loadcurve.run.prepare import Served
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import FoundServer
+from loadcurve.server.instance import Server
+from loadcurve.study.model import Load, Study
+
+
+def utc_now() -> str:
+    """Return the time of day, for records."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Takes servers through the points of a study."""
+
+    study: Study
+    served: Served
+    cpus: CpuDivision
+    display: Display
+
+    def run(self, trial: PlannedTrial, found: FoundServer) -> Generator[PointRecord | FailureRecord]:
+        """Yield one record for each point as soon as it is measured; a failure is the last record.
+
+        The server runs only while the trial is under way, also when the caller stops taking records.
+        """
+        self.display.trial_begins(trial)
+        points = self.study.points()
+        stretches = [points] if self.study.trials.restart == "sweep" else [[point] for point in points]
+        begun: Point | None = None
+        started_at = utc_now()
+        try:
+            for stretch in stretches:
+                with Server(found, self.served.folder, self.served.records, self.cpus.server) as server:
+                    server.verify(self.study.load.requests)
+                    for point in stretch:
+                        begun, started_at = point, utc_now()
+                        self.display.point_begins(trial, point)
+                        load = self._load(server, self.study.load_at(point))
+                        yield PointRecord(
+                            kind="point", **trial.model_dump(), point=point, started_at=started_at, load=load
+                        )
+        except ServerFailure as failure:
+            reason = Reason(code=failure.code, text=failure.text)
+            yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
+        except LoadcurveError as error:
+            # The load could not be started, for a lack of open files for instance.
+            reason = Reason(code="load_not_started", text=str(error))
+            yield _failure_record(trial, begun, started_at, reason, log_tail="")
+
+    def _load(self, server: Server, load: Load) -> LoadResult:
+        """Run one load while its server lives; raises ServerFailure where it does not."""
+
+        def observe(progress: Progress) -> None:
+            if not server.is_alive():
+                raise ServerFailure("died", "the server ended during the load", server.log_tail())
+            self.display.load_goes_on(progress)
+
+        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load)
+        return run_load(plan, observe)
+
+
+def _failure_record(
+    trial: PlannedTrial, point: Point | None, started_at: str, reason: Reason, log_tail: str
+) -> FailureRecord:
+    return FailureRecord(
+        kind="failure",
+        **trial.model_dump(),
+        point=point,
+        started_at=started_at,
+        reason=reason,
+        log_tail=log_tail,
+    )

@@ -1,0 +1,57 @@
+"""Generated content, and a user's folder."""
+
+import hashlib
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.server.content import content_of_folder, make_content
+
+SIZES = {"1k.txt": 1024, "deep/er/3.txt": 3, "empty.txt": 0}
+
+
+def test_files_have_the_sizes_and_digests_that_are_recorded(tmp_path):
+    records = make_content(tmp_path, SIZES, seed=1)
+    assert {name: record.bytes for name, record in records.items()} == SIZES
+    for name, record in records.items():
+        data = (tmp_path / name).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (record.bytes, record.sha256)
+
+
+def test_a_generated_folder_is_described_as_it_was_made(tmp_path):
+    assert make_content(tmp_path, SIZES, seed=1) == content_of_folder(tmp_path)
+
+
+def test_the_seed_and_the_name_decide_the_bytes(tmp_path):
+    first = make_content(tmp_path / "a", {"1": 64, "2": 64}, seed=1)
+    assert make_content(tmp_path / "b", {"2": 64}, seed=1)["2"] == first["2"]
+    assert make_content(tmp_path / "c", {"2": 64}, seed=2)["2"] != first["2"]
+    assert first["1"] != first["2"]
+
+
+def test_generated_content_is_plain_text_of_many_characters(tmp_path):
+    make_content(tmp_path, {"text": 1 << 16}, seed=1)
+    text = (tmp_path / "text").read_bytes()
+    assert len(set(text)) == 64
+    assert all(byte == ord("\n") or 32 <= byte < 127 for byte in text)
+
+
+def test_every_user_may_read_what_is_made(tmp_path):
+    make_content(tmp_path / "content", {"deep/er/3.txt": 3}, seed=1)
+    made = [tmp_path / "content", *(tmp_path / "content").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_dir()} == {0o755}
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_file()} == {0o644}
+
+
+@pytest.mark.parametrize("name", ["../up", "/etc/passwd", "a/../../b", "a//b", ".", "", "a/", "nul\0"])
+def test_a_name_outside_the_folder_is_bad_input_and_nothing_is_written(name, tmp_path):
+    with pytest.raises(BadInput, match="relative path"):
+        make_content(tmp_path / "content", {"good": 1, name: 1}, seed=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_serve_is_bad_input(tmp_path):
+    with pytest.raises(BadInput, match="is not there"):
+        content_of_folder(tmp_path / "nowhere")
+    with pytest.raises(BadInput, match="holds no file"):
+        content_of_folder(tmp_path)
