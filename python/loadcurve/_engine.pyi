@@ -13,7 +13,7 @@ class Load:
         """
 
     def progress(self) -> tuple[float | None, int, int]:
-        """Return seconds since the start of the warm-up (``None`` while connecting), answered and failed requests."""
+        """Return seconds since the warm-up began (``None`` while connecting), answers and failures."""
 
     def stop(self) -> None:
         """End the load now; what was measured is kept."""
@@ -22,7 +22,7 @@ class Load:
         """Whether the load has ended."""
 
     def finish(self) -> str:
-        """Wait for the end, and return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+        """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
 
 def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
     """Merge base64 HdrHistograms of nanoseconds; return (percentile 0 to 100, time in ms) of each value.

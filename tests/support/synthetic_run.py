@@ -267,7 +267,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
             "loadcurve_version": "0.1.0",
             "started_at": "2026-03-14T09:26:53Z",
             "seed": 1729,
-            "quick": True,
+            "options": ["--quick"],
             "study_name": "three-servers",
             "study": {
                 "title": texts.title,

@@ -140,9 +140,10 @@ impl Verdict {
     }
 
     fn judge_rate(&mut self, evidence: &Evidence) {
-        if let (Some(asked), Some(answered)) = (evidence.model.rate_rps(), evidence.answered_rps)
-            && answered < KEPT_RATE_SHARE * asked
-        {
+        let (Some(asked), Some(answered)) = (evidence.model.rate_rps(), evidence.answered_rps) else {
+            return;
+        };
+        if answered < KEPT_RATE_SHARE * asked {
             let text = format!(
                 "{answered:.0} of {asked:.0} requests per second were answered: beyond its capacity a server's \
                  latency grows with the length of the load"
@@ -163,9 +164,8 @@ impl Verdict {
     }
 
     fn judge_generator(&mut self, evidence: &Evidence) {
-        if let Some(share) = evidence.cpu_share
-            && share > SATURATED_CPU_SHARE
-        {
+        let Some(share) = evidence.cpu_share else { return };
+        if share > SATURATED_CPU_SHARE {
             let text = format!(
                 "the generator's threads were busy {:.0} % of the time: the limit may be the generator's, not the \
                  server's; more threads on more CPUs would tell",

@@ -135,9 +135,10 @@ impl<I: Io> Worker<I> {
                 State::Open | State::Closed => self.fail(slot, Failure::Timeout),
             }
         }
-        while let Some(Reverse((end, slot))) = self.resting.peek().copied()
-            && end <= self.now
-        {
+        while let Some(Reverse((end, slot))) = self.resting.peek().copied() {
+            if end > self.now {
+                break;
+            }
             self.resting.pop();
             self.set_free(slot);
         }
@@ -152,10 +153,11 @@ impl<I: Io> Worker<I> {
 
     /// Begins requests while one is due and a slot is free.
     fn begin_due(&mut self, pacing: &mut Pacing) {
-        while let Some(due) = pacing.next_due(self.now)
-            && due <= self.now
-            && let Some(slot) = self.free.pop_front()
-        {
+        while let Some(due) = pacing.next_due(self.now) {
+            if due > self.now {
+                break;
+            }
+            let Some(slot) = self.free.pop_front() else { break };
             pacing.take(due);
             self.recorder.begun(due);
             self.begin(slot, due, pacing.is_scheduled());

@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
@@ -221,7 +220,4 @@ def _remarks(run: Run) -> list[Remark]:
 
 def _repeat(run: Run) -> str:
     """Return the command that repeats the run with the same order of trials."""
-    command: list[Any] = ["loadcurve", "run", STUDY_FILE, "--seed", run.run.seed]
-    if run.run.quick:
-        command.append("--quick")
-    return shlex.join(str(word) for word in command)
+    return shlex.join(["loadcurve", "run", STUDY_FILE, "--seed", str(run.run.seed), *run.run.options])

@@ -48,7 +48,8 @@ class RunRecord(Record):
     loadcurve_version: str
     started_at: str
     seed: int
-    quick: bool
+    options: list[str]
+    """The options that changed the study, as they were given: ``--quick``, ``--trials 3`` and the like."""
     study_name: str
     study: dict[str, Any]
     """The study with every default filled in."""

@@ -15,6 +15,7 @@ from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.instance import Server
+from loadcurve.server.ledger import LedgerEntry
 from loadcurve.study.model import Study
 from loadcurve.study.problems import Problem
 from loadcurve.study.toml_document import TomlDocument
@@ -39,11 +40,14 @@ def served_content(study: Study, seed: int) -> Iterator[Served]:
     if study.content.folder is not None:
         yield Served(study.content.folder, content_of_folder(study.content.folder))
         return
-    folder = Path(tempfile.mkdtemp(prefix="loadcurve-content-"))
+    # The ledger knows the folder, so that the next run removes it should this one be killed.
+    entry = LedgerEntry("content", Path(tempfile.gettempdir()))
+    folder = entry.start.private_folder
     try:
         yield Served(folder, make_content(folder, study.content.files, seed))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        entry.remove()
 
 
 def find_servers(

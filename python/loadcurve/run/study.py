@@ -46,6 +46,13 @@ class RunOptions:
     seed: int | None = None
     catalogs: Sequence[Path] = ()
 
+    def changes(self) -> list[str]:
+        """Return the options that change the study, as they are given on the command line."""
+        trials = [] if self.trials is None else ["--trials", str(self.trials)]
+        only = [word for name in self.only for word in ("--only", name)]
+        catalogs = [word for folder in self.catalogs for word in ("--catalog", str(folder))]
+        return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs]
+
 
 class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
@@ -61,7 +68,7 @@ class StudyRun:
         document = TomlDocument.read(study_file)
         self.study = _changed(document.to_model(Study), options)
         self._study_file = study_file
-        self._quick = options.quick
+        self._options = options
         self._display = display
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
         self._cpus = divide_cpus(self.study.host.server_cpus, self.study.host.load_cpus)
@@ -116,7 +123,7 @@ class StudyRun:
             loadcurve_version=__version__,
             started_at=utc_now(),
             seed=self._seed,
-            quick=self._quick,
+            options=self._options.changes(),
             study_name=self._study_file.stem,
             study=self.study.model_dump(mode="json"),
             order=self.order,

@@ -97,8 +97,8 @@ class CleanedUp:
             done.append(f"of these {_join(self.remaining_pids)} could not be ended and still run")
         if self.removed_folder is not None:
             done.append(f"its folder {self.removed_folder} was removed")
-        what = ", ".join(done) or "nothing of it was left"
-        return f"A killed run (process {self.owner_pid}) had not stopped its server {self.server}: {what}."
+        what = ", ".join(done) or "only its record, which was removed"
+        return f"A killed run (process {self.owner_pid}) left {self.server} behind: {what}."
 
 
 def state_folder() -> Path:

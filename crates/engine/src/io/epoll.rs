@@ -173,12 +173,11 @@ impl Io for Epoll {
         let (slot, step) = loop {
             let (token, flags) = *self.ready.get(self.cursor)?;
             let (slot, generation) = slot_and_generation(token);
-            if self.sockets[slot].generation == generation
-                && let Some(step) = self.step(slot, flags)
-            {
-                break (slot, step);
+            let is_current = self.sockets[slot].generation == generation;
+            match if is_current { self.step(slot, flags) } else { None } {
+                Some(step) => break (slot, step),
+                None => self.cursor += 1,
             }
-            self.cursor += 1;
         };
         let event = match step {
             Step::Connected => Event::Connected,

@@ -1,0 +1,82 @@
+# Loadcurve: every task of the project, by name. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two native builds at once would only wait for each other's lock.
+.NOTPARALLEL:
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := .stamps
+# What the native parts are built from, and what the Python environment is.
+NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.py \
+	$(shell find crates -name '*.rs' -o -name Cargo.toml)
+LOCKS := requirements/installer.lock requirements/development.lock
+
+.PHONY: help setup demo test test-rust test-python test-servers-installed check format wheel test-wheel bench lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(STAMPS)/toolchain: packaging/check-toolchain
+	@mkdir -p $(STAMPS)
+	@PYTHON=$(PYTHON) packaging/check-toolchain
+	@touch $@
+
+$(STAMPS)/environment: $(STAMPS)/toolchain $(LOCKS)
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/installer.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/development.lock
+	@touch $@
+
+$(STAMPS)/native: $(STAMPS)/environment $(NATIVE_SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(STAMPS)/native ## Make the virtual environment and build the native parts
+
+demo: setup ## Run the quickstart study, shortened, and print the path of its report
+	$(BIN)/loadcurve run studies/quickstart.toml --quick
+
+test: setup test-servers-installed test-rust test-python ## Run all tests
+
+test-servers-installed: ## As root on Debian: install the real servers that the tests use
+	@tests/install-servers
+
+test-rust: setup
+	cargo test --quiet --workspace --exclude loadcurve-python --locked
+
+test-python: setup
+	$(BIN)/pytest --quiet
+
+check: setup ## Format, lint and types: changes nothing
+	cargo fmt --check
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/stubtest loadcurve._engine --ignore-disjoint-bases
+
+format: setup ## Format all code
+	cargo fmt
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+wheel: setup ## Build the wheel into dist/
+	rm -rf dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist
+	@ls dist/*.whl
+
+test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
+	tests/try-wheel
+
+bench: setup ## Compare the engine with other load generators, side by side
+	$(BIN)/python -m benches.side_by_side
+
+lock: setup ## Resolve the Python dependencies anew into requirements/
+	packaging/lock
+
+clean: ## Remove everything that was built
+	rm -rf .venv .stamps target dist python/loadcurve/native python/loadcurve/*.so
