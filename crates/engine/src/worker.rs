@@ -14,6 +14,8 @@ use crate::pacing::Pacing;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
+/// Connections begun on one reading of the clock, so that their connect times do not count each other's.
+const CONNECTS_PER_TURN: usize = 8;
 /// The rest after a first failed attempt to connect; it doubles with each further one.
 const FIRST_REST: Nanos = Nanos::from_millis(10);
 /// Rests do not grow beyond this many doublings: 1.28 s.
@@ -76,6 +78,9 @@ impl<I: Io> Worker<I> {
         self.now = self.io.wait(Nanos::ZERO);
         for slot in 0..self.connections.len() {
             self.connect(slot);
+            if slot % CONNECTS_PER_TURN == CONNECTS_PER_TURN - 1 {
+                self.turn(None, self.now);
+            }
         }
         while self.connecting > 0 && !should_stop() {
             self.turn(None, self.now + LONGEST_WAIT);

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT
-from loadcurve.result.load import Distribution, LoadResult
+from loadcurve.result.load import Distribution, LoadResult, Requests
 
 PERCENTILES = {
     "p50": "p50",
@@ -65,9 +65,7 @@ def _counts_table(result: LoadResult) -> Table:
     requests, rate = result.requests, result.rate_rps
     asked = "" if rate.asked is None else f" of {rate.asked:,g} asked"
     table.add_row("requests/s", f"{_number(rate.answered)} answered{asked}")
-    counts = f"{requests.due:,} due = {requests.answered:,} answered + {requests.failed:,} failed"
-    counts += f" + {requests.unanswered:,} unanswered + {requests.never_sent:,} never sent"
-    table.add_row("requests", counts)
+    table.add_row("requests", _fates(requests))
     errors = {name: count for name, count in result.errors.model_dump().items() if count}
     if errors:
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
@@ -86,6 +84,18 @@ def _counts_table(result: LoadResult) -> Table:
         + ("" if generator.lateness_ms is None else f", late by p99 {_time(generator.lateness_ms.p99)} ms"),
     )
     return table
+
+
+def _fates(requests: Requests) -> str:
+    """Say what became of the requests that were due; what happened to none is left out."""
+    counts = {
+        "answered": requests.answered,
+        "failed": requests.failed,
+        "unanswered": requests.unanswered,
+        "never sent": requests.never_sent,
+    }
+    fates = [f"{count:,} {fate}" for fate, count in counts.items() if count]
+    return f"{requests.due:,} due: " + (", ".join(fates) or "nothing became of them")
 
 
 def _verdict_lines(result: LoadResult) -> list[Text]:

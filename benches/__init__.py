@@ -1,0 +1,1 @@
+"""Side by side with other load generators, and with the floor."""
