@@ -1,7 +1,7 @@
 """The engine and other load generators against the same server, taken in turn in one run.
 
-The server `limit` has one CPU and the generator another. Each pair is measured back to back, and what counts is the
-median of the pairs' ratios: the machine's own drift falls on both sides of a pair alike.
+The server has one CPU and the generator another. Each pair is measured back to back; what counts is
+the median of the pairs' ratios: the machine's own drift falls on both sides of a pair alike.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Generator:
-    """A load generator: its command line for one thread, and how its throughput is read from what it prints."""
+    """A load generator: its command line for one thread, and how what it prints is read."""
 
     name: str
     command: Callable[[str, int, int], list[str]]
@@ -82,13 +82,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--duration", type=int, default=3, metavar="SECONDS", help="of each run")
     parser.add_argument("--connections", type=int, nargs="+", default=[50, 500])
+    parser.add_argument("--server", default="limit", help="of the catalogue")
     arguments = parser.parse_args()
     others = [generator for generator in [wrk()] if generator is not None]
     if not others:
         sys.exit("no other load generator is installed; on Debian: apt-get install wrk")
-    _print_machine([loadcurve(), *others])
+    _print_machine([loadcurve(), *others], arguments.server)
     cpus = sorted(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder, _limit(Path(folder), cpus[0]) as server:
+    with tempfile.TemporaryDirectory() as folder, _server(arguments.server, Path(folder), cpus[0]) as server:
         url = f"http://{server.address}{PATH}"
         for connections in arguments.connections:
             for other in others:
@@ -102,10 +103,10 @@ def main() -> None:
                 _print_pairs(other.name, connections, pairs)
 
 
-def _limit(folder: Path, cpu: int) -> Server:
-    Path(folder).chmod(0o755)
+def _server(name: str, folder: Path, cpu: int) -> Server:
+    folder.chmod(0o755)
     content = make_content(folder, CONTENT_BYTES, SEED)
-    found = find_server(load_catalog()["limit"], {})
+    found = find_server(load_catalog()[name], {})
     if not isinstance(found, FoundServer):
         sys.exit(str(found.failure()))
     return Server(found, folder, content, [cpu])
@@ -127,11 +128,13 @@ def _measure(generator: Generator, url: str, connections: int, duration_s: int, 
     return Measured(rps, cpu_us / (rps * duration_s))
 
 
-def _print_machine(generators: list[Generator]) -> None:
+def _print_machine(generators: list[Generator], server: str) -> None:
     facts = host_facts()
     print(f"{facts['cpu_model']}, {len(facts['cpus'])} CPUs, Linux {facts['kernel']}")
     print("; ".join(generator.version() for generator in generators))
-    print("one thread on one CPU against limit on another; CPU of the whole process, its start included\n")
+    print(
+        f"one thread on one CPU against {server} on another; CPU of the whole process, its start included\n"
+    )
     print(f"{'connections':>11}  {'pair':<17} {'ratio of':<15} {'median':>6}  {'lowest':>6}  {'highest':>7}")
 
 

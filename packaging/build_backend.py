@@ -1,18 +1,18 @@
 """The package's build backend: maturin, after the native programs were built and laid into the package.
 
-A wheel must carry ``loadcurve-server`` beside the extension module; maturin builds one crate per wheel, so the
-programs are built first with the same locked dependencies and travel as files of the package.
+A wheel must carry ``loadcurve-server`` beside the extension module; maturin builds one crate per wheel, so
+the programs are built first with the same locked dependencies and travel as files of the package.
 """
 
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import maturin
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE_FOLDER = ROOT / "python" / "loadcurve" / "native"
+ConfigSettings = dict[str, str | list[str]] | None
 PROGRAMS = {"loadcurve-servers": "loadcurve-server"}
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
@@ -37,7 +37,7 @@ def build_native_programs() -> None:
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+    wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 517: the native programs first, then maturin's wheel."""
     build_native_programs()
@@ -45,7 +45,7 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+    wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 660: the native programs first, then maturin's editable wheel."""
     build_native_programs()

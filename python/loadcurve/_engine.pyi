@@ -1,9 +1,14 @@
 """The native part: the load engine, its histograms, and the positions of keys in TOML."""
 
+from typing import Self, final
+
+__all__ = ["Load", "percentile_curve", "toml_positions"]
+
+@final
 class Load:
     """A load that runs on native threads of its own from its construction on."""
 
-    def __init__(self, plan: str) -> None:
+    def __new__(cls, plan: str) -> Self:
         """Start the load that ``plan`` (JSON) describes.
 
         Raises:

@@ -1,0 +1,145 @@
+//! Every way in which a server fails has its class, and every failure is counted once.
+
+use loadcurve_plan::{LoadPlan, Request, Stop};
+
+use crate::support::{Measured, Reply, Seen, Server, Then, closed, get, measure, ok, refusing_address};
+
+/// Both sides agree on requests, answers and connections, where every request that is sent is read.
+fn assert_agreement(measured: &Measured, seen: &Seen) {
+    assert_eq!(measured.requests("sent"), seen.requests.len() as u64, "requests");
+    assert_eq!(measured.requests("answered"), seen.answered, "answers");
+    assert_eq!(measured.count("/connections/opened"), seen.accepted, "connections");
+}
+
+/// Runs `total` requests over 4 connections to a server that fails every tenth.
+fn fail_every_tenth(failing: Reply, total: u64) -> (Measured, Seen) {
+    let server = Server::scripted(move |asked| match asked.on_connection {
+        9 => failing.clone(),
+        _ => Reply::answer(ok("hello")),
+    });
+    let measured = measure(closed(server.address, 4, total));
+    let seen = server.finish();
+    assert_agreement(&measured, &seen);
+    (measured, seen)
+}
+
+#[test]
+fn requests_that_the_server_resets_are_counted_as_reset() {
+    let (measured, seen) = fail_every_tenth(Reply::part([]).then(Then::Reset), 400);
+    assert!(seen.resets > 0);
+    assert_eq!(measured.errors(), [("reset", seen.resets)]);
+    assert_eq!(measured.requests("answered"), 400 - seen.resets);
+}
+
+#[test]
+fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
+    let (measured, seen) = fail_every_tenth(Reply::part(&ok("hello")[..20]).then(Then::Reset), 400);
+    assert_eq!(measured.errors(), [("reset", seen.resets)]);
+}
+
+#[test]
+fn half_an_answer_before_the_close_is_closed_early() {
+    let whole = ok("hello");
+    for cut in [0, 1, 20, whole.len() - 1] {
+        let (measured, seen) = fail_every_tenth(Reply::part(&whole[..cut]).then(Then::Close), 100);
+        let failed = 100 - seen.answered;
+        assert!(failed > 0);
+        assert_eq!(measured.errors(), [("closed_early", failed)], "after {cut} bytes");
+    }
+}
+
+#[test]
+fn garbage_is_malformed() {
+    let (measured, seen) = fail_every_tenth(Reply::part("SSH-2.0-OpenSSH_9.9\r\n"), 100);
+    assert_eq!(measured.errors(), [("malformed", 100 - seen.answered)]);
+}
+
+#[test]
+fn a_server_that_closes_silently_after_nine_answers_loses_every_tenth_request() {
+    let server = Server::scripted(|asked| {
+        let then = if asked.on_connection == 8 { Then::Close } else { Then::ReadOn };
+        Reply::answer(ok("hello")).then(then)
+    });
+    let measured = measure(closed(server.address, 1, 100));
+    let seen = server.finish();
+    // Each of ten connections answers nine requests; the tenth is written before the close can be known, and meets
+    // either the end of input or, where it arrives before the server closes, a reset.
+    assert_eq!((measured.requests("answered"), measured.requests("failed")), (90, 10));
+    assert!(measured.errors().iter().all(|(class, _)| ["closed_early", "reset"].contains(class)));
+    assert_eq!((seen.answered, seen.accepted), (90, 10));
+    assert_eq!(measured.count("/connections/opened"), 10);
+}
+
+#[test]
+fn an_answer_of_another_length_than_expected_is_a_mismatch() {
+    let server = Server::scripted(|asked| {
+        Reply::answer(ok(if asked.number % 4 == 3 { "shorter" } else { "as verified" }))
+    });
+    let request = Request { expected_body_bytes: Some(11), ..get("/") };
+    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 1, 40) });
+    let seen = server.finish();
+    assert_eq!(measured.errors(), [("mismatch", 10)]);
+    assert_eq!((measured.requests("answered"), seen.answered), (30, 40));
+    assert_eq!(measured.count("/connections/opened"), seen.accepted);
+}
+
+#[test]
+fn an_error_status_is_an_answer_that_is_not_ok_whatever_its_length() {
+    let server = Server::replying(Reply::answer(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy",
+    ));
+    let request = Request { expected_body_bytes: Some(11), ..get("/") };
+    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 20) });
+    assert_agreement(&measured, &server.finish());
+    assert_eq!((measured.requests("answered"), measured.requests("ok")), (20, 0));
+    assert_eq!(measured.count("/status/5xx"), 20);
+    assert!(measured.errors().is_empty());
+    assert_eq!(measured.value("/verdict/status"), "invalid");
+}
+
+#[test]
+fn bytes_behind_an_answer_cost_the_connection() {
+    let server = Server::replying(Reply::answer(ok("hello") + "excess"));
+    let measured = measure(closed(server.address, 1, 10));
+    let seen = server.finish();
+    assert_agreement(&measured, &seen);
+    assert_eq!((measured.requests("answered"), seen.accepted), (10, 10));
+}
+
+#[test]
+fn requests_that_are_never_answered_time_out() {
+    let server = Server::replying(Reply::silence());
+    let measured = measure(LoadPlan { timeout_s: 0.1, ..closed(server.address, 3, 6) });
+    assert_agreement(&measured, &server.finish());
+    assert_eq!(measured.errors(), [("timeout", 6)]);
+    // Each of the three connections waits twice for a tenth of a second.
+    let duration_s = measured.number("/duration_s");
+    assert!((0.2..10.0).contains(&duration_s), "{duration_s}");
+}
+
+#[test]
+fn a_server_that_stops_reading_does_not_hold_up_the_load() {
+    let server = Server::deaf();
+    // More than the sockets of both sides hold, so the request cannot be written to its end.
+    let request = Request { method: "POST".into(), body: "x".repeat(32 << 20), ..get("/") };
+    let plan = LoadPlan { timeout_s: 0.1, requests: vec![request], ..closed(server.address, 1, 2) };
+    let measured = measure(plan);
+    let seen = server.finish();
+    assert_eq!(measured.errors(), [("timeout", 2)]);
+    assert_eq!(measured.count("/connections/opened"), seen.accepted);
+    assert!(measured.number("/duration_s") < 10.0);
+}
+
+#[test]
+fn refused_connections_are_tried_again_ever_more_rarely() {
+    let (_socket, address) = refusing_address();
+    let plan = LoadPlan { stop: Stop::DurationS(0.5), ..closed(address, 1, 1) };
+    let measured = measure(plan);
+    let refused = measured.requests("failed");
+    // One attempt before the load, then at 0, 20, 60, 140 and 300 ms at the earliest: rests of 20 ms and doubled.
+    assert!((1..=5).contains(&refused), "{refused} attempts");
+    assert_eq!(measured.errors(), [("connect_refused", refused)]);
+    assert_eq!(measured.count("/connections/failed"), refused + 1);
+    assert_eq!((measured.count("/connections/opened"), measured.requests("sent")), (0, 0));
+    assert_eq!(measured.value("/latency_ms/mean"), &serde_json::Value::Null);
+}

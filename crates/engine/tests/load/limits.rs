@@ -1,0 +1,54 @@
+//! What a load may not ask for is said before the first connection.
+
+use loadcurve_engine::{Load, StartError};
+use loadcurve_plan::{LoadPlan, Request};
+use rustix::process::{Resource, getrlimit};
+
+use crate::support::{Reply, Server, closed, get, measure, ok, refusing_address};
+
+fn refusal(plan: LoadPlan) -> StartError {
+    Load::start(plan).err().expect("the load was started")
+}
+
+#[test]
+fn more_connections_than_open_files_are_refused_with_both_numbers() {
+    let (_socket, address) = refusing_address();
+    let allowed = getrlimit(Resource::Nofile).maximum.expect("Linux bounds open files by fs.nr_open");
+    let connections = usize::try_from(allowed).unwrap();
+    let StartError::Machine(text) = refusal(closed(address, connections, 1)) else {
+        panic!("the machine's limit was blamed on the plan")
+    };
+    // The process needs 64 descriptors beside those of the connections.
+    let needed = allowed + 64;
+    assert!(text.contains(&allowed.to_string()) && text.contains(&needed.to_string()), "{text}");
+}
+
+#[test]
+fn a_processor_that_does_not_exist_is_refused_by_its_number() {
+    let (_socket, address) = refusing_address();
+    for cpu in [1023, 1_000_000] {
+        let StartError::Plan(text) = refusal(LoadPlan { cpus: vec![0, cpu], ..closed(address, 1, 1) }) else {
+            panic!("the plan's mistake was blamed on the machine")
+        };
+        assert!(text.contains(&format!("CPU {cpu}")), "{text}");
+    }
+}
+
+#[test]
+fn a_request_that_cannot_be_written_is_refused() {
+    let (_socket, address) = refusing_address();
+    let request = Request { headers: vec![("X-Two".into(), "a\r\nb".into())], ..get("/") };
+    let StartError::Plan(text) = refusal(LoadPlan { requests: vec![request], ..closed(address, 1, 1) }) else {
+        panic!("the plan's mistake was blamed on the machine")
+    };
+    assert!(text.contains("X-Two"), "{text}");
+}
+
+#[test]
+fn a_load_bound_to_a_processor_runs_there_and_says_so() {
+    let server = Server::replying(Reply::answer(ok("hello")));
+    let cpu = (0..1024).find(|cpu| rustix::thread::sched_getaffinity(None).unwrap().is_set(*cpu)).unwrap();
+    let measured = measure(LoadPlan { cpus: vec![cpu], threads: 2, ..closed(server.address, 2, 20) });
+    assert_eq!(server.finish().answered, 20);
+    assert_eq!(measured.value("/load/cpus"), &serde_json::json!([cpu]));
+}

@@ -1,0 +1,51 @@
+//! Results, read as a reader of `load --json` would.
+
+use loadcurve_engine::{Load, LoadResult};
+use loadcurve_plan::LoadPlan;
+use serde_json::Value;
+
+/// A result whose requests are all accounted for.
+pub(crate) struct Measured(Value);
+
+/// Runs a load to its end.
+pub(crate) fn measure(plan: LoadPlan) -> Measured {
+    let load = Load::start(plan).unwrap_or_else(|error| panic!("{error}"));
+    Measured::from(&load.finish())
+}
+
+impl From<&LoadResult> for Measured {
+    fn from(result: &LoadResult) -> Self {
+        let measured = Self(serde_json::to_value(result).unwrap());
+        let ends = ["answered", "failed", "unanswered", "never_sent"].map(|end| measured.requests(end));
+        assert_eq!(measured.requests("due"), ends.iter().sum::<u64>(), "requests got lost: {}", measured.0);
+        let failures: u64 = measured.errors().iter().map(|(_, count)| count).sum();
+        assert_eq!(measured.requests("failed"), failures, "failures without a class: {}", measured.0);
+        measured
+    }
+}
+
+impl Measured {
+    /// The value at a path such as `/requests/due`.
+    pub(crate) fn value(&self, path: &str) -> &Value {
+        self.0.pointer(path).unwrap_or_else(|| panic!("the result has no {path}: {}", self.0))
+    }
+
+    pub(crate) fn count(&self, path: &str) -> u64 {
+        self.value(path).as_u64().unwrap_or_else(|| panic!("{path} is not a count: {}", self.0))
+    }
+
+    pub(crate) fn number(&self, path: &str) -> f64 {
+        self.value(path).as_f64().unwrap_or_else(|| panic!("{path} is not a number: {}", self.0))
+    }
+
+    pub(crate) fn requests(&self, what: &str) -> u64 {
+        self.count(&format!("/requests/{what}"))
+    }
+
+    /// The error classes that occurred, with their counts.
+    pub(crate) fn errors(&self) -> Vec<(&str, u64)> {
+        let classes = self.value("/errors").as_object().unwrap();
+        let counts = classes.iter().map(|(class, count)| (class.as_str(), count.as_u64().unwrap()));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+}

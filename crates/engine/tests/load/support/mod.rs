@@ -1,0 +1,11 @@
+//! The scripted server, plans for it, and results as the values that `load --json` prints.
+
+mod measured;
+mod plans;
+mod reply;
+mod server;
+
+pub(crate) use measured::{Measured, measure};
+pub(crate) use plans::{closed, get, open};
+pub(crate) use reply::{Reply, Then, chunked, ok};
+pub(crate) use server::{Seen, Server, refusing_address};

@@ -1,0 +1,38 @@
+//! Plans for the scripted server.
+
+use std::net::SocketAddr;
+
+use loadcurve_plan::{Arrivals, LoadPlan, Model, Request, Stop};
+
+/// A GET request without anything special.
+pub(crate) fn get(target: &str) -> Request {
+    Request {
+        method: "GET".into(),
+        target: target.into(),
+        headers: vec![],
+        body: String::new(),
+        expected_body_bytes: None,
+    }
+}
+
+/// So many requests over so many connections, each connection sending as soon as it is answered.
+pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u64) -> LoadPlan {
+    LoadPlan {
+        address,
+        authority: "localhost".into(),
+        requests: vec![get("/")],
+        model: Model::Closed { connections },
+        stop: Stop::RequestsTotal(requests_total),
+        warmup_s: 0.0,
+        // No answer of these tests takes that long; those about timeouts set their own.
+        timeout_s: 60.0,
+        threads: 1,
+        cpus: vec![],
+    }
+}
+
+/// Requests at a constant rate over so many connections.
+pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
+    let model = Model::Open { connections, rate_rps, arrivals: Arrivals::Constant };
+    LoadPlan { model, stop, ..closed(address, connections, 1) }
+}

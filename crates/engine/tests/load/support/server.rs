@@ -1,0 +1,220 @@
+//! A server for tests, on threads of its own, that counts what it sees.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, sockopt};
+
+use crate::support::{Reply, Then};
+
+/// Longer than any test takes, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a server has seen of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Connections accepted.
+    pub(crate) accepted: u64,
+    /// Complete requests, as method and target, in the order in which they were read.
+    pub(crate) requests: Vec<String>,
+    /// Bytes of their bodies.
+    pub(crate) body_bytes: u64,
+    /// Complete answers written.
+    pub(crate) answered: u64,
+    /// Connections reset.
+    pub(crate) resets: u64,
+}
+
+/// A request as a script sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// Its number over all connections, from zero.
+    pub(crate) number: usize,
+    /// Its number on its connection, from zero.
+    pub(crate) on_connection: usize,
+}
+
+type Script = dyn Fn(Asked) -> Reply + Send + Sync;
+
+#[derive(Default)]
+struct Shared {
+    /// Requests of which the head was read.
+    asked: AtomicUsize,
+    seen: Mutex<Seen>,
+    grown: Condvar,
+    /// Where the connection comes from that ends the server.
+    last_peer: Mutex<Option<SocketAddr>>,
+}
+
+impl Shared {
+    fn count(&self, count: impl FnOnce(&mut Seen)) {
+        count(&mut self.seen.lock().unwrap());
+        self.grown.notify_all();
+    }
+}
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: JoinHandle<()>,
+}
+
+impl Server {
+    /// A server that replies to each request as the script says.
+    pub(crate) fn scripted(script: impl Fn(Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start(Some(Arc::new(script)))
+    }
+
+    /// A server that gives every request the same reply.
+    pub(crate) fn replying(reply: Reply) -> Self {
+        Self::scripted(move |_| reply.clone())
+    }
+
+    /// A server that accepts connections and never reads from them.
+    pub(crate) fn deaf() -> Self {
+        Self::start(None)
+    }
+
+    fn start(script: Option<Arc<Script>>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared::default());
+        let acceptor = {
+            let shared = Arc::clone(&shared);
+            spawn(move || accept_all(&listener, &shared, script.as_ref()))
+        };
+        Self { address, shared, acceptor }
+    }
+
+    /// Returns when this many complete requests were read.
+    pub(crate) fn wait_for_requests(&self, count: usize) {
+        let seen = self.shared.seen.lock().unwrap();
+        let missing = |seen: &mut Seen| seen.requests.len() < count;
+        let (_seen, wait) = self.shared.grown.wait_timeout_while(seen, PATIENCE, missing).unwrap();
+        assert!(!wait.timed_out(), "the server waited for {count} requests in vain");
+    }
+
+    /// Ends the server after a load and returns what it has seen.
+    ///
+    /// Connections are accepted in the order in which they were made: the one made here is the last, so every
+    /// connection of the load has been counted when it is accepted.
+    pub(crate) fn finish(self) -> Seen {
+        let (last, address) = bound_socket();
+        *self.shared.last_peer.lock().unwrap() = Some(address);
+        rustix::net::connect(&last, &self.address).unwrap();
+        self.acceptor.join().unwrap();
+        self.shared.seen.lock().unwrap().clone()
+    }
+}
+
+/// An address that refuses connections as long as the socket lives, which is bound to it and does not listen.
+pub(crate) fn refusing_address() -> (OwnedFd, SocketAddr) {
+    bound_socket()
+}
+
+fn bound_socket() -> (OwnedFd, SocketAddr) {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = rustix::net::getsockname(&socket).unwrap();
+    (socket, address.try_into().unwrap())
+}
+
+fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<Script>>) {
+    let mut unread = Vec::new();
+    let mut served = Vec::new();
+    loop {
+        let (stream, peer) = listener.accept().unwrap();
+        if *shared.last_peer.lock().unwrap() == Some(peer) {
+            break;
+        }
+        shared.count(|seen| seen.accepted += 1);
+        match script {
+            None => unread.push(stream),
+            Some(script) => {
+                let (shared, script) = (Arc::clone(shared), Arc::clone(script));
+                // A connection that breaks is an end like any other; what was counted until then stands.
+                served.push(spawn(move || drop(serve(&stream, &shared, &*script))));
+            }
+        }
+    }
+    for connection in served {
+        connection.join().unwrap();
+    }
+}
+
+/// Serves one connection until its script or its peer ends it.
+fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    for on_connection in 0.. {
+        let Some(head) = read_head(&mut reader)? else { break };
+        let number = shared.asked.fetch_add(1, Ordering::Relaxed);
+        let reply = script(Asked { number, on_connection });
+        let first = head.body_bytes.min(reply.body_bytes_first);
+        skip(&mut reader, first)?;
+        if first < head.body_bytes {
+            write(stream, &reply)?;
+            skip(&mut reader, head.body_bytes - first)?;
+        }
+        shared.count(|seen| {
+            seen.requests.push(head.label);
+            seen.body_bytes += head.body_bytes;
+        });
+        if first == head.body_bytes {
+            write(stream, &reply)?;
+        }
+        shared.count(|seen| {
+            seen.answered += u64::from(reply.is_complete);
+            seen.resets += u64::from(reply.then == Then::Reset);
+        });
+        match reply.then {
+            Then::ReadOn => {}
+            Then::Close => break,
+            Then::Reset => {
+                sockopt::set_socket_linger(stream, Some(Duration::ZERO))?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Head {
+    label: String,
+    body_bytes: u64,
+}
+
+/// Reads a request up to its blank line, or nothing where the peer sends no more.
+fn read_head(reader: &mut impl BufRead) -> io::Result<Option<Head>> {
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let label = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    let mut body_bytes = 0;
+    loop {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        if line == "\r\n" {
+            return Ok(Some(Head { label, body_bytes }));
+        }
+        if let Some(value) = line.strip_prefix("Content-Length: ") {
+            body_bytes = value.trim_end().parse().unwrap();
+        }
+    }
+}
+
+fn skip(reader: &mut impl Read, bytes: u64) -> io::Result<()> {
+    let skipped = io::copy(&mut reader.take(bytes), &mut io::sink())?;
+    if skipped == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn write(mut stream: &TcpStream, reply: &Reply) -> io::Result<()> {
+    reply.bytes.chunks(reply.piece_bytes).try_for_each(|piece| stream.write_all(piece))
+}
