@@ -4,7 +4,7 @@ use crate::bytes::{is_text, is_whitespace, text_prefix, token_prefix};
 use crate::error::Malformed;
 use crate::framing::{FramingFields, TransferEncoding};
 use crate::lines::LineReader;
-use crate::response::RequestKind;
+use crate::request::RequestKind;
 
 const PROTOCOL: &[u8] = b"HTTP/1.";
 

@@ -4,9 +4,17 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use crate::bytes::{is_text, is_token};
-use crate::response::RequestKind;
 
 const USER_AGENT: &str = concat!("loadcurve/", env!("CARGO_PKG_VERSION"));
+
+/// What the parser must know of a request to read the response to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A HEAD request: its response has no body, whatever its fields say.
+    Head,
+    /// Any other request.
+    Other,
+}
 
 /// The method of a request: any token but CONNECT. Methods are case-sensitive (RFC 9110 §9.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

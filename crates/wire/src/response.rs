@@ -4,6 +4,7 @@ use crate::chunked::{ChunkedDecoder, shorter};
 use crate::error::{ClosedEarly, Malformed, Section};
 use crate::head::{BodyFraming, Head, Outline};
 use crate::lines::LineReader;
+use crate::request::RequestKind;
 
 /// How much a response may make the parser hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +19,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self { header_bytes: 64 * 1024 }
     }
-}
-
-/// What the parser must know of a request to read the response to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestKind {
-    /// A HEAD request: its response has no body, whatever its fields say.
-    Head,
-    /// Any other request.
-    Other,
 }
 
 /// One complete final response. The three counts add up to all the bytes received for it.
