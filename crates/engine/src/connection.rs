@@ -4,8 +4,6 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, Failure};
 use loadcurve_wire::{Limits, RequestKind, Response, ResponseParser};
 
-use crate::io::Slot;
-
 /// A request of the plan, encoded once.
 pub(crate) struct EncodedRequest {
     pub(crate) bytes: Vec<u8>,
@@ -59,6 +57,8 @@ pub(crate) enum Reading {
 
 /// One connection slot.
 pub(crate) struct Connection {
+    /// Its number among the connections of the whole load.
+    number: usize,
     pub(crate) state: State,
     pub(crate) in_flight: Option<InFlight>,
     /// Since when the slot can take a request.
@@ -69,8 +69,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(number: usize) -> Self {
         Self {
+            number,
             state: State::Closed,
             in_flight: None,
             free_since: Nanos::ZERO,
@@ -86,13 +87,7 @@ impl Connection {
     }
 
     /// Reads bytes that arrived.
-    pub(crate) fn receive(
-        &mut self,
-        slot: Slot,
-        bytes: &[u8],
-        requests: &[EncodedRequest],
-        now: Nanos,
-    ) -> Reading {
+    pub(crate) fn receive(&mut self, bytes: &[u8], requests: &[EncodedRequest], now: Nanos) -> Reading {
         let Some(in_flight) = &mut self.in_flight else { return Reading::Ended };
         let Some(sent) = in_flight.sent else { return Reading::Failed(Failure::Malformed) };
         in_flight.first_byte.get_or_insert(now);
@@ -103,7 +98,7 @@ impl Connection {
                 None => Reading::Unfinished,
                 Some(response) if request.is_mismatched_by(&response) => Reading::Failed(Failure::Mismatch),
                 Some(response) => Reading::Answered {
-                    answer: answer(slot, *in_flight, sent, &response, now),
+                    answer: answer(self.number, *in_flight, sent, &response, now),
                     // Bytes that nobody asked for make the connection unfit for another request.
                     keep_alive: response.keep_alive && progress.consumed == bytes.len(),
                 },
@@ -112,24 +107,25 @@ impl Connection {
     }
 
     /// The peer sends no more bytes: that may complete an answer.
-    pub(crate) fn end_of_input(&mut self, slot: Slot, requests: &[EncodedRequest], now: Nanos) -> Reading {
+    pub(crate) fn end_of_input(&mut self, requests: &[EncodedRequest], now: Nanos) -> Reading {
         let Some(in_flight) = self.in_flight else { return Reading::Ended };
         match (self.parser.end_of_input(), in_flight.sent) {
             (Ok(Some(response)), Some(_)) if requests[in_flight.operation].is_mismatched_by(&response) => {
                 Reading::Failed(Failure::Mismatch)
             }
-            (Ok(Some(response)), Some(sent)) => {
-                Reading::Answered { answer: answer(slot, in_flight, sent, &response, now), keep_alive: false }
-            }
+            (Ok(Some(response)), Some(sent)) => Reading::Answered {
+                answer: answer(self.number, in_flight, sent, &response, now),
+                keep_alive: false,
+            },
             _ => Reading::Failed(Failure::ClosedEarly),
         }
     }
 }
 
-fn answer(slot: Slot, in_flight: InFlight, sent: Nanos, response: &Response, now: Nanos) -> Answer {
+fn answer(connection: usize, in_flight: InFlight, sent: Nanos, response: &Response, now: Nanos) -> Answer {
     Answer {
         operation: in_flight.operation,
-        connection: slot,
+        connection,
         due: in_flight.due,
         sent,
         first_byte: in_flight.first_byte.unwrap_or(now),

@@ -14,6 +14,8 @@ mod result;
 mod thread;
 mod verdict;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 pub use kernel::TcpCounters;
 pub use load::{Load, Progress, StartError};

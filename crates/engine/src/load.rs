@@ -1,8 +1,8 @@
 //! One load from start to result: the threads, their common start, their common end.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use loadcurve_plan::{InvalidPlan, LoadPlan, Nanos, Share};
@@ -59,7 +59,8 @@ pub struct Progress {
 /// What the threads share. Each worker writes its own counters and reads the rest.
 struct Shared {
     stop: AtomicBool,
-    barrier: Barrier,
+    /// Threads whose connections are open.
+    ready: AtomicUsize,
     epoch: OnceLock<Nanos>,
     activities: Vec<SharedActivity>,
 }
@@ -101,7 +102,7 @@ impl Load {
         allow_descriptors(plan.model.connections() as u64 + OTHER_DESCRIPTORS)?;
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
-            barrier: Barrier::new(plan.threads),
+            ready: AtomicUsize::new(0),
             epoch: OnceLock::new(),
             activities: (0..plan.threads).map(|_| SharedActivity::default()).collect(),
         });
@@ -110,11 +111,10 @@ impl Load {
         let workers = (0..plan.threads)
             .map(|index| {
                 let share = Share::new(index, plan.threads);
-                let slots = usize::try_from(share.count(plan.model.connections() as u64))
-                    .map_err(|_| StartError::Plan("too many connections".into()))?;
-                let io = Epoll::new(plan.address, slots)
+                let numbers = (index..plan.model.connections()).step_by(plan.threads);
+                let io = Epoll::new(plan.address, numbers.len())
                     .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
-                Ok((share, Worker::new(io, slots, Arc::clone(&requests), index, plan.timeout())))
+                Ok((share, Worker::new(io, numbers, Arc::clone(&requests), index, plan.timeout())))
             })
             .collect::<Result<Vec<_>, StartError>>()?;
         let threads = workers
@@ -127,7 +127,9 @@ impl Load {
                     .spawn(move || work(worker, &plan, share, index, cpu, &shared))
                     .map_err(|error| StartError::Machine(format!("a thread could not be started: {error}")))
             })
-            .collect::<Result<Vec<_>, StartError>>()?;
+            .collect::<Result<Vec<_>, StartError>>()
+            // The threads that did start would wait for the one that did not.
+            .inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
         Ok(Self { plan, shared, threads, counters_before })
     }
 
@@ -186,13 +188,14 @@ fn work<I: Io>(
         let _ = bind_to_cpu(cpu);
     }
     ask_for_exact_timers();
+    let _ends_the_others = StopOnPanic(&shared.stop);
     let should_stop = || shared.stop.load(Ordering::Relaxed);
     worker.open_all(should_stop);
-    if shared.barrier.wait().is_leader() {
-        let _ = shared.epoch.set(clock::now());
+    shared.one_more_is_ready();
+    while shared.epoch.get().is_none() && !should_stop() {
+        worker.wait_a_moment();
     }
-    shared.barrier.wait();
-    let epoch = *shared.epoch.get().expect("the leader has set the epoch before the second barrier");
+    let epoch = *shared.epoch.get_or_init(clock::now);
     let mut pacing = Pacing::new(plan, share, epoch).expect("the plan was validated before the start");
     let mut meter = CpuMeter::new(pacing.window());
     worker.run(&mut pacing, should_stop, |now, activity| {
@@ -202,6 +205,26 @@ fn work<I: Io>(
     let cpu = meter.used();
     let (recorder, ended) = worker.finish(&pacing);
     Part { recorder, window: pacing.window(), ended, cpu }
+}
+
+impl Shared {
+    /// The last thread to be ready sets the epoch for all.
+    fn one_more_is_ready(&self) {
+        if self.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.activities.len() {
+            let _ = self.epoch.set(clock::now());
+        }
+    }
+}
+
+/// Tells the other threads to stop when this one panics: they would wait for it forever.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl SharedActivity {

@@ -21,9 +21,15 @@ impl Pacing {
         let start = epoch + plan.warmup();
         let (end, budget) = match plan.stop {
             Stop::DurationS(seconds) => (start + Nanos::from_secs_f64(seconds), None),
-            Stop::RequestsTotal(total) => (Nanos::NEVER, Some(share.count(total))),
+            Stop::RequestsTotal(total) => {
+                // The arrivals of the warm-up take their places among the shares, too.
+                let before = plan
+                    .schedule(Share::whole())?
+                    .map_or(0, |whole| whole.untaken_between(Nanos::ZERO, plan.warmup()));
+                (Nanos::NEVER, Some(share.count(before + total) - share.count(before)))
+            }
         };
-        let schedule = plan.model.schedule(share)?;
+        let schedule = plan.schedule(share)?;
         Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0 })
     }
 
@@ -55,16 +61,16 @@ impl Pacing {
     pub(crate) fn never_begun(&self, end: Nanos) -> u64 {
         let Some(schedule) = &self.schedule else { return 0 };
         let until = end.min(self.window.end);
-        let due = schedule.due_before(until - self.epoch)
-            - schedule.due_before(self.window.start.min(until) - self.epoch);
-        due.min(self.budget.unwrap_or(u64::MAX)).saturating_sub(self.begun)
+        let start = self.window.start.min(until);
+        let untaken = schedule.untaken_between(start - self.epoch, until - self.epoch);
+        untaken.min(self.budget.map_or(u64::MAX, |budget| budget - self.begun))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Pacing;
-    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Request, Share, Stop};
+    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Request, Share, Stop};
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
 
@@ -84,13 +90,14 @@ mod tests {
             stop,
             warmup_s,
             timeout_s: 1.0,
+            seed: 0,
             threads: 1,
             cpus: vec![],
         }
     }
 
     fn open(rate_rps: f64) -> Model {
-        Model::Open { connections: 1, rate_rps, arrivals: Arrivals::Constant }
+        Model::Open { connections: 1, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }
     }
 
     /// Takes every request at its due time, on a clock that jumps from one to the next.

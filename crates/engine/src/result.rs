@@ -1,6 +1,6 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{Arrivals, LoadPlan, Nanos, Stop};
+use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate as PlannedRate, Stop};
 use loadcurve_record::{
     ConnectionCounts, Distribution, FailureCounts, Recorder, Second, SlowRequest, StatusCounts, TimeHistogram,
 };
@@ -46,7 +46,7 @@ pub struct LoadDescription {
     pub requests: Vec<String>,
     pub model: &'static str,
     pub connections: usize,
-    pub rate_rps: Option<f64>,
+    pub rate_rps: Option<PlannedRate>,
     pub arrivals: Option<Arrivals>,
     pub threads: usize,
     pub cpus: Vec<usize>,
@@ -205,8 +205,27 @@ impl LoadResult {
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        result.verdict = Verdict::of(&Evidence::new(plan, &result));
+        result.verdict = Verdict::of(&result.evidence(plan));
         result
+    }
+
+    fn evidence(&self, plan: &LoadPlan) -> Evidence {
+        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s;
+        let available_s = self.duration_s * plan.threads as f64;
+        Evidence {
+            busy_connections: matches!(plan.model, Model::Closed { .. }).then(|| plan.model.connections()),
+            asked_rps: self.rate_rps.asked,
+            interrupted: self.interrupted,
+            due: self.requests.due,
+            answered: self.requests.answered,
+            ok: self.requests.ok,
+            failed: self.requests.failed,
+            failures: self.errors.by_class().into_iter().filter(|(_, count)| *count > 0).collect(),
+            answered_rps: self.rate_rps.answered,
+            mean_latency_ms: self.latency_ms.mean,
+            lateness_p99_ms: self.generator.lateness_ms.and_then(|lateness| lateness.p99.or(lateness.max)),
+            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
+        }
     }
 }
 
@@ -233,7 +252,9 @@ impl Merged {
             recorder.merge(&part.recorder);
         }
         let end = match plan.stop {
-            Stop::DurationS(_) => window.end.min(ended),
+            Stop::DurationS(_) if interrupted => window.end.min(ended),
+            // An open loop is done when its last request is, and its window still lasts to the end.
+            Stop::DurationS(_) => window.end,
             Stop::RequestsTotal(_) if interrupted => ended,
             Stop::RequestsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
@@ -247,7 +268,7 @@ impl Merged {
 
     fn rate(&self, plan: &LoadPlan) -> Rate {
         Rate {
-            asked: plan.model.rate_rps(),
+            asked: plan.asked_rps(self.length),
             sent: self.per_second(self.recorder.sent_within),
             answered: self.per_second(self.recorder.answered_within),
         }
@@ -318,7 +339,7 @@ impl LoadDescription {
             requests: plan.requests.iter().map(loadcurve_plan::Request::label).collect(),
             model: plan.model.name(),
             connections: plan.model.connections(),
-            rate_rps: plan.model.rate_rps(),
+            rate_rps: plan.model.rate().cloned(),
             arrivals: plan.model.arrivals(),
             threads: plan.threads,
             cpus: plan.cpus.clone(),

@@ -1,9 +1,6 @@
 //! Whether the numbers of one load may be used: the generator's part of the verdict.
 
-use loadcurve_plan::{LoadPlan, Model};
 use serde::Serialize;
-
-use crate::result::LoadResult;
 
 /// Failed requests above this share spoil a result; any at all cast doubt on it.
 const INVALID_ERROR_SHARE: f64 = 0.01;
@@ -54,37 +51,22 @@ pub struct Verdict {
 /// What the verdict is reached from.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
-    model: Model,
-    interrupted: bool,
-    due: u64,
-    answered: u64,
-    ok: u64,
-    failed: u64,
-    failures: Vec<(&'static str, u64)>,
-    answered_rps: Option<f64>,
-    mean_latency_ms: Option<f64>,
-    lateness_p99_ms: Option<f64>,
-    cpu_share: Option<f64>,
-}
-
-impl Evidence {
-    pub(crate) fn new(plan: &LoadPlan, result: &LoadResult) -> Self {
-        let cpu_s = result.generator.cpu_user_s + result.generator.cpu_system_s;
-        let available_s = result.duration_s * plan.threads as f64;
-        Self {
-            model: plan.model,
-            interrupted: result.interrupted,
-            due: result.requests.due,
-            answered: result.requests.answered,
-            ok: result.requests.ok,
-            failed: result.requests.failed,
-            failures: result.errors.by_class().into_iter().filter(|(_, count)| *count > 0).collect(),
-            answered_rps: result.rate_rps.answered,
-            mean_latency_ms: result.latency_ms.mean,
-            lateness_p99_ms: result.generator.lateness_ms.and_then(|lateness| lateness.p99.or(lateness.max)),
-            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
-        }
-    }
+    /// The connections that a closed loop kept busy; none in an open loop.
+    pub(crate) busy_connections: Option<usize>,
+    /// The rate that an open loop was asked for; none in a closed loop.
+    pub(crate) asked_rps: Option<f64>,
+    pub(crate) interrupted: bool,
+    pub(crate) due: u64,
+    pub(crate) answered: u64,
+    pub(crate) ok: u64,
+    pub(crate) failed: u64,
+    /// The failures that happened, by class.
+    pub(crate) failures: Vec<(&'static str, u64)>,
+    pub(crate) answered_rps: Option<f64>,
+    pub(crate) mean_latency_ms: Option<f64>,
+    pub(crate) lateness_p99_ms: Option<f64>,
+    /// How busy the generator's threads were, between 0 and 1.
+    pub(crate) cpu_share: Option<f64>,
 }
 
 impl Verdict {
@@ -140,7 +122,7 @@ impl Verdict {
     }
 
     fn judge_rate(&mut self, evidence: &Evidence) {
-        let (Some(asked), Some(answered)) = (evidence.model.rate_rps(), evidence.answered_rps) else {
+        let (Some(asked), Some(answered)) = (evidence.asked_rps, evidence.answered_rps) else {
             return;
         };
         if answered < KEPT_RATE_SHARE * asked {
@@ -177,8 +159,7 @@ impl Verdict {
 
     /// Little's law: in a closed loop without think time, connections = throughput × latency (Little 1961).
     fn judge_littles_law(&mut self, evidence: &Evidence) {
-        let Model::Closed { connections } = evidence.model else { return };
-        let connections = connections as f64;
+        let Some(connections) = evidence.busy_connections.map(|count| count as f64) else { return };
         let (Some(rps), Some(latency_ms)) = (evidence.answered_rps, evidence.mean_latency_ms) else { return };
         if evidence.failed > 0 || (evidence.answered as f64) < LITTLES_LAW_ANSWERS * connections {
             return;
@@ -197,12 +178,12 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::{Evidence, Status, Verdict};
-    use loadcurve_plan::{Arrivals, Model};
 
     /// Fifty connections, 10,000 requests per second, 5 ms each: nothing to object to.
     fn closed() -> Evidence {
         Evidence {
-            model: Model::Closed { connections: 50 },
+            busy_connections: Some(50),
+            asked_rps: None,
             interrupted: false,
             due: 100_000,
             answered: 100_000,
@@ -218,7 +199,8 @@ mod tests {
 
     fn open() -> Evidence {
         Evidence {
-            model: Model::Open { connections: 50, rate_rps: 10_000.0, arrivals: Arrivals::Constant },
+            busy_connections: None,
+            asked_rps: Some(10_000.0),
             lateness_p99_ms: Some(0.05),
             ..closed()
         }

@@ -14,6 +14,8 @@ use crate::pacing::Pacing;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
+/// How long a thread waits between two looks whether the others are ready.
+const MOMENT: Nanos = Nanos::from_millis(1);
 /// Connections begun on one reading of the clock, so that their connect times do not count each other's.
 const CONNECTS_PER_TURN: usize = 8;
 /// The rest after a first failed attempt to connect; it doubles with each further one.
@@ -48,20 +50,22 @@ pub(crate) struct Worker<I> {
 }
 
 impl<I: Io> Worker<I> {
-    /// A worker with `slots` unconnected connections, which takes the requests in turn from `first_operation` on.
+    /// A worker with one unconnected connection for each of `numbers`, which are its share of the load's connections;
+    /// it takes the requests in turn from `first_operation` on.
     pub(crate) fn new(
         io: I,
-        slots: usize,
+        numbers: impl ExactSizeIterator<Item = usize>,
         requests: Arc<[EncodedRequest]>,
         first_operation: usize,
         timeout: Nanos,
     ) -> Self {
+        let slots = numbers.len();
         Self {
             io,
             next_operation: first_operation % requests.len(),
             recorder: Recorder::new(requests.len()),
             requests,
-            connections: (0..slots).map(|_| Connection::new()).collect(),
+            connections: numbers.map(Connection::new).collect(),
             connecting: 0,
             in_flight: 0,
             free: VecDeque::with_capacity(slots),
@@ -90,6 +94,11 @@ impl<I: Io> Worker<I> {
         self.resting.clear();
     }
 
+    /// Lets a moment pass in which nothing begins, while other threads open their connections.
+    pub(crate) fn wait_a_moment(&mut self) {
+        self.turn(None, self.now + MOMENT);
+    }
+
     /// Runs the load to its end, or until told to stop; calls `observe` with the time of every turn.
     pub(crate) fn run(
         &mut self,
@@ -103,10 +112,10 @@ impl<I: Io> Worker<I> {
         for connection in &mut self.connections {
             connection.free_since = self.now;
         }
-        loop {
+        // Told to stop while it connected, it begins nothing: its slots are not ready for a request.
+        while !should_stop() {
             self.begin_due(pacing);
-            let finished = pacing.next_due(self.now).is_none() && self.in_flight == 0;
-            if finished || should_stop() {
+            if pacing.next_due(self.now).is_none() && self.in_flight == 0 {
                 break;
             }
             let wake = self.next_wake(pacing);
@@ -218,8 +227,8 @@ impl<I: Io> Worker<I> {
                 self.connect_failed(slot, failure);
                 return true;
             }
-            Event::Received(bytes) => connection.receive(slot, bytes, &self.requests, self.now),
-            Event::Closed => connection.end_of_input(slot, &self.requests, self.now),
+            Event::Received(bytes) => connection.receive(bytes, &self.requests, self.now),
+            Event::Closed => connection.end_of_input(&self.requests, self.now),
             Event::Broken(failure) => Reading::Failed(failure),
         };
         match reading {

@@ -5,10 +5,14 @@
 
 mod load;
 mod nanos;
+mod profile;
+mod random;
 mod schedule;
 mod share;
 
-pub use load::{Arrivals, InvalidPlan, LoadPlan, Model, Request, Stop};
+pub use load::{InvalidPlan, LoadPlan, Model, Rate, Request, Stop};
 pub use nanos::Nanos;
-pub use schedule::{ConstantRate, InvalidRate, Schedule};
+pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
+pub use random::{Purpose, Random};
+pub use schedule::{Arrivals, Schedule};
 pub use share::Share;

@@ -5,18 +5,34 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConstantRate, Nanos, Schedule, Share};
+use crate::{Arrivals, Nanos, RateProfile, RateStretch, Schedule, Share};
 
-/// How requests arrive over time in an open loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// Evenly spaced.
-    Constant,
+/// A rate in requests per second, over all threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rate {
+    /// The same from start to end.
+    Constant(f64),
+    /// One that steps or ramps, from the start of the warm-up on, and stays where the last stretch ends.
+    Changing(Vec<RateStretch>),
+}
+
+impl Rate {
+    /// The rate over time.
+    ///
+    /// # Errors
+    /// When no schedule holds the rate.
+    pub fn profile(&self) -> Result<RateProfile, InvalidPlan> {
+        match self {
+            Self::Constant(rate_rps) => RateProfile::constant(*rate_rps),
+            Self::Changing(stretches) => RateProfile::of_stretches(stretches),
+        }
+        .map_err(|invalid| InvalidPlan(invalid.to_string()))
+    }
 }
 
 /// The load model with its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Model {
     /// Each connection sends its next request when the previous one is answered.
@@ -28,8 +44,8 @@ pub enum Model {
     Open {
         /// How many connections the requests are spread over.
         connections: usize,
-        /// Requests per second, over all threads.
-        rate_rps: f64,
+        /// How many requests fall due, over all threads.
+        rate_rps: Rate,
         /// How the requests are spread in time.
         arrivals: Arrivals,
     },
@@ -38,7 +54,7 @@ pub enum Model {
 impl Model {
     /// What studies and results call the model.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Closed { .. } => "closed",
             Self::Open { .. } => "open",
@@ -47,15 +63,15 @@ impl Model {
 
     /// How many connections the load keeps open.
     #[must_use]
-    pub fn connections(self) -> usize {
+    pub fn connections(&self) -> usize {
         match self {
-            Self::Closed { connections } | Self::Open { connections, .. } => connections,
+            Self::Closed { connections } | Self::Open { connections, .. } => *connections,
         }
     }
 
-    /// The rate asked for, in requests per second; a closed loop asks for none.
+    /// The rate asked for; a closed loop asks for none.
     #[must_use]
-    pub fn rate_rps(self) -> Option<f64> {
+    pub fn rate(&self) -> Option<&Rate> {
         match self {
             Self::Closed { .. } => None,
             Self::Open { rate_rps, .. } => Some(rate_rps),
@@ -64,23 +80,10 @@ impl Model {
 
     /// How the arrivals are spread in time; a closed loop has no arrivals of its own.
     #[must_use]
-    pub fn arrivals(self) -> Option<Arrivals> {
+    pub fn arrivals(&self) -> Option<Arrivals> {
         match self {
             Self::Closed { .. } => None,
-            Self::Open { arrivals, .. } => Some(arrivals),
-        }
-    }
-
-    /// The schedule of `share`, or none for a closed loop.
-    ///
-    /// # Errors
-    /// When no schedule holds the rate.
-    pub fn schedule(self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
-        match self {
-            Self::Closed { .. } => Ok(None),
-            Self::Open { rate_rps, arrivals: Arrivals::Constant, .. } => ConstantRate::new(rate_rps)
-                .map(|rate| Some(Schedule::new(rate, share)))
-                .map_err(|invalid| InvalidPlan(invalid.to_string())),
+            Self::Open { arrivals, .. } => Some(*arrivals),
         }
     }
 }
@@ -139,6 +142,9 @@ pub struct LoadPlan {
     pub warmup_s: f64,
     /// How long connecting may take, and how long an answer may take.
     pub timeout_s: f64,
+    /// Repeats everything that is drawn at random.
+    #[serde(default)]
+    pub seed: u64,
     /// How many threads send.
     pub threads: usize,
     /// The processors that the threads are bound to in turn; empty leaves them unbound.
@@ -156,6 +162,29 @@ impl fmt::Display for InvalidPlan {
 }
 
 impl LoadPlan {
+    /// The schedule of `share`, or none for a closed loop.
+    ///
+    /// # Errors
+    /// When no schedule holds the rate.
+    pub fn schedule(&self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
+        match &self.model {
+            Model::Closed { .. } => Ok(None),
+            Model::Open { rate_rps, arrivals, .. } => {
+                Ok(Some(Schedule::new(rate_rps.profile()?, *arrivals, self.seed, share)))
+            }
+        }
+    }
+
+    /// The mean rate asked for in a window of `length` after the warm-up, in requests per second; none for a closed
+    /// loop, an empty window, or a rate that no schedule holds.
+    #[must_use]
+    pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
+        let profile = self.model.rate()?.profile().ok()?;
+        let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
+        let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
+        (length_s > 0.0).then(|| arrivals / length_s)
+    }
+
     /// How long connecting or an answer may take.
     #[must_use]
     pub fn timeout(&self) -> Nanos {
@@ -198,7 +227,7 @@ impl LoadPlan {
                 refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
             }
             Stop::RequestsTotal(0) => refuse("a load of 0 requests measures nothing: give at least 1".into()),
-            Stop::DurationS(_) | Stop::RequestsTotal(_) => self.model.schedule(Share::whole()).map(drop),
+            Stop::DurationS(_) | Stop::RequestsTotal(_) => self.schedule(Share::whole()).map(drop),
         }
     }
 }
@@ -222,6 +251,7 @@ mod tests {
             stop: Stop::DurationS(1.0),
             warmup_s: 0.0,
             timeout_s: 1.0,
+            seed: 0,
             threads: 1,
             cpus: vec![],
         }

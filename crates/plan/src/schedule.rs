@@ -1,109 +1,142 @@
 //! When requests fall due.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use crate::{Nanos, Share};
+use crate::random::{Purpose, Random};
+use crate::{Nanos, RateProfile, Share};
 
-/// Why a rate cannot be scheduled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InvalidRate(f64);
-
-impl fmt::Display for InvalidRate {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "no schedule holds a rate of {} requests per second: it must be above 0 and at most {}",
-            self.0,
-            ConstantRate::MAXIMUM_RPS
-        )
-    }
+/// How arrivals are spread in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Constant,
+    /// Independent of each other: the times between them are exponential.
+    Poisson,
 }
 
-/// Arrivals at a constant rate: request `k` is due `k / rate` after the start.
-///
-/// Each due time is computed from `k` alone, so rounding never adds up and any worker can compute its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConstantRate {
-    interval_ns: f64,
+/// The undivided arrivals, in their order, as numbers on the time line of a process of rate 1.
+#[derive(Clone, Copy, Debug)]
+enum Sequence {
+    /// The next arrival's number; the k-th arrives at k exactly, so rounding never adds up.
+    Constant { next: u64 },
+    /// The next arrival, and what draws the ones after it.
+    Poisson { next: f64, random: Random },
 }
 
-impl ConstantRate {
-    /// Above one request per nanosecond two due times would fall together.
-    pub const MAXIMUM_RPS: f64 = 1e9;
-
-    /// A schedule of `rate_rps` requests per second.
-    ///
-    /// # Errors
-    /// When the rate is not above zero, not finite or above [`Self::MAXIMUM_RPS`].
-    pub fn new(rate_rps: f64) -> Result<Self, InvalidRate> {
-        if rate_rps > 0.0 && rate_rps <= Self::MAXIMUM_RPS {
-            Ok(Self { interval_ns: 1e9 / rate_rps })
-        } else {
-            Err(InvalidRate(rate_rps))
+impl Sequence {
+    fn new(arrivals: Arrivals, seed: u64) -> Self {
+        match arrivals {
+            Arrivals::Constant => Self::Constant { next: 0 },
+            Arrivals::Poisson => {
+                let mut random = Random::new(seed, Purpose::Arrivals);
+                Self::Poisson { next: random.next_exponential(), random }
+            }
         }
     }
 
-    /// When request `k` (from zero) is due, counted from the start.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn due(self, k: u64) -> Nanos {
-        Nanos((k as f64 * self.interval_ns) as u64)
+    fn next(&self) -> f64 {
+        match self {
+            Self::Constant { next } => *next as f64,
+            Self::Poisson { next, .. } => *next,
+        }
     }
 
-    /// How many requests are due before `time`, counted from the start.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn due_before(self, time: Nanos) -> u64 {
-        // The division may land one off either way; the due times themselves decide.
-        let mut count = (time.0 as f64 / self.interval_ns) as u64;
-        while count > 0 && self.due(count - 1) >= time {
-            count -= 1;
+    fn skip(&mut self, count: u64) {
+        match self {
+            Self::Constant { next } => *next += count,
+            Self::Poisson { next, random } => {
+                // The arrivals of other workers are drawn, too, so that the union of all shares is one process.
+                for _ in 0..count {
+                    *next += random.next_exponential();
+                }
+            }
         }
-        while self.due(count) < time {
-            count += 1;
-        }
-        count
     }
 }
 
 /// One worker's way through its share of the arrivals: which request is due next, and how many were.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Schedule {
-    rate: ConstantRate,
+    profile: RateProfile,
+    sequence: Sequence,
     share: Share,
     taken: u64,
+    next_due: Nanos,
 }
 
 impl Schedule {
-    /// The share of `rate` that `share` names, from its first request on.
+    /// The share of the arrivals that `share` names, from its first request on.
     #[must_use]
-    pub fn new(rate: ConstantRate, share: Share) -> Self {
-        Self { rate, share, taken: 0 }
+    pub fn new(profile: RateProfile, arrivals: Arrivals, seed: u64, share: Share) -> Self {
+        let mut sequence = Sequence::new(arrivals, seed);
+        sequence.skip(share.position(0));
+        let next_due = due(&profile, &sequence);
+        Self { profile, sequence, share, taken: 0, next_due }
     }
 
     /// When the next request of this share is due, counted from the start.
     #[must_use]
     pub fn next_due(&self) -> Nanos {
-        self.rate.due(self.share.position(self.taken))
+        self.next_due
     }
 
     /// Takes the next request, whose due time was [`Self::next_due`].
     pub fn take(&mut self) {
         self.taken += 1;
+        self.sequence.skip(self.share.of());
+        self.next_due = due(&self.profile, &self.sequence);
     }
 
-    /// How many requests of this share are due before `time`, taken or not.
+    /// How many requests of this share are due from `start` on and before `end`, and have not been taken.
     #[must_use]
-    pub fn due_before(&self, time: Nanos) -> u64 {
-        self.share.count(self.rate.due_before(time))
+    pub fn untaken_between(&self, start: Nanos, end: Nanos) -> u64 {
+        self.untaken_before(end) - self.untaken_before(start)
     }
+
+    fn untaken_before(&self, time: Nanos) -> u64 {
+        match self.sequence {
+            Sequence::Constant { next } => {
+                // Due times rise with the number, so halving finds the first that is not before `time`.
+                let is_before = |own: u64| self.due_of(next + own * self.share.of()) < time;
+                let (mut low, mut high) = (0, 1);
+                while is_before(high) {
+                    high *= 2;
+                }
+                while low < high {
+                    let middle = u64::midpoint(low, high);
+                    if is_before(middle) { low = middle + 1 } else { high = middle }
+                }
+                low
+            }
+            Sequence::Poisson { .. } => {
+                let mut ahead = self.clone();
+                while ahead.next_due < time {
+                    ahead.take();
+                }
+                ahead.taken - self.taken
+            }
+        }
+    }
+
+    fn due_of(&self, number: u64) -> Nanos {
+        due(&self.profile, &Sequence::Constant { next: number })
+    }
+}
+
+fn due(profile: &RateProfile, sequence: &Sequence) -> Nanos {
+    Nanos::from_secs_f64(profile.time_of(sequence.next()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ConstantRate, Schedule};
-    use crate::{Nanos, Share};
+    use super::{Arrivals, Schedule};
+    use crate::{Nanos, RateProfile, RateStretch, Share};
     use proptest::prelude::*;
+
+    fn schedule(rate_rps: f64, arrivals: Arrivals, share: Share) -> Schedule {
+        Schedule::new(RateProfile::constant(rate_rps).unwrap(), arrivals, 7, share)
+    }
 
     fn taken_before(mut schedule: Schedule, end: Nanos) -> Vec<Nanos> {
         let mut due = Vec::new();
@@ -114,68 +147,96 @@ mod tests {
         due
     }
 
+    fn arrivals() -> impl Strategy<Value = Arrivals> {
+        prop_oneof![Just(Arrivals::Constant), Just(Arrivals::Poisson)]
+    }
+
     #[test]
     fn a_thousand_requests_per_second_are_due_every_millisecond() {
-        let rate = ConstantRate::new(1000.0).unwrap();
-        assert_eq!(rate.due(0), Nanos::ZERO);
-        assert_eq!(rate.due(1), Nanos::from_millis(1));
-        assert_eq!(rate.due(3_600_000), Nanos::from_millis(3_600_000));
+        let schedule = schedule(1000.0, Arrivals::Constant, Share::whole());
+        let expected: Vec<Nanos> = (0..500).map(Nanos::from_millis).collect();
+        assert_eq!(taken_before(schedule, Nanos::from_millis(500)), expected);
     }
 
     #[test]
     fn a_request_due_at_the_end_itself_is_not_due_before_the_end() {
-        let rate = ConstantRate::new(1000.0).unwrap();
-        assert_eq!(rate.due_before(Nanos::from_millis(10)), 10);
-        assert_eq!(rate.due_before(Nanos(10_000_001)), 11);
-        assert_eq!(rate.due_before(Nanos::ZERO), 0);
-    }
-
-    #[test]
-    fn rates_that_no_schedule_holds_are_refused() {
-        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
-            assert!(ConstantRate::new(rate).is_err(), "{rate} was accepted");
-        }
+        let schedule = schedule(1000.0, Arrivals::Constant, Share::whole());
+        assert_eq!(schedule.untaken_between(Nanos::ZERO, Nanos::from_millis(10)), 10);
+        assert_eq!(schedule.untaken_between(Nanos::ZERO, Nanos(10_000_001)), 11);
+        assert_eq!(schedule.untaken_between(Nanos::from_millis(4), Nanos::from_millis(10)), 6);
     }
 
     #[test]
     fn rounding_does_not_add_up_over_a_day_of_an_uneven_rate() {
         // 86,400 s at 7/3 requests per second are exactly 201,600 requests; the last is due 3/7 s before the end.
-        let rate = ConstantRate::new(7.0 / 3.0).unwrap();
-        let last = rate.due(201_599).as_secs_f64();
+        let schedule = schedule(7.0 / 3.0, Arrivals::Constant, Share::whole());
+        let last = schedule.due_of(201_599).as_secs_f64();
         assert!((last - (86_400.0 - 3.0 / 7.0)).abs() < 1e-6, "{last}");
+    }
+
+    #[test]
+    fn poisson_arrivals_in_a_second_have_the_variance_of_their_mean() {
+        let schedule = schedule(100.0, Arrivals::Poisson, Share::whole());
+        let seconds = 4_000;
+        let mut counts = vec![0_u32; seconds];
+        for due in taken_before(schedule, Nanos::from_millis(1000 * seconds as u64)) {
+            counts[usize::try_from(due.0 / 1_000_000_000).unwrap()] += 1;
+        }
+        let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / seconds as f64;
+        let variance =
+            counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / seconds as f64;
+        // The standard error of the mean is 10/√4000 = 0.16; that of the variance is near 100·√(2/4000) = 2.2.
+        assert!((mean - 100.0).abs() < 0.64, "{mean}");
+        assert!((variance - 100.0).abs() < 9.0, "{variance}");
+    }
+
+    #[test]
+    fn a_ramp_brings_its_requests_ever_closer_together() {
+        let ramp = RateStretch { length_s: 10.0, from_rps: 0.0, to_rps: 100.0 };
+        let profile = RateProfile::of_stretches(&[ramp]).unwrap();
+        let schedule = Schedule::new(profile, Arrivals::Constant, 0, Share::whole());
+        let due = taken_before(schedule, Nanos::from_millis(10_000));
+        // The rate is 10·t, so request k is due at √(k/5), and 500 are due within ten seconds.
+        assert_eq!(due.len(), 500);
+        for (number, due) in due.iter().enumerate() {
+            assert!((due.as_secs_f64() - (number as f64 / 5.0).sqrt()).abs() < 1e-8, "request {number}");
+        }
     }
 
     proptest! {
         #[test]
-        fn counting_by_arithmetic_agrees_with_counting_one_by_one(
-            rate_rps in 0.5_f64..5_000.0, end_ms in 0_u64..2_000, workers in 1_usize..9, index in 0_usize..9,
+        fn counting_ahead_agrees_with_taking_one_by_one(
+            rate_rps in 0.5_f64..5_000.0, arrivals in arrivals(), workers in 1_usize..9, index in 0_usize..9,
+            taken in 0_usize..50, start_ms in 0_u64..1_000, length_ms in 0_u64..1_000,
         ) {
-            let share = Share::new(index % workers, workers);
-            let schedule = Schedule::new(ConstantRate::new(rate_rps).unwrap(), share);
-            let end = Nanos::from_millis(end_ms);
-            prop_assert_eq!(schedule.due_before(end), taken_before(schedule, end).len() as u64);
+            let mut schedule = schedule(rate_rps, arrivals, Share::new(index % workers, workers));
+            for _ in 0..taken {
+                schedule.take();
+            }
+            let (start, end) = (Nanos::from_millis(start_ms), Nanos::from_millis(start_ms + length_ms));
+            let one_by_one = taken_before(schedule.clone(), end).iter().filter(|due| **due >= start).count();
+            prop_assert_eq!(schedule.untaken_between(start, end), one_by_one as u64);
         }
 
         #[test]
         fn the_shares_of_any_number_of_workers_make_up_the_undivided_schedule(
-            rate_rps in 0.5_f64..5_000.0, workers in 1_usize..17,
+            rate_rps in 0.5_f64..5_000.0, arrivals in arrivals(), workers in 1_usize..17,
         ) {
-            let rate = ConstantRate::new(rate_rps).unwrap();
             let end = Nanos::from_millis(700);
             let mut union: Vec<Nanos> = (0..workers)
-                .flat_map(|index| taken_before(Schedule::new(rate, Share::new(index, workers)), end))
+                .flat_map(|index| taken_before(schedule(rate_rps, arrivals, Share::new(index, workers)), end))
                 .collect();
             union.sort_unstable();
-            prop_assert_eq!(union, taken_before(Schedule::new(rate, Share::whole()), end));
+            prop_assert_eq!(union, taken_before(schedule(rate_rps, arrivals, Share::whole()), end));
         }
 
         #[test]
         fn due_times_are_evenly_spaced_to_a_nanosecond(rate_rps in 0.1_f64..1e6, k in 0_u64..10_000_000) {
-            let rate = ConstantRate::new(rate_rps).unwrap();
-            let spacing = rate.due(k + 1).0.abs_diff(rate.due(k).0) as f64;
-            // A due time is a whole number of nanoseconds, cut from a 53-bit product.
-            let tolerance_ns = 1.0 + rate.due(k + 1).0 as f64 * 4.0 * f64::EPSILON;
-            prop_assert!((spacing - 1e9 / rate_rps).abs() <= tolerance_ns);
+            let schedule = schedule(rate_rps, Arrivals::Constant, Share::whole());
+            let (due, next) = (schedule.due_of(k), schedule.due_of(k + 1));
+            // A due time is a whole number of nanoseconds, rounded from a 53-bit quotient.
+            let tolerance_ns = 1.0 + next.0 as f64 * 4.0 * f64::EPSILON;
+            prop_assert!(((next - due).0 as f64 - 1e9 / rate_rps).abs() <= tolerance_ns);
         }
     }
 }

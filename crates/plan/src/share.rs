@@ -27,6 +27,12 @@ impl Share {
         Self { index: 0, of: 1 }
     }
 
+    /// How many shares there are: the distance between two items of this one.
+    #[must_use]
+    pub fn of(self) -> u64 {
+        self.of
+    }
+
     /// How many of the first `total` items of the plan are in this share.
     #[must_use]
     pub fn count(self, total: u64) -> u64 {

@@ -15,7 +15,8 @@ use crate::clock;
 use crate::io::{Event, Io, Slot, broken_failure, connect_failure};
 
 /// Events taken in one turn. All of them share the turn's clock reading, so a turn must stay short: at a few
-/// microseconds for each event this keeps the reading within about 0.1 ms.
+/// microseconds for each event this keeps the reading within about 0.1 ms. For the same reason an event is good for
+/// one full read in each turn: a long answer takes several turns, and its last byte is timed when it is read.
 const EVENTS_PER_TURN: usize = 32;
 /// Large enough that one read empties the socket of every answer but long ones.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
@@ -46,8 +47,10 @@ pub(crate) struct Epoll {
     sockets: Vec<Socket>,
     /// What the last wait found: the token of the connection and its readiness.
     ready: Vec<(u64, EventFlags)>,
-    /// The event of `ready` that is delivered next, or again while its socket may hold more bytes.
+    /// The event of `ready` that is delivered next.
     cursor: usize,
+    /// Events whose sockets may hold more bytes, for the next turn.
+    unfinished: Vec<(u64, EventFlags)>,
     buffer: Vec<u8>,
 }
 
@@ -60,6 +63,7 @@ impl Epoll {
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             ready: Vec::with_capacity(EVENTS_PER_TURN),
             cursor: 0,
+            unfinished: Vec::with_capacity(EVENTS_PER_TURN),
             buffer: vec![0; RECEIVE_BUFFER_BYTES],
         })
     }
@@ -119,8 +123,11 @@ impl Epoll {
                 Some(Step::Closed)
             }
             Ok(received) => {
-                // A short read has emptied the socket; only a hang-up still waits behind it.
-                if received < self.buffer.len() && !flags.intersects(hang_up) {
+                if received == self.buffer.len() {
+                    self.unfinished.push(self.ready[self.cursor]);
+                    self.cursor += 1;
+                } else if !flags.intersects(hang_up) {
+                    // A short read has emptied the socket; only a hang-up still waits behind it.
                     self.cursor += 1;
                 }
                 Some(Step::Received(received))
@@ -144,7 +151,9 @@ impl Io for Epoll {
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
-        let taken = send_some(descriptor, bytes).map_err(broken_failure)?;
+        // An answer may come before its request is written whole; the next request then waits behind the rest of it.
+        let taken =
+            if socket.unsent.is_empty() { send_some(descriptor, bytes).map_err(broken_failure)? } else { 0 };
         socket.unsent.extend_from_slice(&bytes[taken..]);
         Ok(())
     }
@@ -158,13 +167,22 @@ impl Io for Epoll {
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
-        let timeout = clock::timespec(until - clock::now());
         self.cursor = 0;
         self.ready.clear();
+        self.ready.append(&mut self.unfinished);
+        let carried = self.ready.len();
+        let longest = if carried == 0 { until - clock::now() } else { Nanos::ZERO };
         let mut events = [MaybeUninit::uninit(); EVENTS_PER_TURN];
-        // An interrupted wait is a turn without events.
-        if let Ok((events, _)) = epoll::wait(&self.set, &mut events, Some(&timeout)) {
-            self.ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
+        let room = &mut events[carried..];
+        // An interrupted wait, or one that has no room, is a turn without new events.
+        if let Ok((events, _)) = epoll::wait(&self.set, room, Some(&clock::timespec(longest))) {
+            for event in events {
+                let (token, flags) = (event.data.u64(), event.flags);
+                match self.ready[..carried].iter_mut().find(|(unfinished, _)| *unfinished == token) {
+                    Some((_, unfinished)) => *unfinished |= flags,
+                    None => self.ready.push((token, flags)),
+                }
+            }
         }
         clock::now()
     }
@@ -213,4 +231,85 @@ fn slot_and_generation(token: u64) -> (Slot, u32) {
     #[expect(clippy::cast_possible_truncation, reason = "the two halves of the token are cut apart here")]
     let (slot, generation) = (token as u32, (token >> 32) as u32);
     (slot as Slot, generation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Epoll, RECEIVE_BUFFER_BYTES};
+    use crate::clock;
+    use crate::io::{Event, Io};
+    use loadcurve_plan::Nanos;
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    /// One connection between a backend and a peer that does not block.
+    fn connected() -> (Epoll, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut epoll = Epoll::new(listener.local_addr().unwrap(), 1).unwrap();
+        epoll.connect(0).unwrap();
+        let (peer, _) = listener.accept().unwrap();
+        peer.set_nonblocking(true).unwrap();
+        epoll.wait(clock::now() + Nanos::from_millis(60_000));
+        assert_eq!(epoll.next(), Some((0, Event::Connected)));
+        (epoll, peer)
+    }
+
+    /// Reads what has arrived.
+    fn drain(peer: &mut TcpStream, into: &mut Vec<u8>) {
+        let end = peer.read_to_end(into);
+        assert!(end.is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
+    }
+
+    /// The bytes that one turn delivers.
+    fn bytes_of_turn(epoll: &mut Epoll) -> usize {
+        epoll.wait(clock::now() + Nanos::from_millis(60_000));
+        let mut bytes = 0;
+        while let Some((_, event)) = epoll.next() {
+            let Event::Received(received) = event else { panic!("{event:?}") };
+            bytes += received.len();
+        }
+        bytes
+    }
+
+    #[test]
+    fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait() {
+        let (mut epoll, mut peer) = connected();
+        let mut received = Vec::new();
+        epoll.send(0, &vec![b'1'; 32 << 20]).unwrap();
+        assert!(
+            !epoll.sockets[0].unsent.is_empty(),
+            "the kernel took all at once: the test needs more bytes"
+        );
+        // The peer makes room, and before the backend has noticed there is more to send.
+        drain(&mut peer, &mut received);
+        epoll.send(0, &[b'2'; 1000]).unwrap();
+        while received.len() < (32 << 20) + 1000 {
+            epoll.wait(clock::now() + Nanos::from_millis(1));
+            assert_eq!(epoll.next(), None);
+            drain(&mut peer, &mut received);
+        }
+        assert!(received.is_sorted());
+    }
+
+    #[test]
+    fn a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest() {
+        let (mut epoll, mut peer) = connected();
+        let mut sent = 0;
+        // The peer writes until the sockets of both sides are full: that is far more than one read takes.
+        let error = loop {
+            match peer.write(&[b'x'; 16_000]) {
+                Ok(written) => sent += written,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(sent > RECEIVE_BUFFER_BYTES * 2);
+        let mut received = 0;
+        while received < sent {
+            let bytes = bytes_of_turn(&mut epoll);
+            assert!((1..=RECEIVE_BUFFER_BYTES).contains(&bytes), "{bytes} bytes in one turn");
+            received += bytes;
+        }
+        assert_eq!(received, sent);
+    }
 }

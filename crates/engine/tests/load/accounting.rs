@@ -110,7 +110,8 @@ fn the_requests_of_the_list_are_taken_in_turn() {
     let seen = server.finish();
     let in_turn = ["GET /a", "GET /b?c=d", "GET /e", "GET /a", "GET /b?c=d", "GET /e", "GET /a"];
     assert_eq!(seen.requests, in_turn);
-    for (index, (operation, answered)) in [("GET /a", 3), ("GET /b?c=d", 2), ("GET /e", 2)].iter().enumerate() {
+    for (index, (operation, answered)) in [("GET /a", 3), ("GET /b?c=d", 2), ("GET /e", 2)].iter().enumerate()
+    {
         assert_eq!(measured.value(&format!("/operations/{index}/operation")), operation);
         assert_eq!(measured.count(&format!("/operations/{index}/answered")), *answered);
     }

@@ -85,9 +85,8 @@ fn an_answer_of_another_length_than_expected_is_a_mismatch() {
 
 #[test]
 fn an_error_status_is_an_answer_that_is_not_ok_whatever_its_length() {
-    let server = Server::replying(Reply::answer(
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy",
-    ));
+    let server =
+        Server::replying(Reply::answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"));
     let request = Request { expected_body_bytes: Some(11), ..get("/") };
     let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 20) });
     assert_agreement(&measured, &server.finish());

@@ -38,7 +38,8 @@ fn a_processor_that_does_not_exist_is_refused_by_its_number() {
 fn a_request_that_cannot_be_written_is_refused() {
     let (_socket, address) = refusing_address();
     let request = Request { headers: vec![("X-Two".into(), "a\r\nb".into())], ..get("/") };
-    let StartError::Plan(text) = refusal(LoadPlan { requests: vec![request], ..closed(address, 1, 1) }) else {
+    let StartError::Plan(text) = refusal(LoadPlan { requests: vec![request], ..closed(address, 1, 1) })
+    else {
         panic!("the plan's mistake was blamed on the machine")
     };
     assert!(text.contains("X-Two"), "{text}");

@@ -5,5 +5,4 @@ mod accounting;
 mod failures;
 mod limits;
 mod protocol;
-mod scratch;
 mod support;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Request, Stop};
+use loadcurve_plan::{Arrivals, LoadPlan, Model, Rate, Request, Stop};
 
 /// A GET request without anything special.
 pub(crate) fn get(target: &str) -> Request {
@@ -26,6 +26,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
         warmup_s: 0.0,
         // No answer of these tests takes that long; those about timeouts set their own.
         timeout_s: 60.0,
+        seed: 0,
         threads: 1,
         cpus: vec![],
     }
@@ -33,6 +34,6 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
 
 /// Requests at a constant rate over so many connections.
 pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
-    let model = Model::Open { connections, rate_rps, arrivals: Arrivals::Constant };
+    let model = Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant };
     LoadPlan { model, stop, ..closed(address, connections, 1) }
 }

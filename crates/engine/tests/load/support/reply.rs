@@ -1,5 +1,7 @@
 //! What the scripted server does with one request, as a value.
 
+use std::fmt::Write as _;
+
 /// What happens to the connection after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
@@ -69,7 +71,7 @@ pub(crate) fn chunked(body: &str, chunk_bytes: usize) -> String {
     let mut response = String::from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     for chunk in body.as_bytes().chunks(chunk_bytes) {
         let data = std::str::from_utf8(chunk).expect("the bodies of these tests are ASCII");
-        response.push_str(&format!("{:x}\r\n{data}\r\n", chunk.len()));
+        write!(response, "{:x}\r\n{data}\r\n", chunk.len()).expect("writing to memory does not fail");
     }
     response + "0\r\n\r\n"
 }

@@ -1,0 +1,292 @@
+//! Whole loads against servers whose service times are known, on a clock that jumps: what is measured is compared
+//! with what arithmetic gives.
+
+mod simulated;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Request, Stop};
+use loadcurve_record::{RequestCounts, TimeHistogram};
+
+use simulated::{Accepting, START, Simulation};
+
+const fn ms(milliseconds: u64) -> Nanos {
+    Nanos::from_millis(milliseconds)
+}
+
+fn plan(model: Model, stop: Stop) -> LoadPlan {
+    let request = Request {
+        method: "GET".into(),
+        target: "/".into(),
+        headers: vec![],
+        body: String::new(),
+        expected_body_bytes: None,
+    };
+    LoadPlan {
+        address: "127.0.0.1:80".parse().unwrap(),
+        authority: "localhost".into(),
+        requests: vec![request],
+        model,
+        stop,
+        warmup_s: 0.0,
+        timeout_s: 10.0,
+        seed: 0,
+        threads: 1,
+        cpus: vec![],
+    }
+}
+
+fn closed(connections: usize, stop: Stop) -> LoadPlan {
+    plan(Model::Closed { connections }, stop)
+}
+
+fn open(connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
+    plan(Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }, stop)
+}
+
+/// A server that takes this long for each request, whatever else it does.
+fn taking(service_time: Nanos) -> impl FnMut(Nanos) -> Option<Nanos> {
+    move |arrival| Some(arrival + service_time)
+}
+
+/// A server that never answers.
+fn silent() -> impl FnMut(Nanos) -> Option<Nanos> {
+    |_| None
+}
+
+fn assert_close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{found} instead of {expected}");
+}
+
+#[test]
+fn a_closed_loop_of_n_connections_gives_n_over_the_service_time() {
+    // 8 connections, 2 ms each: 8 / 0.002 s = 4000 requests per second. Answers fall on every even millisecond; the
+    // one at the start of the window is of the warm-up, the one at its end is not within it, so the counts balance.
+    let plan = LoadPlan { warmup_s: 0.1, ..closed(8, Stop::DurationS(1.0)) };
+    let result = Simulation::of(&plan).result(taking(ms(2)));
+    assert_close(result.duration_s, 1.0);
+    assert_close(result.rate_rps.answered.unwrap(), 4000.0);
+    assert_eq!((result.requests.due, result.requests.answered), (4000, 4000));
+    for distribution in [result.latency_ms, result.service_time_ms, result.first_byte_ms] {
+        assert_eq!((distribution.min, distribution.max, distribution.count), (Some(2.0), Some(2.0), 4000));
+    }
+    assert_eq!(result.connections.opened, 8);
+    assert!(result.generator.lateness_ms.is_none(), "a closed loop has no time to be late against");
+    assert!(result.verdict.reasons.is_empty(), "{:?}", result.verdict);
+}
+
+#[test]
+fn a_closed_loop_of_n_requests_lasts_until_the_last_answer() {
+    // 100 requests over 8 connections are 13 rounds, the last of 4 requests: 13 · 2 ms.
+    let result = Simulation::of(&closed(8, Stop::RequestsTotal(100))).result(taking(ms(2)));
+    assert_close(result.duration_s, 0.026);
+    assert_eq!((result.requests.due, result.requests.answered), (100, 100));
+}
+
+#[test]
+fn an_open_loop_lasts_its_whole_window_however_early_the_last_request_is_answered() {
+    // Ten requests are due at 0, 0.1 … 0.9 s: 10 per second over 1 s, although the last answer comes at 0.901 s.
+    let result = Simulation::of(&open(2, 10.0, Stop::DurationS(1.0))).result(taking(ms(1)));
+    assert_close(result.duration_s, 1.0);
+    assert_eq!(result.rate_rps.answered, Some(10.0));
+    assert_eq!(result.rate_rps.sent, Some(10.0));
+}
+
+/// A stall of this length at the start of every period.
+const STALL: Nanos = ms(100);
+const PERIOD: Nanos = ms(1000);
+/// How long a request takes otherwise.
+const BETWEEN_STALLS: Nanos = Nanos(1_000);
+
+/// A server that takes 1 µs for each request, and answers none during its stalls.
+fn stalling() -> impl FnMut(Nanos) -> Option<Nanos> {
+    |arrival| {
+        let since_period = Nanos((arrival - START).0 % PERIOD.0);
+        Some(arrival + (STALL - since_period) + BETWEEN_STALLS)
+    }
+}
+
+/// Latencies from due are at every percentile what the stalls make them.
+///
+/// Due times are spread evenly over each period of T seconds, in whose first S seconds nothing is answered. A request
+/// due at t < S waits S − t, one due later waits 0: P(latency > x) = (S − x) / T, so the quantile q is S − T(1 − q)
+/// where that is above zero. The mean is S² / 2T. One interval of the schedule, 0.5 ms, is the resolution.
+fn assert_latency_shows_the_stalls(latency: &TimeHistogram) {
+    let (stall_s, period_s) = (STALL.as_secs_f64(), PERIOD.as_secs_f64());
+    for quantile in [0.5, 0.75, 0.9, 0.92, 0.95, 0.98, 0.99, 0.999] {
+        let expected_s = (stall_s - period_s * (1.0 - quantile)).max(0.0);
+        let found_s = latency.quantile(quantile).unwrap().as_secs_f64();
+        let tolerance_s = (0.02 * expected_s).max(0.001);
+        assert!((found_s - expected_s).abs() <= tolerance_s, "{quantile}: {found_s} instead of {expected_s}");
+    }
+    let mean_s = latency.mean_ns().unwrap() / 1e9;
+    assert!((mean_s - stall_s * stall_s / (2.0 * period_s)).abs() < 0.000_1, "mean {mean_s}");
+    assert_eq!(latency.extremes().unwrap().1, STALL + BETWEEN_STALLS);
+}
+
+#[test]
+fn stalls_show_in_the_latency_where_every_request_finds_a_connection() {
+    // During a stall 0.1 s · 2000 per second = 200 requests wait, each on a connection of its own.
+    let plan = open(250, 2_000.0, Stop::DurationS(10.0));
+    let (part, _) = Simulation::of(&plan).run(stalling());
+    assert_eq!(part.recorder.requests.answered, 20_000);
+    assert_latency_shows_the_stalls(&part.recorder.latency());
+    assert_latency_shows_the_stalls(&part.recorder.service_time);
+}
+
+#[test]
+fn stalls_show_in_the_latency_even_where_requests_wait_unsent_for_the_only_connection() {
+    let plan = open(1, 2_000.0, Stop::DurationS(10.0));
+    let (part, _) = Simulation::of(&plan).run(stalling());
+    assert_eq!(part.recorder.requests.answered, 20_000);
+    assert_latency_shows_the_stalls(&part.recorder.latency());
+    // Only the first request of each stall is sent into it: 10 of 20,000. The server was never seen to stall
+    // otherwise, which is what a generator reports that counts from sent.
+    let service_time = &part.recorder.service_time;
+    assert_eq!(service_time.extremes(), Some((BETWEEN_STALLS, STALL + BETWEEN_STALLS)));
+    assert!(service_time.quantile(0.999).unwrap() <= Nanos(1_001));
+    // Waiting for the only connection is the server's doing, not the generator's.
+    assert_eq!(part.recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+}
+
+#[test]
+fn a_generator_that_is_woken_exactly_is_never_late() {
+    let result = Simulation::of(&open(10, 1_000.0, Stop::DurationS(1.0))).result(taking(ms(3)));
+    let lateness = result.generator.lateness_ms.unwrap();
+    assert_eq!((lateness.p50, lateness.p99, lateness.max), (Some(0.0), Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn overload_grows_with_the_backlog() {
+    // One connection of 20 ms serves 50 per second; 100 are asked for. Request k is due at 10k ms and done at
+    // 20(k + 1) ms, so its latency is 10k + 20 ms; in 1 s requests 0 to 49 begin, the other 50 never do.
+    let (part, _) = Simulation::of(&open(1, 100.0, Stop::DurationS(1.0))).run(taking(ms(20)));
+    let expected =
+        RequestCounts { due: 100, sent: 50, answered: 50, failed: 0, unanswered: 0, never_sent: 50 };
+    assert_eq!(part.recorder.requests, expected);
+    assert_eq!(part.recorder.latency().extremes(), Some((ms(20), ms(510))));
+}
+
+#[test]
+fn a_request_times_out_exactly_after_the_timeout() {
+    // One connection waits four times for 0.25 s, each time with a new connection.
+    let plan = LoadPlan { timeout_s: 0.25, ..closed(1, Stop::DurationS(1.0)) };
+    let (part, epoch) = Simulation::of(&plan).run(silent());
+    assert_eq!(part.recorder.failures.timeout, 4);
+    assert_eq!(part.recorder.last_outcome, Some(epoch + ms(1000)));
+    assert_eq!((part.ended, part.recorder.connections.opened), (epoch + ms(1000), 4));
+}
+
+#[test]
+fn an_answer_at_the_timeout_itself_is_still_in_time() {
+    let plan = LoadPlan { timeout_s: 0.25, ..closed(1, Stop::RequestsTotal(2)) };
+    let (in_time, _) = Simulation::of(&plan).run(taking(ms(250)));
+    assert_eq!(in_time.recorder.requests.answered, 2);
+    let (too_late, _) = Simulation::of(&plan).run(taking(ms(250) + Nanos(1)));
+    assert_eq!(too_late.recorder.failures.timeout, 2);
+}
+
+#[test]
+fn a_connection_that_is_never_accepted_times_out() {
+    // The attempt before the load lasts 0.1 s; then attempts of 0.1 s begin after rests of 20 and 40 ms: at 0, 120 and
+    // 260 ms. The last one has failed at 360 ms, the load of 0.3 s notwithstanding.
+    let plan = LoadPlan { timeout_s: 0.1, ..closed(1, Stop::DurationS(0.3)) };
+    let simulation = Simulation { accepting: Accepting::Never, ..Simulation::of(&plan) };
+    let (part, epoch) = simulation.run(silent());
+    assert_eq!(epoch, START + ms(100));
+    assert_eq!((part.recorder.failures.connect_timeout, part.recorder.connections.failed), (3, 4));
+    assert_eq!(part.ended, epoch + ms(360));
+    assert_eq!(part.recorder.requests.sent, 0);
+}
+
+#[test]
+fn rests_after_refused_connections_double_up_to_1_28_seconds() {
+    // After the attempt before the load: 0, then rests of 20, 40 … 1280 ms, which end at 2540 ms in sum; from there
+    // on every 1280 ms: 3820, 5100, 6380, 7660, 8940 ms. That is 1 + 7 + 5 attempts in 10 s.
+    let plan = closed(1, Stop::DurationS(10.0));
+    let simulation = Simulation { accepting: Accepting::Refusing, ..Simulation::of(&plan) };
+    let (part, epoch) = simulation.run(silent());
+    assert_eq!((part.recorder.failures.connect_refused, part.recorder.connections.failed), (13, 14));
+    assert_eq!(part.recorder.last_outcome, Some(epoch + ms(8940)));
+}
+
+#[test]
+fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
+    // Requests are due every 100 ms from 0 on and take 150 ms; the window is [1 s, 2 s). Due within it: 1.0 … 1.9 s,
+    // all of them answered, the last after its end. Answered within it: those due at 0.9 … 1.8 s.
+    let plan = LoadPlan { warmup_s: 1.0, ..open(3, 10.0, Stop::DurationS(1.0)) };
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let (part, epoch) = Simulation::of(&plan).run(noting(&sent, ms(150)));
+    assert_eq!(*sent.borrow(), (0..20).map(|k| epoch + ms(100 * k)).collect::<Vec<_>>());
+    assert_eq!((part.recorder.requests.due, part.recorder.requests.answered), (10, 10));
+    assert_eq!((part.recorder.answered_within, part.recorder.sent_within), (10, 10));
+    assert_eq!(part.recorder.latency().extremes(), Some((ms(150), ms(150))));
+    let seconds = part.recorder.seconds(ms(1000));
+    assert_eq!(seconds.iter().map(|second| second.answered).collect::<Vec<_>>(), [10]);
+    assert_eq!(part.ended, epoch + ms(2050));
+}
+
+/// A server that notes when each request arrives.
+fn noting(
+    arrivals: &Rc<RefCell<Vec<Nanos>>>,
+    service_time: Nanos,
+) -> impl FnMut(Nanos) -> Option<Nanos> + use<> {
+    let arrivals = Rc::clone(arrivals);
+    move |arrival| {
+        arrivals.borrow_mut().push(arrival);
+        Some(arrival + service_time)
+    }
+}
+
+/// When the requests of all workers are sent, since the start, in order of time.
+fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Nanos> {
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    for index in 0..plan.threads {
+        let (_, epoch) = Simulation::of(plan).run_share(index, noting(&sent, ms(1)));
+        assert_eq!(epoch, START);
+    }
+    let mut sent: Vec<Nanos> = sent.borrow().iter().map(|time| *time - START).collect();
+    sent.sort_unstable();
+    sent
+}
+
+#[test]
+fn three_workers_together_send_the_undivided_schedule() {
+    let plan = LoadPlan { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
+    let sent = sent_by_all_workers(&plan);
+    // Request k is due after k/997 s; 498 such intervals end before 0.5 s, so requests 0 to 498 are due.
+    assert_eq!(sent.len(), 499);
+    for (number, time) in sent.iter().enumerate() {
+        assert!((time.as_secs_f64() - number as f64 / 997.0).abs() < 2e-9, "request {number} at {time:?}");
+    }
+}
+
+#[test]
+fn three_workers_together_send_the_first_requests_after_the_warm_up() {
+    // Due every 100 ms: 0 … 300 ms are of the warm-up of 0.4 s, and the five measured ones follow without a gap.
+    let plan = LoadPlan { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
+    assert_eq!(sent_by_all_workers(&plan), (0..9).map(|k| ms(100 * k)).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_interrupted_load_counts_what_was_due_until_then() {
+    // Told to stop at 0.5 s, before which requests 0 to 49 of 100 per second fell due: one is under way on the only
+    // connection, 49 were never sent. An idle turn lasts 20 ms, so one of them ends at 0.5 s.
+    let plan = open(1, 100.0, Stop::DurationS(60.0));
+    let simulation = Simulation { stop_at: START + ms(500), ..Simulation::of(&plan) };
+    let result = simulation.result(silent());
+    assert_eq!((result.requests.due, result.requests.unanswered, result.requests.never_sent), (50, 1, 49));
+    assert!(result.interrupted);
+    assert_close(result.duration_s, 0.5);
+}
+
+#[test]
+fn a_load_that_is_interrupted_while_it_connects_begins_no_request() {
+    let plan = closed(4, Stop::DurationS(60.0));
+    let simulation =
+        Simulation { accepting: Accepting::Never, stop_at: START + ms(60), ..Simulation::of(&plan) };
+    let (part, _) = simulation.run(silent());
+    assert_eq!(part.recorder.requests, RequestCounts::default());
+    assert_eq!(part.ended, START + ms(60));
+}

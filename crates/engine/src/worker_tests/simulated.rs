@@ -1,0 +1,179 @@
+//! A server and a clock that are arithmetic: a load of many seconds runs in milliseconds, the same every time.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use loadcurve_plan::{LoadPlan, Nanos, Share};
+use loadcurve_record::Failure;
+use loadcurve_wire::RequestKind;
+
+use crate::connection::EncodedRequest;
+use crate::io::{Event, Io, Slot};
+use crate::kernel::TcpCounters;
+use crate::load::Part;
+use crate::pacing::Pacing;
+use crate::result::LoadResult;
+use crate::worker::Worker;
+
+/// The clock's reading at the start of every simulation.
+pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// What the server does when it is asked for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepting {
+    AtOnce,
+    Refusing,
+    Never,
+}
+
+/// When a request that arrives now is answered; none for never.
+type Service = dyn FnMut(Nanos) -> Option<Nanos>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    Connected,
+    Refused,
+    Answered,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Line {
+    in_use: bool,
+    /// Counts the connections of the slot, so that what was to happen to an earlier one does not.
+    generation: u32,
+}
+
+/// An [`Io`] whose clock jumps from one event to the next.
+pub(super) struct SimulatedIo {
+    clock: Rc<Cell<Nanos>>,
+    accepting: Accepting,
+    service: Box<Service>,
+    lines: Vec<Line>,
+    coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
+    ready: VecDeque<(Slot, u32, Happening)>,
+}
+
+impl SimulatedIo {
+    fn happen(&mut self, time: Nanos, slot: Slot, happening: Happening) {
+        self.coming.push(Reverse((time, slot, self.lines[slot].generation, happening)));
+    }
+}
+
+impl Io for SimulatedIo {
+    const NAME: &'static str = "simulated";
+
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
+        let line = &mut self.lines[slot];
+        assert!(!line.in_use, "slot {slot} was connected while in use");
+        *line = Line { in_use: true, generation: line.generation + 1 };
+        match self.accepting {
+            Accepting::AtOnce => self.happen(self.clock.get(), slot, Happening::Connected),
+            Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
+            Accepting::Never => {}
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, slot: Slot, _bytes: &[u8]) -> Result<(), Failure> {
+        assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
+        if let Some(done) = (self.service)(self.clock.get()) {
+            self.happen(done, slot, Happening::Answered);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.lines[slot].in_use = false;
+    }
+
+    fn wait(&mut self, until: Nanos) -> Nanos {
+        let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
+        let now = self.clock.get().max(next);
+        self.clock.set(now);
+        while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied()
+            && time <= now
+        {
+            self.coming.pop();
+            self.ready.push_back((slot, generation, happening));
+        }
+        now
+    }
+
+    fn next(&mut self) -> Option<(Slot, Event<'_>)> {
+        loop {
+            let (slot, generation, happening) = self.ready.pop_front()?;
+            let line = self.lines[slot];
+            if line.in_use && line.generation == generation {
+                let event = match happening {
+                    Happening::Connected => Event::Connected,
+                    Happening::Refused => Event::ConnectFailed(Failure::ConnectRefused),
+                    Happening::Answered => Event::Received(ANSWER),
+                };
+                return Some((slot, event));
+            }
+        }
+    }
+}
+
+/// One simulated load.
+pub(super) struct Simulation<'a> {
+    pub(super) plan: &'a LoadPlan,
+    pub(super) accepting: Accepting,
+    /// When the load is told to stop, on the clock; never for most.
+    pub(super) stop_at: Nanos,
+}
+
+impl<'a> Simulation<'a> {
+    pub(super) fn of(plan: &'a LoadPlan) -> Self {
+        Self { plan, accepting: Accepting::AtOnce, stop_at: Nanos::NEVER }
+    }
+
+    /// What one worker of a plan for one thread brings home, and when its load began.
+    pub(super) fn run(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> (Part, Nanos) {
+        self.run_share(0, service)
+    }
+
+    /// What worker `index` brings home, and when its load began.
+    pub(super) fn run_share(
+        &self,
+        index: usize,
+        service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+    ) -> (Part, Nanos) {
+        let clock = Rc::new(Cell::new(START));
+        let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
+        let io = SimulatedIo {
+            clock: Rc::clone(&clock),
+            accepting: self.accepting,
+            service: Box::new(service),
+            lines: vec![Line::default(); numbers.len()],
+            coming: BinaryHeap::new(),
+            ready: VecDeque::new(),
+        };
+        let request =
+            EncodedRequest { bytes: b"GET".to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
+        let mut worker = Worker::new(io, numbers, Arc::new([request]), index, self.plan.timeout());
+        let should_stop = || clock.get() >= self.stop_at;
+        worker.open_all(should_stop);
+        let epoch = clock.get();
+        let share = Share::new(index, self.plan.threads);
+        let mut pacing = Pacing::new(self.plan, share, epoch).unwrap();
+        worker.run(&mut pacing, should_stop, |_, _| {});
+        let (recorder, ended) = worker.finish(&pacing);
+        let counts = recorder.requests;
+        let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
+        assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
+        (Part { recorder, window: pacing.window(), ended, cpu: Default::default() }, epoch)
+    }
+
+    /// The result of a plan for one thread.
+    pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
+        let (part, _) = self.run(service);
+        let interrupted = self.stop_at != Nanos::NEVER;
+        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), interrupted)
+    }
+}
