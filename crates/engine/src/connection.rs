@@ -1,4 +1,6 @@
-//! One connection slot and the request that it carries.
+//! One connection slot and the requests that it carries.
+
+use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, Failure};
@@ -26,11 +28,11 @@ impl EncodedRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Closed,
-    Connecting { since: Nanos },
+    Connecting,
     Open,
 }
 
-/// The request that a slot carries.
+/// A request that a slot carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) operation: usize,
@@ -40,18 +42,22 @@ pub(crate) struct InFlight {
     pub(crate) first_byte: Option<Nanos>,
     /// How long connecting took, where the request had to wait for it.
     pub(crate) connect: Option<Nanos>,
+    /// Whether it found its connection open.
+    pub(crate) reused: bool,
+    /// Its place among the requests under way on this slot: free again when it is answered.
+    pub(crate) place: usize,
 }
 
-/// What bytes, or their end, meant.
+/// What bytes, or their end, meant for the oldest request under way.
 #[derive(Debug)]
 pub(crate) enum Reading {
-    /// The answer is not complete yet.
+    /// Its answer is not complete yet.
     Unfinished,
-    /// The request was answered, and the connection can be used again or not.
-    Answered { answer: Answer, keep_alive: bool },
-    /// The request failed, and the connection with it.
+    /// It was answered; so many of the bytes belong to the answer, and the connection can be used again or not.
+    Answered { answer: Answer, place: usize, consumed: usize, keep_alive: bool },
+    /// It failed, and the connection with it.
     Failed(Failure),
-    /// No request was in flight; the connection is of no more use.
+    /// No request was under way; the connection is of no more use.
     Ended,
 }
 
@@ -60,7 +66,20 @@ pub(crate) struct Connection {
     /// Its number among the connections of the whole load.
     number: usize,
     pub(crate) state: State,
-    pub(crate) in_flight: Option<InFlight>,
+    /// When connecting began.
+    pub(crate) since: Nanos,
+    /// The requests under way, the oldest first.
+    pub(crate) in_flight: VecDeque<InFlight>,
+    /// Requests begun on this connection.
+    pub(crate) calls: u64,
+    /// Calls that a session has still to make; none outside a session.
+    pub(crate) session: Option<u64>,
+    /// Whether requests of this slot wait to be written.
+    pub(crate) is_unwritten: bool,
+    /// Until when the slot rests, after a failed attempt to connect or to think.
+    pub(crate) rests_until: Option<Nanos>,
+    /// Whether the slot stands in the list of those that can take a request.
+    pub(crate) is_listed: bool,
     /// Since when the slot can take a request.
     pub(crate) free_since: Nanos,
     /// Attempts to connect that failed since the last one that did not.
@@ -69,11 +88,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(number: usize) -> Self {
+    /// A closed connection for at most `pipeline` requests at once.
+    pub(crate) fn new(number: usize, pipeline: usize) -> Self {
         Self {
             number,
             state: State::Closed,
-            in_flight: None,
+            since: Nanos::ZERO,
+            in_flight: VecDeque::with_capacity(pipeline),
+            calls: 0,
+            session: None,
+            is_unwritten: false,
+            rests_until: None,
+            is_listed: false,
             free_since: Nanos::ZERO,
             failed_attempts: 0,
             parser: ResponseParser::new(Limits::default()),
@@ -83,57 +109,63 @@ impl Connection {
     /// Makes the slot ready for a new connection.
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
+        self.calls = 0;
         self.parser.reset();
     }
 
-    /// Reads bytes that arrived.
+    /// Reads bytes that arrived, up to the end of one answer.
     pub(crate) fn receive(&mut self, bytes: &[u8], requests: &[EncodedRequest], now: Nanos) -> Reading {
-        let Some(in_flight) = &mut self.in_flight else { return Reading::Ended };
-        let Some(sent) = in_flight.sent else { return Reading::Failed(Failure::Malformed) };
-        in_flight.first_byte.get_or_insert(now);
-        let request = &requests[in_flight.operation];
+        let Some(oldest) = self.in_flight.front_mut() else { return Reading::Ended };
+        let Some(sent) = oldest.sent else { return Reading::Failed(Failure::Malformed) };
+        oldest.first_byte.get_or_insert(now);
+        let oldest = *oldest;
+        let request = &requests[oldest.operation];
         match self.parser.feed(bytes, request.kind) {
             Err(_) => Reading::Failed(Failure::Malformed),
             Ok(progress) => match progress.response {
                 None => Reading::Unfinished,
-                Some(response) if request.is_mismatched_by(&response) => Reading::Failed(Failure::Mismatch),
-                Some(response) => Reading::Answered {
-                    answer: answer(self.number, *in_flight, sent, &response, now),
-                    // Bytes that nobody asked for make the connection unfit for another request.
-                    keep_alive: response.keep_alive && progress.consumed == bytes.len(),
-                },
+                Some(response) => self.complete(oldest, sent, &response, request, progress.consumed, now),
             },
         }
     }
 
     /// The peer sends no more bytes: that may complete an answer.
     pub(crate) fn end_of_input(&mut self, requests: &[EncodedRequest], now: Nanos) -> Reading {
-        let Some(in_flight) = self.in_flight else { return Reading::Ended };
-        match (self.parser.end_of_input(), in_flight.sent) {
-            (Ok(Some(response)), Some(_)) if requests[in_flight.operation].is_mismatched_by(&response) => {
-                Reading::Failed(Failure::Mismatch)
+        let Some(oldest) = self.in_flight.front().copied() else { return Reading::Ended };
+        match (self.parser.end_of_input(), oldest.sent) {
+            (Ok(Some(response)), Some(sent)) => {
+                self.complete(oldest, sent, &response, &requests[oldest.operation], 0, now)
             }
-            (Ok(Some(response)), Some(sent)) => Reading::Answered {
-                answer: answer(self.number, in_flight, sent, &response, now),
-                keep_alive: false,
-            },
             _ => Reading::Failed(Failure::ClosedEarly),
         }
     }
-}
 
-fn answer(connection: usize, in_flight: InFlight, sent: Nanos, response: &Response, now: Nanos) -> Answer {
-    Answer {
-        operation: in_flight.operation,
-        connection,
-        due: in_flight.due,
-        sent,
-        first_byte: in_flight.first_byte.unwrap_or(now),
-        done: now,
-        connect: in_flight.connect,
-        status: response.status,
-        header_bytes: response.header_bytes,
-        body_bytes: response.body_bytes,
-        framing_bytes: response.framing_bytes,
+    fn complete(
+        &mut self,
+        oldest: InFlight,
+        sent: Nanos,
+        response: &Response,
+        request: &EncodedRequest,
+        consumed: usize,
+        now: Nanos,
+    ) -> Reading {
+        if request.is_mismatched_by(response) {
+            return Reading::Failed(Failure::Mismatch);
+        }
+        self.in_flight.pop_front();
+        let answer = Answer {
+            operation: oldest.operation,
+            connection: self.number,
+            due: oldest.due,
+            sent,
+            first_byte: oldest.first_byte.unwrap_or(now),
+            done: now,
+            connect: oldest.connect,
+            status: response.status,
+            header_bytes: response.header_bytes,
+            body_bytes: response.body_bytes,
+            framing_bytes: response.framing_bytes,
+        };
+        Reading::Answered { answer, place: oldest.place, consumed, keep_alive: response.keep_alive }
     }
 }

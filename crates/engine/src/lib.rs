@@ -6,6 +6,7 @@
 mod clock;
 mod connection;
 mod deadlines;
+mod description;
 mod io;
 mod kernel;
 mod load;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use loadcurve_plan::{InvalidPlan, LoadPlan, Nanos, Share};
+use loadcurve_plan::{HttpVersion, InvalidPlan, LoadPlan, Nanos, Share};
 use loadcurve_record::{Recorder, Window};
-use loadcurve_wire::{Method, Request};
+use loadcurve_wire::{Method, Request, Version};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock;
@@ -18,7 +18,7 @@ use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
-use crate::worker::{Activity, Worker};
+use crate::worker::{Activity, Orders, Worker};
 
 /// File descriptors that the process needs beside one for each connection.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -114,7 +114,7 @@ impl Load {
                 let numbers = (index..plan.model.connections()).step_by(plan.threads);
                 let io = Epoll::new(plan.address, numbers.len())
                     .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
-                Ok((share, Worker::new(io, numbers, Arc::clone(&requests), index, plan.timeout())))
+                Ok((share, Worker::new(io, numbers, Orders::new(&plan, share, Arc::clone(&requests)))))
             })
             .collect::<Result<Vec<_>, StartError>>()?;
         let threads = workers
@@ -270,6 +270,10 @@ fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
                     request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
                 let method = Method::new(&request.method)?;
                 let encoded = Request {
+                    version: match plan.http {
+                        HttpVersion::Http10 => Version::Http10,
+                        HttpVersion::Http11 => Version::Http11,
+                    },
                     method,
                     target: &request.target,
                     authority: &plan.authority,

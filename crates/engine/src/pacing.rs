@@ -1,17 +1,36 @@
 //! When the next request may begin: the load models as values of one type.
 
-use loadcurve_plan::{InvalidPlan, LoadPlan, Nanos, Schedule, Share, Stop};
+use loadcurve_plan::{InvalidPlan, LoadPlan, Model, Nanos, Schedule, Share, Stop};
 use loadcurve_record::Window;
+
+/// What arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// One request, for any connection that can take it.
+    Request,
+    /// A connection with all its calls.
+    Session,
+}
+
+impl Unit {
+    /// What arrives in a load model.
+    pub(crate) fn of(model: &Model) -> Self {
+        match model {
+            Model::Closed { .. } | Model::Open { .. } => Self::Request,
+            Model::Sessions { .. } => Self::Session,
+        }
+    }
+}
 
 /// One worker's share of the plan on the clock's time line.
 pub(crate) struct Pacing {
-    /// The arrivals of an open loop; a closed loop begins a request whenever a slot is free.
+    /// The arrivals of requests or sessions; a closed loop begins a request whenever a slot is free.
     schedule: Option<Schedule>,
-    /// The measured requests of this worker, where their number ends the load.
+    /// The measured arrivals of this worker, where their number ends the load.
     budget: Option<u64>,
     epoch: Nanos,
     window: Window,
-    /// Measured requests begun.
+    /// Measured arrivals begun.
     begun: u64,
 }
 
@@ -21,7 +40,7 @@ impl Pacing {
         let start = epoch + plan.warmup();
         let (end, budget) = match plan.stop {
             Stop::DurationS(seconds) => (start + Nanos::from_secs_f64(seconds), None),
-            Stop::RequestsTotal(total) => {
+            Stop::RequestsTotal(total) | Stop::ConnectionsTotal(total) => {
                 // The arrivals of the warm-up take their places among the shares, too.
                 let before = plan
                     .schedule(Share::whole())?
@@ -37,14 +56,19 @@ impl Pacing {
         self.window
     }
 
-    /// When the next request is due; in a closed loop that is now. None when no more are to begin.
+    /// When the next request or session is due; in a closed loop that is now. None when no more are to begin.
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
         let due = self.schedule.as_ref().map_or(now, |schedule| self.epoch + schedule.next_due());
         let within_budget = self.budget.is_none_or(|budget| self.begun < budget);
         (within_budget && due < self.window.end && now < self.window.end).then_some(due)
     }
 
-    /// Takes the request that was due then.
+    /// Whether nothing may begin any more, for the time is over.
+    pub(crate) fn is_over(&self, now: Nanos) -> bool {
+        now >= self.window.end
+    }
+
+    /// Takes the request or session that was due then.
     pub(crate) fn take(&mut self, due: Nanos) {
         if let Some(schedule) = &mut self.schedule {
             schedule.take();
@@ -57,7 +81,7 @@ impl Pacing {
         self.schedule.is_some()
     }
 
-    /// How many measured requests were due before `end` (at most the window's) and have not begun.
+    /// How many measured requests or sessions were due before `end` (at most the window's) and have not begun.
     pub(crate) fn never_begun(&self, end: Nanos) -> u64 {
         let Some(schedule) = &self.schedule else { return 0 };
         let until = end.min(self.window.end);
@@ -70,7 +94,9 @@ impl Pacing {
 #[cfg(test)]
 mod tests {
     use super::Pacing;
-    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Request, Share, Stop};
+    use loadcurve_plan::{
+        Arrivals, Conversation, HttpVersion, LoadPlan, Model, Nanos, Pick, Rate, Request, Share, Stop,
+    };
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
 
@@ -81,15 +107,19 @@ mod tests {
             headers: vec![],
             body: String::new(),
             expected_body_bytes: None,
+            weight: 1.0,
         };
         LoadPlan {
             address: "127.0.0.1:80".parse().unwrap(),
             authority: "localhost".into(),
+            http: HttpVersion::Http11,
             requests: vec![request],
             model,
             stop,
             warmup_s,
             timeout_s: 1.0,
+            conversation: Conversation::default(),
+            pick: Pick::InOrder,
             seed: 0,
             threads: 1,
             cpus: vec![],

@@ -1,11 +1,12 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate as PlannedRate, Stop};
+use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
 use loadcurve_record::{
     ConnectionCounts, Distribution, FailureCounts, Recorder, Second, SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
+use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::load::Part;
 use crate::verdict::{Evidence, Verdict};
@@ -36,25 +37,6 @@ pub struct LoadResult {
     pub series: Vec<SeriesSecond>,
     pub histograms: Histograms,
     pub verdict: Verdict,
-}
-
-/// The load as it was run.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct LoadDescription {
-    pub address: String,
-    pub requests: Vec<String>,
-    pub model: &'static str,
-    pub connections: usize,
-    pub rate_rps: Option<PlannedRate>,
-    pub arrivals: Option<Arrivals>,
-    pub threads: usize,
-    pub cpus: Vec<usize>,
-    pub warmup_s: f64,
-    pub duration_s: Option<f64>,
-    pub requests_total: Option<u64>,
-    pub timeout_s: f64,
-    pub io: &'static str,
 }
 
 /// What became of the requests: due = answered + failed + unanswered + `never_sent`.
@@ -88,6 +70,8 @@ pub struct Connections {
     pub reused: u64,
     pub concurrent_max: u64,
     pub rate_cps: Option<f64>,
+    pub replies_per_connection: Option<f64>,
+    pub lifetime_ms: Distribution,
 }
 
 /// Bytes of the measured requests and answers.
@@ -213,7 +197,9 @@ impl LoadResult {
         let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s;
         let available_s = self.duration_s * plan.threads as f64;
         Evidence {
-            busy_connections: matches!(plan.model, Model::Closed { .. }).then(|| plan.model.connections()),
+            requests_kept_up: matches!(plan.model, Model::Closed { .. })
+                .then(|| plan.model.connections() * plan.conversation.pipeline),
+            think_ms: plan.conversation.think_s * 1e3,
             asked_rps: self.rate_rps.asked,
             interrupted: self.interrupted,
             due: self.requests.due,
@@ -255,8 +241,8 @@ impl Merged {
             Stop::DurationS(_) if interrupted => window.end.min(ended),
             // An open loop is done when its last request is, and its window still lasts to the end.
             Stop::DurationS(_) => window.end,
-            Stop::RequestsTotal(_) if interrupted => ended,
-            Stop::RequestsTotal(_) => recorder.last_outcome.unwrap_or(ended),
+            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) if interrupted => ended,
+            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - plan.warmup());
         Self { recorder, length: end - window.start, whole, user, system }
@@ -277,7 +263,16 @@ impl Merged {
     fn connections(&self) -> Connections {
         let ConnectionCounts { opened, failed, reused, concurrent_max, .. } = self.recorder.connections;
         let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
-        Connections { opened, failed, reused, concurrent_max, rate_cps }
+        let replies = self.recorder.replies;
+        Connections {
+            opened,
+            failed,
+            reused,
+            concurrent_max,
+            rate_cps,
+            replies_per_connection: (opened > 0).then(|| replies as f64 / opened as f64),
+            lifetime_ms: (&self.recorder.lifetime).into(),
+        }
     }
 
     fn generator(&self, threads: usize, io: &'static str) -> Generator {
@@ -326,30 +321,6 @@ fn series(seconds: &[Second]) -> Vec<SeriesSecond> {
         latency_ms: (&second.latency.expand()).into(),
     };
     seconds.iter().enumerate().map(described).collect()
-}
-
-impl LoadDescription {
-    fn new(plan: &LoadPlan, io: &'static str) -> Self {
-        let (duration_s, requests_total) = match plan.stop {
-            Stop::DurationS(seconds) => (Some(seconds), None),
-            Stop::RequestsTotal(total) => (None, Some(total)),
-        };
-        Self {
-            address: plan.address.to_string(),
-            requests: plan.requests.iter().map(loadcurve_plan::Request::label).collect(),
-            model: plan.model.name(),
-            connections: plan.model.connections(),
-            rate_rps: plan.model.rate().cloned(),
-            arrivals: plan.model.arrivals(),
-            threads: plan.threads,
-            cpus: plan.cpus.clone(),
-            warmup_s: plan.warmup_s,
-            duration_s,
-            requests_total,
-            timeout_s: plan.timeout_s,
-            io,
-        }
-    }
 }
 
 impl From<&Recorder> for Requests {

@@ -51,8 +51,10 @@ pub struct Verdict {
 /// What the verdict is reached from.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
-    /// The connections that a closed loop kept busy; none in an open loop.
-    pub(crate) busy_connections: Option<usize>,
+    /// The requests that a closed loop kept under way or in thought; none in an open loop.
+    pub(crate) requests_kept_up: Option<usize>,
+    /// How long a client of a closed loop thinks between answer and request.
+    pub(crate) think_ms: f64,
     /// The rate that an open loop was asked for; none in a closed loop.
     pub(crate) asked_rps: Option<f64>,
     pub(crate) interrupted: bool,
@@ -157,18 +159,17 @@ impl Verdict {
         }
     }
 
-    /// Little's law: in a closed loop without think time, connections = throughput × latency (Little 1961).
+    /// Little's law: in a closed loop, requests kept up = throughput × (latency + think time) (Little 1961).
     fn judge_littles_law(&mut self, evidence: &Evidence) {
-        let Some(connections) = evidence.busy_connections.map(|count| count as f64) else { return };
+        let Some(kept_up) = evidence.requests_kept_up.map(|count| count as f64) else { return };
         let (Some(rps), Some(latency_ms)) = (evidence.answered_rps, evidence.mean_latency_ms) else { return };
-        if evidence.failed > 0 || (evidence.answered as f64) < LITTLES_LAW_ANSWERS * connections {
+        if evidence.failed > 0 || (evidence.answered as f64) < LITTLES_LAW_ANSWERS * kept_up {
             return;
         }
-        let in_system = rps * latency_ms / 1e3;
-        if (in_system / connections - 1.0).abs() > LITTLES_LAW_TOLERANCE {
+        let in_system = rps * (latency_ms + evidence.think_ms) / 1e3;
+        if (in_system / kept_up - 1.0).abs() > LITTLES_LAW_TOLERANCE {
             let text = format!(
-                "throughput times mean latency gives {in_system:.1} requests in the system, but {connections} \
-                 connections were kept busy"
+                "throughput times mean latency gives {in_system:.1} requests under way, but {kept_up} were kept up"
             );
             self.add(Status::Suspect, "littles_law", text);
         }
@@ -182,7 +183,8 @@ mod tests {
     /// Fifty connections, 10,000 requests per second, 5 ms each: nothing to object to.
     fn closed() -> Evidence {
         Evidence {
-            busy_connections: Some(50),
+            requests_kept_up: Some(50),
+            think_ms: 0.0,
             asked_rps: None,
             interrupted: false,
             due: 100_000,
@@ -199,7 +201,7 @@ mod tests {
 
     fn open() -> Evidence {
         Evidence {
-            busy_connections: None,
+            requests_kept_up: None,
             asked_rps: Some(10_000.0),
             lateness_p99_ms: Some(0.05),
             ..closed()

@@ -1,12 +1,15 @@
 //! Whole loads against servers whose service times are known, on a clock that jumps: what is measured is compared
 //! with what arithmetic gives.
 
+mod conversations;
 mod simulated;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Request, Stop};
+use loadcurve_plan::{
+    Arrivals, Conversation, HttpVersion, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
+};
 use loadcurve_record::{RequestCounts, TimeHistogram};
 
 use simulated::{Accepting, START, Simulation};
@@ -22,15 +25,19 @@ fn plan(model: Model, stop: Stop) -> LoadPlan {
         headers: vec![],
         body: String::new(),
         expected_body_bytes: None,
+        weight: 1.0,
     };
     LoadPlan {
         address: "127.0.0.1:80".parse().unwrap(),
         authority: "localhost".into(),
+        http: HttpVersion::Http11,
         requests: vec![request],
         model,
         stop,
         warmup_s: 0.0,
         timeout_s: 10.0,
+        conversation: Conversation::default(),
+        pick: Pick::InOrder,
         seed: 0,
         threads: 1,
         cpus: vec![],

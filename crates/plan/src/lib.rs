@@ -5,13 +5,15 @@
 
 mod load;
 mod nanos;
+mod picker;
 mod profile;
 mod random;
 mod schedule;
 mod share;
 
-pub use load::{InvalidPlan, LoadPlan, Model, Rate, Request, Stop};
+pub use load::{Conversation, HttpVersion, InvalidPlan, LoadPlan, Model, Rate, Request, Stop};
 pub use nanos::Nanos;
+pub use picker::{Pick, Picker};
 pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
 pub use random::{Purpose, Random};
 pub use schedule::{Arrivals, Schedule};

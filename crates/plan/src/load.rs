@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Nanos, RateProfile, RateStretch, Schedule, Share};
+use crate::{Arrivals, Nanos, Pick, Picker, RateProfile, RateStretch, Schedule, Share};
+
+/// More requests under way on one connection measure its buffers, not its server.
+const MOST_PIPELINED: usize = 1024;
 
 /// A rate in requests per second, over all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +52,15 @@ pub enum Model {
         /// How the requests are spread in time.
         arrivals: Arrivals,
     },
+    /// Connections arrive on a schedule; each makes its calls and closes.
+    Sessions {
+        /// How many connections arrive, over all threads.
+        connection_rate_cps: Rate,
+        /// How the connections are spread in time.
+        arrivals: Arrivals,
+        /// How many may be open at once; one that arrives while so many are waits, and its wait is latency.
+        connections: usize,
+    },
 }
 
 impl Model {
@@ -58,23 +70,35 @@ impl Model {
         match self {
             Self::Closed { .. } => "closed",
             Self::Open { .. } => "open",
+            Self::Sessions { .. } => "sessions",
         }
     }
 
-    /// How many connections the load keeps open.
+    /// How many connections may be open at once.
     #[must_use]
     pub fn connections(&self) -> usize {
         match self {
-            Self::Closed { connections } | Self::Open { connections, .. } => *connections,
+            Self::Closed { connections }
+            | Self::Open { connections, .. }
+            | Self::Sessions { connections, .. } => *connections,
         }
     }
 
-    /// The rate asked for; a closed loop asks for none.
+    /// The rate of requests asked for, where requests arrive on a schedule.
     #[must_use]
-    pub fn rate(&self) -> Option<&Rate> {
+    pub fn rate_rps(&self) -> Option<&Rate> {
         match self {
-            Self::Closed { .. } => None,
             Self::Open { rate_rps, .. } => Some(rate_rps),
+            Self::Closed { .. } | Self::Sessions { .. } => None,
+        }
+    }
+
+    /// The rate of connections asked for, where connections arrive on a schedule.
+    #[must_use]
+    pub fn connection_rate_cps(&self) -> Option<&Rate> {
+        match self {
+            Self::Sessions { connection_rate_cps, .. } => Some(connection_rate_cps),
+            Self::Closed { .. } | Self::Open { .. } => None,
         }
     }
 
@@ -83,7 +107,7 @@ impl Model {
     pub fn arrivals(&self) -> Option<Arrivals> {
         match self {
             Self::Closed { .. } => None,
-            Self::Open { arrivals, .. } => Some(*arrivals),
+            Self::Open { arrivals, .. } | Self::Sessions { arrivals, .. } => Some(*arrivals),
         }
     }
 }
@@ -96,10 +120,43 @@ pub enum Stop {
     DurationS(f64),
     /// After this many requests, over all threads.
     RequestsTotal(u64),
+    /// After this many connections of the sessions model, over all threads.
+    ConnectionsTotal(u64),
+}
+
+/// What happens on one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conversation {
+    /// How many requests may be under way at once. In the sessions model: how many are written together, and answered
+    /// before the next.
+    pub pipeline: usize,
+    /// After how many requests the connection is closed; none for never.
+    pub calls: Option<u64>,
+    /// How long the client thinks between an answer and its next request; in the sessions model, between two bursts.
+    pub think_s: f64,
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self { pipeline: 1, calls: None, think_s: 0.0 }
+    }
+}
+
+/// The version of HTTP that requests speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// Without a header field that asks to keep it, a connection ends with the answer.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// A connection stays until one side ends it.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
 }
 
 /// One request of the list, which the connections take in turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `HEAD`, …
     pub method: String,
@@ -114,6 +171,13 @@ pub struct Request {
     /// The length that a successful answer's body must have; an answer of another length is a mismatch.
     #[serde(default)]
     pub expected_body_bytes: Option<u64>,
+    /// How often it is picked by weight, beside the others' weights.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl Request {
@@ -131,11 +195,20 @@ pub struct LoadPlan {
     pub address: SocketAddr,
     /// The `Host` that the requests name.
     pub authority: String,
-    /// The requests, taken in turn.
+    /// The version of HTTP that the requests speak.
+    #[serde(default)]
+    pub http: HttpVersion,
+    /// The requests to take from.
     pub requests: Vec<Request>,
     /// The load model.
     #[serde(flatten)]
     pub model: Model,
+    /// What happens on one connection.
+    #[serde(default)]
+    pub conversation: Conversation,
+    /// How requests are taken from their list.
+    #[serde(default)]
+    pub pick: Pick,
     /// When the measured window ends.
     pub stop: Stop,
     /// How long requests are sent before the measured window opens.
@@ -169,17 +242,25 @@ impl LoadPlan {
     pub fn schedule(&self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
         match &self.model {
             Model::Closed { .. } => Ok(None),
-            Model::Open { rate_rps, arrivals, .. } => {
-                Ok(Some(Schedule::new(rate_rps.profile()?, *arrivals, self.seed, share)))
+            Model::Open { rate_rps: rate, arrivals, .. }
+            | Model::Sessions { connection_rate_cps: rate, arrivals, .. } => {
+                Ok(Some(Schedule::new(rate.profile()?, *arrivals, self.seed, share)))
             }
         }
     }
 
-    /// The mean rate asked for in a window of `length` after the warm-up, in requests per second; none for a closed
-    /// loop, an empty window, or a rate that no schedule holds.
+    /// What takes the requests from their list.
+    #[must_use]
+    pub fn picker(&self) -> Picker {
+        let weights: Vec<f64> = self.requests.iter().map(|request| request.weight).collect();
+        Picker::new(self.pick, &weights, self.seed)
+    }
+
+    /// The mean rate asked for in a window of `length` after the warm-up, in requests per second; none where requests
+    /// do not arrive on a schedule, for an empty window, or for a rate that no schedule holds.
     #[must_use]
     pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
-        let profile = self.model.rate()?.profile().ok()?;
+        let profile = self.model.rate_rps()?.profile().ok()?;
         let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
         let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
         (length_s > 0.0).then(|| arrivals / length_s)
@@ -222,32 +303,84 @@ impl LoadPlan {
         if !(self.warmup_s >= 0.0 && self.warmup_s <= 86_400.0) {
             return refuse(format!("a warm-up of {} s is not between 0 and 86400 s", self.warmup_s));
         }
+        self.validate_requests()?;
+        self.validate_conversation()?;
         match self.stop {
             Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= 1e6) => {
                 refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
             }
-            Stop::RequestsTotal(0) => refuse("a load of 0 requests measures nothing: give at least 1".into()),
-            Stop::DurationS(_) | Stop::RequestsTotal(_) => self.schedule(Share::whole()).map(drop),
+            Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
+                refuse("a load of 0 requests measures nothing: give at least 1".into())
+            }
+            Stop::RequestsTotal(_) if matches!(self.model, Model::Sessions { .. }) => {
+                refuse("sessions end after a number of connections or a duration, not after requests".into())
+            }
+            Stop::ConnectionsTotal(_) if !matches!(self.model, Model::Sessions { .. }) => {
+                refuse("only sessions end after a number of connections".into())
+            }
+            _ => self.schedule(Share::whole()).map(drop),
+        }
+    }
+
+    fn validate_requests(&self) -> Result<(), InvalidPlan> {
+        let weights = self.requests.iter().map(|request| request.weight);
+        match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            Some(weight) => Err(InvalidPlan(format!("a weight of {weight} is not zero or more"))),
+            None if weights.sum::<f64>() > 0.0 => Ok(()),
+            None => Err(InvalidPlan("at least one request needs a weight above 0".into())),
+        }
+    }
+
+    fn validate_conversation(&self) -> Result<(), InvalidPlan> {
+        let Conversation { pipeline, calls, think_s } = self.conversation;
+        let refuse = |text: String| Err(InvalidPlan(text));
+        if !(1..=MOST_PIPELINED).contains(&pipeline) {
+            return refuse(format!(
+                "a pipeline of {pipeline} is not between 1 and {MOST_PIPELINED} requests"
+            ));
+        }
+        if calls == Some(0) {
+            return refuse("a connection makes at least 1 call".into());
+        }
+        if !(0.0..=86_400.0).contains(&think_s) {
+            return refuse(format!("thinking for {think_s} s is not between 0 and 86400 s"));
+        }
+        match self.model {
+            Model::Open { .. } if think_s > 0.0 => {
+                refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
+            }
+            Model::Closed { .. } if think_s > 0.0 && pipeline > 1 => refuse(
+                "a client that thinks after each answer has one request under way: give no pipeline".into(),
+            ),
+            Model::Sessions { .. } if calls.is_none() => {
+                refuse("a session needs a number of calls, after which it closes".into())
+            }
+            _ => Ok(()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LoadPlan, Model, Request, Stop};
+    use super::{Conversation, HttpVersion, LoadPlan, Model, Rate, Request, Stop};
+    use crate::{Arrivals, Pick};
 
     fn plan() -> LoadPlan {
         LoadPlan {
             address: "127.0.0.1:80".parse().unwrap(),
             authority: "localhost".into(),
+            http: HttpVersion::Http11,
             requests: vec![Request {
                 method: "GET".into(),
                 target: "/".into(),
                 headers: vec![],
                 body: String::new(),
                 expected_body_bytes: None,
+                weight: 1.0,
             }],
             model: Model::Closed { connections: 2 },
+            conversation: Conversation::default(),
+            pick: Pick::InOrder,
             stop: Stop::DurationS(1.0),
             warmup_s: 0.0,
             timeout_s: 1.0,
@@ -264,13 +397,28 @@ mod tests {
 
     #[test]
     fn every_number_out_of_range_is_refused_with_the_number() {
-        let broken: [(LoadPlan, &str); 6] = [
+        let conversation = |pipeline, calls, think_s| Conversation { pipeline, calls, think_s };
+        let sessions = Model::Sessions {
+            connection_rate_cps: Rate::Constant(10.0),
+            arrivals: Arrivals::Constant,
+            connections: 1,
+        };
+        let request = |weight| vec![Request { weight, ..plan().requests[0].clone() }];
+        let broken: [(LoadPlan, &str); 14] = [
             (LoadPlan { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (LoadPlan { threads: 3, ..plan() }, "3 threads"),
             (LoadPlan { timeout_s: 0.0, ..plan() }, "timeout of 0"),
             (LoadPlan { warmup_s: -1.0, ..plan() }, "warm-up of -1"),
             (LoadPlan { stop: Stop::DurationS(f64::NAN), ..plan() }, "duration of NaN"),
             (LoadPlan { stop: Stop::RequestsTotal(0), ..plan() }, "0 requests"),
+            (LoadPlan { stop: Stop::ConnectionsTotal(5), ..plan() }, "only sessions"),
+            (LoadPlan { conversation: conversation(0, None, 0.0), ..plan() }, "pipeline of 0"),
+            (LoadPlan { conversation: conversation(1, Some(0), 0.0), ..plan() }, "1 call"),
+            (LoadPlan { conversation: conversation(1, None, -1.0), ..plan() }, "-1 s"),
+            (LoadPlan { conversation: conversation(2, None, 1.0), ..plan() }, "no pipeline"),
+            (LoadPlan { model: sessions, ..plan() }, "number of calls"),
+            (LoadPlan { requests: request(-1.0), ..plan() }, "weight of -1"),
+            (LoadPlan { requests: request(0.0), ..plan() }, "weight above 0"),
         ];
         for (plan, part) in broken {
             let refusal = plan.validate().unwrap_err().to_string();

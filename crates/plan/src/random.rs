@@ -20,22 +20,35 @@ impl Random {
 
     /// The next number, evenly distributed.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// The next number above 0 and at most 1, in steps of 2⁻⁵³.
-    pub fn next_unit(&mut self) -> f64 {
-        ((self.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+        self.state = self.state.wrapping_add(STEP);
+        mix(self.state)
     }
 
     /// The next length from the exponential distribution of mean 1.
     pub fn next_exponential(&mut self) -> f64 {
-        -self.next_unit().ln()
+        -unit(self.next_u64()).ln()
     }
+
+    /// The number that comes after `k` others, above 0 and at most 1, without drawing those.
+    #[must_use]
+    pub fn unit_at(&self, k: u64) -> f64 {
+        unit(mix(self.state.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1)))))
+    }
+}
+
+/// What the state grows by from one number to the next.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn mix(state: u64) -> u64 {
+    let mut mixed = state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A number above 0 and at most 1, in steps of 2⁻⁵³.
+fn unit(number: u64) -> f64 {
+    ((number >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 /// What random numbers are drawn for.
@@ -49,7 +62,7 @@ pub enum Purpose {
 
 #[cfg(test)]
 mod tests {
-    use super::{Purpose, Random};
+    use super::{Purpose, Random, unit};
 
     #[test]
     fn the_sequence_is_that_of_the_published_reference_implementation() {
@@ -60,6 +73,15 @@ mod tests {
             numbers,
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
         );
+    }
+
+    #[test]
+    fn any_number_can_be_had_without_those_before_it() {
+        let start = Random::new(5, Purpose::Requests);
+        let mut random = start;
+        for k in 0..100 {
+            assert_eq!(start.unit_at(k).to_bits(), unit(random.next_u64()).to_bits());
+        }
     }
 
     #[test]

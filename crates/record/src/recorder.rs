@@ -82,12 +82,16 @@ pub struct Recorder {
     pub operations: Vec<OperationTally>,
     pub service_time: TimeHistogram,
     pub connect: TimeHistogram,
+    /// From the begin of connecting to the close, of the connections that were closed.
+    pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
     pub transfer: TimeHistogram,
     pub lateness: TimeHistogram,
     pub slowest: Slowest,
     /// Requests written within the window.
     pub sent_within: u64,
+    /// Requests answered in the whole load, warm-up included.
+    pub replies: u64,
     /// Requests answered within the window, whenever they were due.
     pub answered_within: u64,
     pub bytes_sent: u64,
@@ -112,11 +116,13 @@ impl Recorder {
             operations: vec![OperationTally::default(); operations],
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
+            lifetime: TimeHistogram::default(),
             first_byte: TimeHistogram::default(),
             transfer: TimeHistogram::default(),
             lateness: TimeHistogram::default(),
             slowest: Slowest::default(),
             sent_within: 0,
+            replies: 0,
             answered_within: 0,
             bytes_sent: 0,
             header_bytes: 0,
@@ -145,9 +151,10 @@ impl Recorder {
         self.connections.failed += 1;
     }
 
-    /// An established connection is no more.
-    pub fn disconnected(&mut self) {
+    /// An established connection is no more, `lifetime` after connecting began.
+    pub fn disconnected(&mut self, lifetime: Nanos) {
         self.connections.open -= 1;
+        self.lifetime.record(lifetime);
     }
 
     /// A request due then was taken up.
@@ -179,6 +186,7 @@ impl Recorder {
     /// A request was answered.
     pub fn answered(&mut self, answer: &Answer) {
         let latency = answer.done - answer.due;
+        self.replies += 1;
         if self.window.contains(answer.done) {
             self.answered_within += 1;
             self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
@@ -250,11 +258,13 @@ impl Recorder {
         }
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
+        self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
         self.transfer.merge(&other.transfer);
         self.lateness.merge(&other.lateness);
         self.slowest.merge(&other.slowest);
         self.sent_within += other.sent_within;
+        self.replies += other.replies;
         self.answered_within += other.answered_within;
         self.bytes_sent += other.bytes_sent;
         self.header_bytes += other.header_bytes;
@@ -358,7 +368,7 @@ mod tests {
         let mut recorder = recorder();
         recorder.connected(Nanos(1));
         recorder.connected(Nanos(1));
-        recorder.disconnected();
+        recorder.disconnected(Nanos(5));
         recorder.connected(Nanos(1));
         assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
     }

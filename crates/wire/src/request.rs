@@ -56,9 +56,21 @@ impl<'a> Method<'a> {
     }
 }
 
-/// A request in HTTP/1.1.
+/// The version of HTTP that a request speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Version {
+    /// The connection ends with the answer unless the request asks to keep it.
+    Http10,
+    /// The connection stays unless one side ends it.
+    #[default]
+    Http11,
+}
+
+/// A request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
+    /// The version.
+    pub version: Version,
     /// The method.
     pub method: Method<'a>,
     /// The target as it stands in the request line: a path with a query, an absolute URL, or `*`.
@@ -87,7 +99,11 @@ impl Request<'_> {
         let content_length = self.find_once("Content-Length")?;
         self.check_framing(content_length)?;
 
-        let mut head = format!("{} {} HTTP/1.1\r\n", self.method.as_str(), self.target);
+        let version = match self.version {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        };
+        let mut head = format!("{} {} {version}\r\n", self.method.as_str(), self.target);
         let mut add = |name: &str, value: &str| {
             for part in [name, ": ", value, "\r\n"] {
                 head.push_str(part);

@@ -1,10 +1,16 @@
 //! Requests as they are written, checked by hand-written bytes and by `httparse`.
 
-use loadcurve_wire::{InvalidRequest, Method, Request, RequestKind};
+use loadcurve_wire::{InvalidRequest, Method, Request, RequestKind, Version};
 use proptest::prelude::*;
 
-const GET: Request<'static> =
-    Request { method: Method::GET, target: "/", authority: "localhost:8080", headers: &[], body: b"" };
+const GET: Request<'static> = Request {
+    version: Version::Http11,
+    method: Method::GET,
+    target: "/",
+    authority: "localhost:8080",
+    headers: &[],
+    body: b"",
+};
 
 const USER_AGENT: &str = concat!("User-Agent: loadcurve/", env!("CARGO_PKG_VERSION"), "\r\n");
 
@@ -151,4 +157,10 @@ proptest! {
             prop_assert_eq!(&bytes[head_bytes..], body);
         }
     }
+}
+
+#[test]
+fn a_request_of_http_1_0_says_so_and_names_its_host_all_the_same() {
+    let request = Request { version: Version::Http10, ..GET };
+    assert!(encoded(&request).starts_with("GET / HTTP/1.0\r\nHost: localhost:8080\r\n"));
 }

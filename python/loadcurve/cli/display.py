@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
+from loadcurve.report.text import plural
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 from loadcurve.run.load import Progress
 from loadcurve.study.estimate import estimated_duration_s
@@ -43,13 +45,14 @@ class RunDisplay:
         self._estimate_s = estimated_duration_s(study)
         self._started_s = time.monotonic()
         self.note(
-            f"{study.title}: {self._trials_planned} trials of {self._points_per_trial} points"
+            f"{study.title}: {plural(self._trials_planned, 'trial')} of "
+            f"{plural(self._points_per_trial, 'point')}"
             + (f", about {clock(self._estimate_s)}" if self._estimate_s else "")
         )
 
     def note(self, text: str) -> None:
-        """Print a sentence above the display."""
-        self._console.print(Text(text))
+        """Print a sentence above the display; where it goes to a file, it stays on one line."""
+        self._console.print(Text(text), soft_wrap=not self._live)
 
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""
@@ -80,7 +83,9 @@ class RunDisplay:
         if self._trial is None:
             return Text("looking at the servers")
         bar = ProgressBar(total=self._points_planned, completed=self._points_over, width=BAR_WIDTH)
-        return Group(Text(self._now(), overflow="ellipsis", no_wrap=True), bar, Text(self._time_left()))
+        done = Table.grid(padding=(0, 1))
+        done.add_row(bar, Text(self._time_left()))
+        return Group(Text(self._now(), overflow="ellipsis", no_wrap=True), done)
 
     def _now(self) -> str:
         """Say what is running."""

@@ -1,11 +1,14 @@
 """``loadcurve load``: one load against one URL."""
 
+import math
+import os
 import socket
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -14,7 +17,8 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.run.load import LoadInterrupted, Progress, run_load
 from loadcurve.run.plan import EnginePlan, EngineRequest, EngineStop
-from loadcurve.study.quantities import parse_duration_s
+from loadcurve.study.expected import Kind
+from loadcurve.study.tables import Duration, Timeout, Warmup
 
 EXIT_DONE = 0
 EXIT_INVALID = 3
@@ -80,29 +84,37 @@ def read_url(url: str) -> Target:
     """Return where ``url`` leads; raises BadInput where it cannot be used."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        fault = _fault(parts)
     except ValueError as error:
-        raise BadInput(f"{url}: not a URL: {error}; expected http://host:port/path") from error
-    if parts.scheme != "http" or not host:
-        found = f"the scheme is {parts.scheme!r}" if parts.scheme else "the scheme is missing"
-        raise BadInput(
-            f"{url}: {found if host or parts.scheme else 'not a URL'}; expected http://host:port/path"
-        )
+        fault = f"not a URL: {error}"
+    if fault:
+        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
     if parts.username is not None:
         raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
     path = parts.path or "/"
     return Target(
-        host=host,
-        port=DEFAULT_PORT if port is None else port,
+        host=parts.hostname or "",
+        port=DEFAULT_PORT if parts.port is None else parts.port,
         authority=parts.netloc,
         path=f"{path}?{parts.query}" if parts.query else path,
     )
 
 
+def _fault(parts: SplitResult) -> str | None:
+    """Say what keeps a URL from being loaded; raises ValueError where its port is no port."""
+    if not parts.scheme:
+        return "the scheme is missing"
+    if parts.scheme != "http":
+        return f"the scheme is {parts.scheme!r}"
+    if not parts.hostname:
+        return "the host is missing"
+    return "the port is 0" if parts.port == 0 else None
+
+
 def _plan(options: LoadOptions, target: Target, address: str) -> EnginePlan:
     if options.duration is not None and options.requests_total is not None:
         raise BadInput("--duration and --requests: the load ends by one of them; give only one")
-    if options.rate_rps is not None and not options.rate_rps > 0:
+    if options.rate_rps is not None and not 0 < options.rate_rps < math.inf:
         raise BadInput(f"--rate {options.rate_rps:g}: expected a positive number of requests per second")
     if options.threads > options.connections:
         raise BadInput(
@@ -111,7 +123,7 @@ def _plan(options: LoadOptions, target: Target, address: str) -> EnginePlan:
         )
     duration_s = None
     if options.requests_total is None:
-        duration_s = _duration_s("--duration", options.duration or DEFAULT_DURATION)
+        duration_s = _seconds("--duration", options.duration or DEFAULT_DURATION, Duration)
     request = EngineRequest(
         method=options.method,
         target=target.path,
@@ -127,18 +139,20 @@ def _plan(options: LoadOptions, target: Target, address: str) -> EnginePlan:
         rate_rps=options.rate_rps,
         arrivals=None if options.rate_rps is None else "constant",
         stop=EngineStop(duration_s=duration_s, requests_total=options.requests_total),
-        warmup_s=_duration_s("--warmup", options.warmup),
-        timeout_s=_duration_s("--timeout", options.timeout),
+        warmup_s=_seconds("--warmup", options.warmup, Warmup),
+        timeout_s=_seconds("--timeout", options.timeout, Timeout),
         threads=options.threads,
         cpus=_cpus(options.cpus),
     )
 
 
-def _duration_s(option: str, text: str) -> float:
+def _seconds(option: str, text: str, kind: type[float]) -> float:
+    """Read a duration within the limits of the study's key of the same name."""
+    duration_s: TypeAdapter[float] = TypeAdapter(kind)
     try:
-        return parse_duration_s(text)
-    except ValueError as error:
-        raise BadInput(f'{option} {text}: expected a duration, such as "500ms", "10s" or "1m"') from error
+        return duration_s.validate_python(text)
+    except ValidationError as error:
+        raise BadInput(f"{option} {text}: expected {Kind.of(kind).in_words()}") from error
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -150,11 +164,19 @@ def _header(text: str) -> tuple[str, str]:
 
 def _cpus(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(",")) if text else ()
+        cpus = tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError as error:
         raise BadInput(
             f"--cpus {text}: expected CPU numbers with commas between them, such as 2,3"
         ) from error
+    usable = sorted(os.sched_getaffinity(0))
+    missing = [cpu for cpu in cpus if cpu not in usable]
+    if missing:
+        raise BadInput(
+            f"--cpus {text}: CPU {missing[0]} is not there; this process may use "
+            f"{', '.join(map(str, usable))}"
+        )
+    return cpus
 
 
 def _reachable_address(target: Target, timeout_s: float) -> str:

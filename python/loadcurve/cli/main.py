@@ -110,24 +110,27 @@ def load(
 
 @app.command()
 def servers(
-    action: Annotated[
-        str | None, typer.Argument(metavar="[NAME | check NAME]", help="One server, or a check of it.")
+    first: Annotated[
+        str | None, typer.Argument(metavar="check", help="Start the server, verify its answers, stop it.")
     ] = None,
-    name: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One server; without a name, all of them.")
+    ] = None,
     catalog: CatalogOption = None,
 ) -> None:
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
     from loadcurve.cli.servers import check_command, list_command, show_command
 
     catalogs = tuple(catalog or ())
-    if action == "check" and name is not None:
-        check_command(name, catalogs)
-    elif action is not None and name is None:
-        show_command(action, catalogs)
-    elif action is None:
+    if first is None:
         list_command(catalogs)
+    elif first != "check" and second is None:
+        show_command(first, catalogs)
+    elif first == "check" and second is not None:
+        check_command(second, catalogs)
     else:
-        raise typer.BadParameter(f"unexpected {name!r}; expected NAME, or check NAME")
+        found = " ".join(filter(None, (first, second)))
+        raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
 
 
 @app.command()

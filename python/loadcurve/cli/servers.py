@@ -10,6 +10,7 @@ from rich.text import Text
 from loadcurve.report.text import ABSENT
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows, check_server
+from loadcurve.study.expected import show
 
 
 def list_command(catalogs: Sequence[Path]) -> None:
@@ -45,7 +46,7 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
     for title in ("setting", "default", "meaning"):
         settings.add_column(title)
     for setting, declared in entry.description.settings.items():
-        settings.add_row(setting, Text(str(declared.default)), Text(declared.doc))
+        settings.add_row(setting, Text(show(declared.default)), Text(declared.doc))
     if entry.description.settings:
         out.print()
         out.print(settings)

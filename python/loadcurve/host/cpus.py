@@ -30,16 +30,16 @@ def divide_cpus(
     load the larger one. A machine of one CPU serves both.
 
     Raises:
-        BadInput: a CPU is given that this process may not use.
+        UnusableCpu: a CPU is given that this process may not use.
 
     """
     usable = sorted(os.sched_getaffinity(0) if available is None else available)
     for name, cpus in (("server_cpus", server), ("load_cpus", load)):
         missing = [cpu for cpu in cpus or () if cpu not in usable]
         if missing:
-            raise BadInput(
-                f"host.{name}: CPU {missing[0]} is not there; this process may use "
-                f"{', '.join(map(str, usable))}"
+            expected = ", ".join(map(str, usable))
+            raise UnusableCpu(
+                name, f"found {missing[0]}; expected CPUs that this process may use: {expected}"
             )
     if server is None and load is None:
         half = len(usable) // 2
@@ -49,6 +49,15 @@ def divide_cpus(
     elif load is None:
         load = [cpu for cpu in usable if cpu not in server] or usable
     return CpuDivision(tuple(sorted(server)), tuple(sorted(load or ())))
+
+
+class UnusableCpu(BadInput):
+    """A CPU is given that this process may not use; ``side`` is ``server_cpus`` or ``load_cpus``."""
+
+    def __init__(self, side: str, text: str) -> None:
+        """Make the error of one side."""
+        super().__init__(text)
+        self.side = side
 
 
 @contextmanager

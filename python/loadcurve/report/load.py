@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT
-from loadcurve.result.load import Distribution, LoadResult, Requests
+from loadcurve.result.load import Distribution, LoadResult, Rate, Requests
 
 PERCENTILES = {
     "p50": "p50",
@@ -27,11 +27,17 @@ def _headline(result: LoadResult) -> Text:
     plan = result.load
     how = f"{plan.connections:,} connections"
     if plan.rate_rps is not None:
-        how += f" at {plan.rate_rps:,g} requests/s"
+        how += f" at {_rate(plan.rate_rps)} requests/s"
+    if plan.connection_rate_cps is not None:
+        how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
     threads = "1 thread" if plan.threads == 1 else f"{plan.threads} threads"
     interrupted = ", interrupted" if result.interrupted else ""
     target = f"{plan.requests[0]} at {plan.address}"
     return Text(f"{target}: {how}, {threads}, {result.duration_s:.2f} s{interrupted}")
+
+
+def _rate(rate: Rate) -> str:
+    return f"{rate:,g}" if isinstance(rate, float) else "a changing rate of"
 
 
 def _latency_table(result: LoadResult) -> Table:

@@ -35,21 +35,41 @@ class Distribution(Record):
     max: Time | None
 
 
+class RateStretch(Record):
+    """A stretch of time in which a rate is constant or changes evenly."""
+
+    length_s: Time
+    from_rps: Time
+    to_rps: Time
+
+
+Rate = float | list[RateStretch]
+"""A rate per second: a constant one, or one that steps or ramps through stretches and stays at the last."""
+
+
 class LoadPlan(Record):
-    """The load as it was run."""
+    """The load as it was run; what does not belong to its model is ``None``."""
 
     address: str
+    http: Literal["1.0", "1.1"]
     requests: list[str]
-    model: Literal["closed", "open"]
+    pick: Literal["in-order", "random", "weighted"]
+    model: Literal["closed", "open", "sessions"]
     connections: Count
-    rate_rps: float | None
-    arrivals: Literal["constant"] | None
+    rate_rps: Rate | None
+    connection_rate_cps: Rate | None
+    arrivals: Literal["constant", "poisson"] | None
+    pipeline: Count
+    calls: Count | None
+    think_s: Time
     threads: Count
     cpus: list[int]
     warmup_s: Time
     duration_s: Time | None
     requests_total: Count | None
+    connections_total: Count | None
     timeout_s: Time
+    seed: Count
     io: Literal["epoll"]
 
 
@@ -65,7 +85,7 @@ class Requests(Record):
     never_sent: Count
 
 
-class Rate(Record):
+class RequestRate(Record):
     """Requests per second over the measured window."""
 
     asked: float | None
@@ -81,6 +101,9 @@ class Connections(Record):
     reused: Count
     concurrent_max: Count
     rate_cps: Time | None
+    replies_per_connection: Time | None
+    lifetime_ms: Distribution
+    """From the begin of connecting to the close, of the connections that were closed."""
 
 
 class Bytes(Record):
@@ -207,7 +230,7 @@ class LoadResult(Record):
     interrupted: bool
     duration_s: Time
     requests: Requests
-    rate_rps: Rate
+    rate_rps: RequestRate
     latency_ms: Distribution
     service_time_ms: Distribution
     connect_ms: Distribution

@@ -5,7 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from loadcurve.result.load import Rate
 from loadcurve.result.records import ContentRecord
+from loadcurve.server.answers import content_name
 from loadcurve.study.model import Load
 from loadcurve.study.tables import OpenLoad
 
@@ -17,20 +19,32 @@ class EngineModel(BaseModel):
 
 
 class EngineRequest(EngineModel):
-    """One request of the list that the connections take in turn."""
+    """One request of the list that the load takes from."""
 
     method: str = "GET"
     target: str
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
     expected_body_bytes: int | None = None
+    weight: float = 1.0
+
+
+class EngineConversation(EngineModel):
+    """What happens on one connection."""
+
+    pipeline: int = 1
+    """Requests under way at once; in the sessions model, those that are written together."""
+    calls: int | None = None
+    """Requests after which the connection is closed; ``None`` for never."""
+    think_s: float = 0.0
 
 
 class EngineStop(EngineModel):
-    """When the measured window ends: exactly one of the two is set."""
+    """When the measured window ends: exactly one of them is set."""
 
     duration_s: float | None = None
     requests_total: int | None = None
+    connections_total: int | None = None
 
 
 class EnginePlan(EngineModel):
@@ -39,14 +53,20 @@ class EnginePlan(EngineModel):
     address: str
     """``host:port`` with a numeric host."""
     authority: str
+    http: Literal["1.0", "1.1"] = "1.1"
     requests: tuple[EngineRequest, ...]
-    model: Literal["closed", "open"]
+    pick: Literal["in-order", "random", "weighted"] = "in-order"
+    model: Literal["closed", "open", "sessions"]
     connections: int
-    rate_rps: float | None = None
-    arrivals: Literal["constant"] | None = None
+    """How many are kept open; in the sessions model, how many may be open at once."""
+    rate_rps: Rate | None = None
+    connection_rate_cps: Rate | None = None
+    arrivals: Literal["constant", "poisson"] | None = None
+    conversation: EngineConversation = EngineConversation()
     stop: EngineStop
     warmup_s: float
     timeout_s: float
+    seed: int = 0
     threads: int
     cpus: tuple[int, ...] = ()
 
@@ -86,5 +106,5 @@ def plan_at_point(
 
 
 def _body_bytes(path: str, content: Mapping[str, ContentRecord]) -> int | None:
-    record = content.get(path.partition("?")[0].removeprefix("/"))
+    record = content.get(content_name(path))
     return None if record is None else record.bytes

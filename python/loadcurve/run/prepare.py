@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.host.cpus import CpuDivision
+from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.result.records import ContentRecord, ServerRecord
+from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.instance import Server
+from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.settings import UnusableSetting
+from loadcurve.study.expected import nearest, show
 from loadcurve.study.model import Study
-from loadcurve.study.problems import Problem
+from loadcurve.study.problems import KeyPath, Problem
+from loadcurve.study.tables import StudyServer
 from loadcurve.study.toml_document import TomlDocument
 
 
@@ -29,25 +34,60 @@ class Served:
     records: Mapping[str, ContentRecord]
 
 
+def chosen_cpus(study: Study, document: TomlDocument) -> CpuDivision:
+    """Return which CPUs serve and which load.
+
+    Raises:
+        BadInput: the study names a CPU that this process may not use, with its line.
+
+    """
+    try:
+        return divide_cpus(study.host.server_cpus, study.host.load_cpus)
+    except UnusableCpu as error:
+        raise BadInput(document.report(Problem(("host", error.side), str(error)))) from error
+
+
 @contextmanager
-def served_content(study: Study, seed: int) -> Iterator[Served]:
+def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[Served]:
     """Yield the study's content: the person's own folder, or files generated for the length of the block.
 
     Raises:
-        BadInput: the files cannot be read or written.
+        BadInput: the files cannot be read or written, or a request asks for a file that is not in the folder.
 
     """
     if study.content.folder is not None:
-        yield Served(study.content.folder, content_of_folder(study.content.folder))
+        records = content_of_folder(study.content.folder)
+        _require_requested_files(study, document, records)
+        yield Served(study.content.folder, records)
         return
-    # The ledger knows the folder, so that the next run removes it should this one be killed.
-    entry = LedgerEntry("content", Path(tempfile.gettempdir()))
-    folder = entry.start.private_folder
+    entry: LedgerEntry | None = None
     try:
+        with interrupts_deferred():
+            # The ledger knows the folder, so that the next run removes it should this one be killed.
+            entry = LedgerEntry("content", Path(tempfile.gettempdir()))
+        folder = entry.start.private_folder
         yield Served(folder, make_content(folder, study.content.files, seed))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        entry.remove()
+        if entry is not None:
+            with interrupts_deferred():
+                shutil.rmtree(entry.start.private_folder, ignore_errors=True)
+                entry.remove()
+
+
+def _require_requested_files(
+    study: Study, document: TomlDocument, records: Mapping[str, ContentRecord]
+) -> None:
+    problems = [
+        Problem(
+            ("load", "requests", str(index)),
+            f"found {show(path)}; expected the path of a file in {study.content.folder}"
+            + nearest(path, [f"/{name}" for name in records]),
+        )
+        for index, path in enumerate(study.load.requests)
+        if content_name(path) not in records
+    ]
+    if problems:
+        raise BadInput("\n".join(document.report(problem) for problem in problems))
 
 
 def find_servers(
@@ -67,7 +107,7 @@ def find_servers(
         try:
             found[name] = find_server(catalog[server.use], server.settings, binary)
         except BadInput as error:
-            problems.append(document.report(Problem(("servers", name), str(error))))
+            problems.append(document.report(Problem(_place(name, server, error), str(error))))
         except ServerFailure as failure:
             found[name] = MissingServer(catalog[server.use], failure.text, None)
     if problems:
@@ -77,6 +117,13 @@ def find_servers(
         lines = [describe_missing(name, server) for name, server in missing.items()]
         raise NothingMeasured("\n".join(["none of the study's servers is installed:", *lines]))
     return found
+
+
+def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
+    """Return the key of a server's table that an error is about."""
+    if isinstance(error, UnusableSetting):
+        return ("servers", name, error.setting)
+    return ("servers", name) if server.use == name else ("servers", name, "use")
 
 
 def describe_missing(name: str, server: MissingServer) -> str:

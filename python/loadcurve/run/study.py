@@ -9,13 +9,14 @@ from pathlib import Path
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput
-from loadcurve.host.cpus import divide_cpus, own_threads_on
+from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.display import Display
 from loadcurve.run.prepare import (
     Served,
+    chosen_cpus,
     describe_missing,
     find_servers,
     served_content,
@@ -65,15 +66,15 @@ class StudyRun:
             NothingMeasured: none of the servers is installed.
 
         """
-        document = TomlDocument.read(study_file)
-        self.study = _changed(document.to_model(Study), options)
+        self._document = TomlDocument.read(study_file)
+        self.study = _changed(self._document.to_model(Study), options)
         self._study_file = study_file
         self._options = options
         self._display = display
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
-        self._cpus = divide_cpus(self.study.host.server_cpus, self.study.host.load_cpus)
+        self._cpus = chosen_cpus(self.study, self._document)
         catalog = load_catalog(options.catalogs)
-        self._servers = find_servers(self.study, document, catalog)
+        self._servers = find_servers(self.study, self._document, catalog)
         self.order = trial_order(
             [name for name, server in self._servers.items() if isinstance(server, FoundServer)],
             self.study.trials.count,
@@ -82,7 +83,7 @@ class StudyRun:
         self.folder = options.out or _new_folder(study_file.stem)
 
     def measure(self) -> int:
-        """Run every trial, appending each record to the run folder; return the number of points measured.
+        """Run every trial, appending each record to the run folder; return how many points got an answer.
 
         Raises:
             BadInput: the run folder cannot be written, or has no room; nothing was measured.
@@ -98,7 +99,8 @@ class StudyRun:
             self._display.note(
                 "server and load share a CPU, so they disturb each other: read the numbers with care"
             )
-        with own_threads_on(self._cpus.load), served_content(self.study, self._seed) as served:
+        content = served_content(self.study, self._document, self._seed)
+        with own_threads_on(self._cpus.load), content as served:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
             return self._run_trials(folder, served)
 
@@ -113,7 +115,7 @@ class StudyRun:
             with closing(runner.run(trial, server)) as records:
                 for record in records:
                     folder.append(record)
-                    measured += isinstance(record, PointRecord)
+                    measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
                     self._display.record_is_safe(record)
         return measured
 

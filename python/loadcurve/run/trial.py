@@ -64,13 +64,19 @@ class TrialRunner:
     def _load(self, server: Server, load: Load) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
 
-        def observe(progress: Progress) -> None:
+        def require_life() -> None:
             if not server.is_alive():
                 raise ServerFailure("died", "the server ended during the load", server.log_tail())
+
+        def observe(progress: Progress) -> None:
+            require_life()
             self.display.load_goes_on(progress)
 
         plan = plan_at_point(load, server.address, self.served.records, self.cpus.load)
-        return run_load(plan, observe)
+        result = run_load(plan, observe)
+        # A load that a dead server refuses may be over before anyone looked.
+        require_life()
+        return result
 
 
 def _failure_record(

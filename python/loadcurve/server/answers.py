@@ -3,7 +3,7 @@
 import hashlib
 import http.client
 from collections.abc import Iterable, Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.result.records import ContentRecord
@@ -45,8 +45,13 @@ def verify_answers(
     return answers
 
 
+def content_name(path: str) -> str:
+    """Return the name, in the content, of the file that a request path leads to."""
+    return unquote(path.partition("?")[0]).removeprefix("/")
+
+
 def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecord:
-    name = unquote(urlsplit(path).path).removeprefix("/")
+    name = content_name(path)
     if name not in content:
         raise BadInput(
             f"The path {path} leads to no file of the content, which holds: {', '.join(sorted(content))}."

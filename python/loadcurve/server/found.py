@@ -53,7 +53,7 @@ def find_server(
     """Look for a server on this machine, or at the path of a program where one is given.
 
     Raises:
-        BadInput: a given setting is unknown or does not fit.
+        UnusableSetting: a given setting is unknown or does not fit.
         ServerFailure: the server is there, and its version cannot be found out ("version_unknown").
 
     """

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from loadcurve.errors import BadInput
-from loadcurve.study.expected import nearest
+from loadcurve.study.expected import nearest, show
 from loadcurve.study.toml_document import TomlTable
 
 AUTO = "auto"
@@ -86,20 +86,31 @@ class TextSetting(TomlTable):
 Setting = Annotated[BooleanSetting | IntegerSetting | TextSetting, Field(discriminator="type")]
 
 
+class UnusableSetting(BadInput):
+    """A given setting is not declared, or its value does not fit; ``setting`` is its name."""
+
+    def __init__(self, setting: str, text: str) -> None:
+        """Make the error of one setting."""
+        super().__init__(text)
+        self.setting = setting
+
+
 def choose_settings(
     server: str, declared: Mapping[str, Setting], given: Mapping[str, object]
 ) -> dict[str, SettingValue]:
     """Return every declared setting with the given value or its default; "auto" stays "auto".
 
-    Raises BadInput where a given setting is not declared or its value does not fit.
+    Raises UnusableSetting where a given setting is not declared or its value does not fit.
     """
     for name, value in given.items():
         if name not in declared:
-            raise BadInput(unknown_name(f"The server {server} has no setting `{name}`", name, declared))
+            text = unknown_name(f"The server {server} has no setting `{name}`", name, declared)
+            raise UnusableSetting(name, text)
         try:
             declared[name].accept(value)
         except ValueError as error:
-            raise BadInput(f"The setting `{name}` of the server {server} is {value!r}: {error}.") from None
+            text = f"The setting `{name}` of the server {server} is {show(value)}: {error}."
+            raise UnusableSetting(name, text) from None
     return {name: setting.accept(given.get(name, setting.default)) for name, setting in declared.items()}
 
 

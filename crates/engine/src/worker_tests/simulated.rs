@@ -16,11 +16,12 @@ use crate::kernel::TcpCounters;
 use crate::load::Part;
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
-use crate::worker::Worker;
+use crate::worker::{Orders, Worker};
 
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
 
+const REQUEST: &[u8] = b"GET";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What the server does when it is asked for a connection.
@@ -79,10 +80,12 @@ impl Io for SimulatedIo {
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, _bytes: &[u8]) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
         assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
-        if let Some(done) = (self.service)(self.clock.get()) {
-            self.happen(done, slot, Happening::Answered);
+        for _ in bytes.chunks_exact(REQUEST.len()) {
+            if let Some(done) = (self.service)(self.clock.get()) {
+                self.happen(done, slot, Happening::Answered);
+            }
         }
         Ok(())
     }
@@ -95,9 +98,10 @@ impl Io for SimulatedIo {
         let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
         let now = self.clock.get().max(next);
         self.clock.set(now);
-        while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied()
-            && time <= now
-        {
+        while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied() {
+            if time > now {
+                break;
+            }
             self.coming.pop();
             self.ready.push_back((slot, generation, happening));
         }
@@ -155,12 +159,12 @@ impl<'a> Simulation<'a> {
             ready: VecDeque::new(),
         };
         let request =
-            EncodedRequest { bytes: b"GET".to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
-        let mut worker = Worker::new(io, numbers, Arc::new([request]), index, self.plan.timeout());
+            EncodedRequest { bytes: REQUEST.to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
+        let share = Share::new(index, self.plan.threads);
+        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request])));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
-        let share = Share::new(index, self.plan.threads);
         let mut pacing = Pacing::new(self.plan, share, epoch).unwrap();
         worker.run(&mut pacing, should_stop, |_, _| {});
         let (recorder, ended) = worker.finish(&pacing);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Rate, Request, Stop};
+use loadcurve_plan::{Arrivals, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Stop};
 
 /// A GET request without anything special.
 pub(crate) fn get(target: &str) -> Request {
@@ -12,6 +12,7 @@ pub(crate) fn get(target: &str) -> Request {
         headers: vec![],
         body: String::new(),
         expected_body_bytes: None,
+        weight: 1.0,
     }
 }
 
@@ -20,12 +21,15 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
     LoadPlan {
         address,
         authority: "localhost".into(),
+        http: HttpVersion::Http11,
         requests: vec![get("/")],
         model: Model::Closed { connections },
         stop: Stop::RequestsTotal(requests_total),
         warmup_s: 0.0,
         // No answer of these tests takes that long; those about timeouts set their own.
         timeout_s: 60.0,
+        conversation: Conversation::default(),
+        pick: Pick::InOrder,
         seed: 0,
         threads: 1,
         cpus: vec![],

@@ -1,0 +1,137 @@
+"""The real command as a subprocess, in a place of its own where "nothing is left" can be asserted."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+LOADCURVE = Path(sys.executable).with_name("loadcurve")
+COMMAND_TIMEOUT_S = 60
+CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
+"""Variables of the person who runs the tests that must not reach the command."""
+POLL_S = 0.01
+
+
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 20) -> None:
+    """Look again and again until ``condition`` holds; fail with ``what`` was waited for."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
+        time.sleep(POLL_S)
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A folder with everything that the command writes: its state, its temporary files and its results."""
+
+    folder: Path
+    byte_code: Path
+    """Compiled modules, shared by all sandboxes: compiling them takes longer than most commands."""
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def temporary(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
+    def work(self) -> Path:
+        """Where the command is started."""
+        return self.folder / "work"
+
+    def make(self) -> None:
+        # A server that root starts reads the content as another user, so every folder is open.
+        for folder in (self.folder, self.state, self.temporary, self.work):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        places = {
+            "XDG_STATE_HOME": str(self.state),
+            "TMPDIR": str(self.temporary),
+            "PYTHONPYCACHEPREFIX": str(self.byte_code),
+        }
+        kept = {name: value for name, value in os.environ.items() if name not in CHANGES_OUTPUT}
+        return {**kept, **places, "TERM": "xterm-256color", **more}
+
+    def command(self, *arguments: object) -> list[str]:
+        return [str(LOADCURVE), *map(str, arguments)]
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end."""
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.work,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        """Start the command and return at once; :func:`finish` waits for its end."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.work,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.work / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def processes(self) -> list[psutil.Process]:
+        """Every running process that was started here or works here, a server's orphaned worker too."""
+        here = str(self.folder)
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+                # Some servers write over their environment, but each works in its private folder.
+                if process.cwd().startswith(here) or here in " ".join(process.environ().values()):
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
+                continue
+        return found
+
+    def leftovers(self) -> list[str]:
+        """Return what the command left behind: processes, records of started servers, temporary files."""
+        return [
+            *(f"process {process.pid} {process.name()}" for process in self.processes()),
+            *(str(file) for file in self.state.rglob("*") if file.is_file()),
+            *(str(file) for file in self.temporary.iterdir()),
+        ]
+
+
+@contextmanager
+def open_sandbox(byte_code: Path) -> Iterator[Sandbox]:
+    """Yield a new sandbox, which is gone at the end."""
+    # Not below the folders of pytest, through which the user that root's servers become cannot pass.
+    with tempfile.TemporaryDirectory(prefix="loadcurve-e2e-") as name:
+        sandbox = Sandbox(Path(name).resolve(), byte_code)
+        sandbox.make()
+        yield sandbox
+
+
+def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """Wait for the end of a started command."""
+    out, err = process.communicate(timeout=COMMAND_TIMEOUT_S)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)

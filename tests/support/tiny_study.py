@@ -1,0 +1,89 @@
+"""Studies of a few points of 100 ms, and catalogues with servers for them."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+FAILING_SERVER = Path(__file__).with_name("failing_server.py")
+
+
+def study_text(
+    servers: str = "[servers.limit]",
+    *,
+    content: str = '"1k.txt" = "1KiB"',
+    warmup: str = "50ms",
+    load: str = 'duration = "100ms"',
+    connections: str = "[1, 2]",
+    trials: int = 2,
+    restart: str = "sweep",
+    host: str = "",
+) -> str:
+    return f"""\
+title = "Tiny"
+
+[content]
+{content}
+
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = "{warmup}"
+{load}
+
+[sweep]
+connections = {connections}
+
+[trials]
+count = {trials}
+restart = "{restart}"
+
+[host]
+{host}
+
+{servers}
+"""
+
+
+def write_missing_server(catalog: Path, name: str) -> None:
+    """Add a server to a catalogue whose program is nowhere."""
+    _write_entry(
+        catalog / name,
+        binary="no-such-program-anywhere",
+        start='"{binary}"',
+        more='[install]\neverywhere = "make -C gone install"',
+    )
+
+
+def write_failing_server(
+    catalog: Path, name: str, failure: Literal["exits", "hangs"], *, requests_total: int
+) -> None:
+    """Add a server to a catalogue that says some last words after so many requests and then fails."""
+    arguments = f'"{FAILING_SERVER}", "{{port}}", "{{content}}", "{requests_total}", "{failure}"'
+    _write_entry(
+        catalog / name,
+        binary=sys.executable,
+        start=f'"{{binary}}", {arguments}',
+    )
+
+
+def write_counted_server(catalog: Path, name: str) -> Path:
+    """Add the server `limit` to a catalogue; each start appends a line to the file that is returned."""
+    script = "echo started >> {entry}/starts; exec {binary} limit --listen {address}:{port} --root {content}"
+    _write_entry(catalog / name, binary="{native}/loadcurve-server", start=f'"/bin/sh", "-c", \'{script}\'')
+    return catalog / name / "starts"
+
+
+def _write_entry(folder: Path, *, binary: str, start: str, more: str = "") -> None:
+    folder.mkdir(parents=True)
+    (folder / "server.toml").write_text(
+        f"""\
+title = "{folder.name}"
+documentation = "https://www.rfc-editor.org/rfc/rfc9112"
+binary = ["{binary}"]
+start = [{start}]
+[version]
+command = ["{{binary}}", "--version"]
+pattern = '^\\S+ (\\S+)'
+{more}
+"""
+    )
