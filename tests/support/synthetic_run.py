@@ -219,6 +219,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "io": "epoll",
             "cpu_user_s": 0.4,
             "cpu_system_s": 0.9,
+            "cpu_spun_s": 0.0,
             "cpu_per_request_us": 6.5,
             "lateness_ms": None,
         },

@@ -79,8 +79,16 @@ pub(crate) struct Part {
     pub(crate) window: Window,
     /// When the thread stopped: after the window, or before its end when interrupted.
     pub(crate) ended: Nanos,
-    /// User and system time between the start of the window and the end.
-    pub(crate) cpu: (Nanos, Nanos),
+    pub(crate) cpu: CpuUse,
+}
+
+/// Processor time between the start of the window and the end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CpuUse {
+    pub(crate) user: Nanos,
+    pub(crate) system: Nanos,
+    /// The part of both that went into looking for work punctually.
+    pub(crate) spun: Nanos,
 }
 
 /// A load that is running, on threads of its own.
@@ -107,6 +115,8 @@ impl Load {
             activities: (0..plan.threads).map(|_| SharedActivity::default()).collect(),
         });
         let cpus = checked_cpus(&plan)?;
+        // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
+        let spins = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > plan.threads);
         let counters_before = TcpCounters::read();
         let workers = (0..plan.threads)
             .map(|index| {
@@ -114,7 +124,7 @@ impl Load {
                 let numbers = (index..plan.model.connections()).step_by(plan.threads);
                 let io = Epoll::new(plan.address, numbers.len())
                     .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
-                Ok((share, Worker::new(io, numbers, Orders::new(&plan, share, Arc::clone(&requests)))))
+                Ok((share, Worker::new(io, numbers, Orders::new(&plan, share, Arc::clone(&requests), spins))))
             })
             .collect::<Result<Vec<_>, StartError>>()?;
         let threads = workers
@@ -199,10 +209,10 @@ fn work<I: Io>(
     let mut pacing = Pacing::new(plan, share, epoch).expect("the plan was validated before the start");
     let mut meter = CpuMeter::new(pacing.window());
     worker.run(&mut pacing, should_stop, |now, activity| {
-        meter.observe(now);
+        meter.observe(now, activity);
         shared.activities[index].publish(activity);
     });
-    let cpu = meter.used();
+    let cpu = meter.used(worker.activity());
     let (recorder, ended) = worker.finish(&pacing);
     Part { recorder, window: pacing.window(), ended, cpu }
 }
@@ -237,8 +247,8 @@ impl SharedActivity {
 /// The processor time of the calling thread within a window.
 struct CpuMeter {
     window: Window,
-    at_start: Option<CpuTime>,
-    at_end: Option<CpuTime>,
+    at_start: Option<(CpuTime, Nanos)>,
+    at_end: Option<(CpuTime, Nanos)>,
 }
 
 impl CpuMeter {
@@ -246,18 +256,20 @@ impl CpuMeter {
         Self { window, at_start: None, at_end: None }
     }
 
-    fn observe(&mut self, now: Nanos) {
+    fn observe(&mut self, now: Nanos, activity: Activity) {
         if self.at_start.is_none() && now >= self.window.start {
-            self.at_start = Some(CpuTime::read());
+            self.at_start = Some((CpuTime::read(), activity.spun));
         }
         if self.at_end.is_none() && now >= self.window.end {
-            self.at_end = Some(CpuTime::read());
+            self.at_end = Some((CpuTime::read(), activity.spun));
         }
     }
 
-    fn used(&self) -> (Nanos, Nanos) {
-        let Some(at_start) = self.at_start else { return Default::default() };
-        self.at_end.unwrap_or_else(CpuTime::read).since(at_start)
+    fn used(&self, activity: Activity) -> CpuUse {
+        let Some((at_start, spun_at_start)) = self.at_start else { return CpuUse::default() };
+        let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), activity.spun));
+        let (user, system) = at_end.since(at_start);
+        CpuUse { user, system, spun: spun_at_end - spun_at_start }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
-use crate::load::Part;
+use crate::load::{CpuUse, Part};
 use crate::verdict::{Evidence, Verdict};
 
 /// Everything measured by one load. Times are in milliseconds and rates per second unless the name says otherwise.
@@ -92,6 +92,8 @@ pub struct Generator {
     pub io: &'static str,
     pub cpu_user_s: f64,
     pub cpu_system_s: f64,
+    /// The part of the two that went into looking for work instead of sleeping, to be punctual.
+    pub cpu_spun_s: f64,
     pub cpu_per_request_us: Option<f64>,
     pub lateness_ms: Option<Lateness>,
 }
@@ -194,7 +196,7 @@ impl LoadResult {
     }
 
     fn evidence(&self, plan: &LoadPlan) -> Evidence {
-        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s;
+        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s - self.generator.cpu_spun_s;
         let available_s = self.duration_s * plan.threads as f64;
         Evidence {
             requests_kept_up: matches!(plan.model, Model::Closed { .. })
@@ -222,15 +224,17 @@ struct Merged {
     length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
     whole: Nanos,
-    user: Nanos,
-    system: Nanos,
+    cpu: CpuUse,
 }
 
 impl Merged {
     fn new(plan: &LoadPlan, parts: Vec<Part>, interrupted: bool) -> Self {
         let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
-        let user = parts.iter().map(|part| part.cpu.0).fold(Nanos::ZERO, |sum, time| sum + time);
-        let system = parts.iter().map(|part| part.cpu.1).fold(Nanos::ZERO, |sum, time| sum + time);
+        let cpu = parts.iter().fold(CpuUse::default(), |sum, part| CpuUse {
+            user: sum.user + part.cpu.user,
+            system: sum.system + part.cpu.system,
+            spun: sum.spun + part.cpu.spun,
+        });
         let mut parts = parts.into_iter();
         let first = parts.next().expect("a plan has at least one thread");
         let (window, mut recorder) = (first.window, first.recorder);
@@ -245,7 +249,7 @@ impl Merged {
             Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - plan.warmup());
-        Self { recorder, length: end - window.start, whole, user, system }
+        Self { recorder, length: end - window.start, whole, cpu }
     }
 
     fn per_second(&self, count: u64) -> Option<f64> {
@@ -277,12 +281,14 @@ impl Merged {
 
     fn generator(&self, threads: usize, io: &'static str) -> Generator {
         let answered = self.recorder.answered_within;
-        let cpu_us = (self.user + self.system).0 as f64 / 1e3;
+        let CpuUse { user, system, spun } = self.cpu;
+        let cpu_us = (user + system - spun).0 as f64 / 1e3;
         Generator {
             threads,
             io,
-            cpu_user_s: self.user.as_secs_f64(),
-            cpu_system_s: self.system.as_secs_f64(),
+            cpu_user_s: user.as_secs_f64(),
+            cpu_system_s: system.as_secs_f64(),
+            cpu_spun_s: spun.as_secs_f64(),
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
             lateness_ms: lateness(&self.recorder.lateness),
         }

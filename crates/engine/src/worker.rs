@@ -19,6 +19,8 @@ mod end;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
+/// The last stretch before a request is due, in which a thread that may looks instead of sleeping.
+const SPIN: Nanos = Nanos(80_000);
 /// How long a thread waits between two looks whether the others are ready.
 const MOMENT: Nanos = Nanos::from_millis(1);
 /// Connections begun on one reading of the clock, so that their connect times do not count each other's.
@@ -29,6 +31,8 @@ const CONNECTS_PER_TURN: usize = 8;
 pub(crate) struct Activity {
     pub(crate) answered: u64,
     pub(crate) failed: u64,
+    /// How long it has looked for work where it could have slept.
+    pub(crate) spun: Nanos,
 }
 
 /// What a worker takes from the plan, for its own share.
@@ -42,11 +46,13 @@ pub(crate) struct Orders {
     think: Nanos,
     timeout: Nanos,
     unit: Unit,
+    /// Whether the thread may keep its processor busy to be punctual.
+    spins: bool,
 }
 
 impl Orders {
     /// The orders of `plan` for the worker of `share`.
-    pub(crate) fn new(plan: &LoadPlan, share: Share, requests: Arc<[EncodedRequest]>) -> Self {
+    pub(crate) fn new(plan: &LoadPlan, share: Share, requests: Arc<[EncodedRequest]>, spins: bool) -> Self {
         Self {
             requests,
             picker: plan.picker(),
@@ -56,6 +62,7 @@ impl Orders {
             think: Nanos::from_secs_f64(plan.conversation.think_s),
             timeout: plan.timeout(),
             unit: Unit::of(&plan.model),
+            spins,
         }
     }
 }
@@ -159,10 +166,34 @@ impl<I: Io> Worker<I> {
             if pacing.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
                 break;
             }
-            let wake = self.next_wake(pacing);
-            self.turn(Some(pacing), wake);
+            self.wait_for_work(pacing);
             observe(self.now, self.activity);
         }
+    }
+
+    /// Turns when something happens or is due.
+    ///
+    /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent
+    /// looking, where that may take a processor for itself.
+    fn wait_for_work(&mut self, pacing: &mut Pacing) {
+        let due = if self.free.is_empty() { None } else { pacing.next_due(self.now) };
+        let wake = self.next_wake(pacing);
+        let is_punctual = self.orders.spins && pacing.is_scheduled() && due == Some(wake);
+        if !is_punctual {
+            self.turn(Some(pacing), wake);
+        } else if wake - self.now > SPIN {
+            self.turn(Some(pacing), wake - SPIN);
+        } else {
+            let before = self.now;
+            if !self.turn(Some(pacing), Nanos::ZERO) {
+                self.activity.spun = self.activity.spun + (self.now - before);
+            }
+        }
+    }
+
+    /// What the worker has done so far.
+    pub(crate) fn activity(&self) -> Activity {
+        self.activity
     }
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
@@ -179,10 +210,13 @@ impl<I: Io> Worker<I> {
         (self.recorder, self.now)
     }
 
-    /// One turn of the loop: one wait, one reading of the clock, everything that happened by then.
-    fn turn(&mut self, mut pacing: Option<&mut Pacing>, until: Nanos) {
+    /// One turn of the loop: one wait, one reading of the clock, everything that happened by then; says whether
+    /// anything did.
+    fn turn(&mut self, mut pacing: Option<&mut Pacing>, until: Nanos) -> bool {
         self.now = self.io.wait(until);
+        let mut happened = false;
         while self.handle_next_event(pacing.as_deref()) {
+            happened = true;
             if let Some(pacing) = pacing.as_deref_mut() {
                 self.begin_due(pacing);
             }
@@ -201,6 +235,7 @@ impl<I: Io> Worker<I> {
             self.wake(slot, end, pacing.as_deref());
         }
         self.write_begun();
+        happened
     }
 
     /// When the loop has to turn again even if nothing happens.

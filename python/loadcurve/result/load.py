@@ -154,6 +154,8 @@ class Generator(Record):
     io: str
     cpu_user_s: Time
     cpu_system_s: Time
+    cpu_spun_s: Time
+    """The part of the two that went into looking for work instead of sleeping, to be punctual."""
     cpu_per_request_us: Time | None
     lateness_ms: Lateness | None
 

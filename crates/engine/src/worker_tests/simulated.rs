@@ -13,7 +13,7 @@ use loadcurve_wire::RequestKind;
 use crate::connection::EncodedRequest;
 use crate::io::{Event, Io, Slot};
 use crate::kernel::TcpCounters;
-use crate::load::Part;
+use crate::load::{CpuUse, Part};
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
@@ -161,7 +161,7 @@ impl<'a> Simulation<'a> {
         let request =
             EncodedRequest { bytes: REQUEST.to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
         let share = Share::new(index, self.plan.threads);
-        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request])));
+        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request]), false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
@@ -171,7 +171,7 @@ impl<'a> Simulation<'a> {
         let counts = recorder.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
-        (Part { recorder, window: pacing.window(), ended, cpu: Default::default() }, epoch)
+        (Part { recorder, window: pacing.window(), ended, cpu: CpuUse::default() }, epoch)
     }
 
     /// The result of a plan for one thread.
