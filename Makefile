@@ -15,7 +15,11 @@ NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.p
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 LOCKS := requirements/installer.lock requirements/development.lock
 
-.PHONY: help setup demo test test-rust test-python test-servers-installed check format wheel test-wheel bench lock clean
+# How long each target is fuzzed.
+SECONDS ?= 30
+
+.PHONY: help setup demo test test-rust test-python test-servers-installed check check-long fuzz fuzz-corpus format \
+	wheel test-wheel bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,10 +61,22 @@ check: setup ## Format, lint and types: changes nothing
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/mypy -p benches
 	$(BIN)/stubtest loadcurve._engine
+
+check-long: check fuzz-corpus fuzz ## The same, the fuzz targets too, and a bounded time of fuzzing
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
+
+fuzz-corpus: ## Read the corpus of each fuzz target once
+	fuzz/run 0
+
+fuzz: ## Fuzz each target for SECONDS=30
+	fuzz/run $(SECONDS)
 
 format: setup ## Format all code
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
@@ -72,11 +88,14 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators, side by side
+bench: setup ## Compare the engine with other load generators and with the floor; lateness; many connections
+	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
+	$(BIN)/python -m benches.lateness
+	$(BIN)/python -m benches.many_connections
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock
 
 clean: ## Remove everything that was built
-	rm -rf .venv .stamps target dist python/loadcurve/native python/loadcurve/*.so
+	rm -rf .venv .stamps target fuzz/target dist python/loadcurve/native python/loadcurve/*.so

@@ -146,7 +146,7 @@ impl Request<'_> {
             return Err(InvalidRequest::TransferEncoding);
         }
         match content_length {
-            Some(stated) if stated.trim() != self.body.len().to_string() => {
+            Some(stated) if stated.trim_matches([' ', '\t']) != self.body.len().to_string() => {
                 Err(InvalidRequest::ContentLength { stated: stated.to_owned(), body_bytes: self.body.len() })
             }
             _ => Ok(()),

@@ -62,6 +62,13 @@ fn a_given_content_length_must_be_that_of_the_body_and_is_not_repeated() {
 }
 
 #[test]
+fn only_spaces_and_tabs_may_stand_around_a_given_content_length() {
+    let headers = &[("Content-Length", "\u{a0}3")];
+    let expected = InvalidRequest::ContentLength { stated: "\u{a0}3".to_owned(), body_bytes: 3 };
+    assert_eq!(Request { headers, body: b"abc", ..with_method("POST") }.encode(), Err(expected));
+}
+
+#[test]
 fn only_head_is_answered_without_a_body() {
     assert_eq!(Method::new("HEAD").unwrap().kind(), RequestKind::Head);
     for name in ["GET", "POST", "head", "OPTIONS"] {

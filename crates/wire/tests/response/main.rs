@@ -6,4 +6,5 @@ mod differential;
 mod limits;
 mod malformed;
 mod reading;
+mod reference;
 mod splits;

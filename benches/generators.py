@@ -1,0 +1,189 @@
+"""The load generators, each a value: its command line for one thread, and how what it prints is read."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.rig import PATH, Target
+from loadcurve.result.load import LoadResult
+
+LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
+FLOOR = str(Path(__file__).resolve().parent.parent / "target" / "release" / "loadcurve-floor")
+FASTEST_RPS = 1_000_000
+"""More than any generator reaches here: a count of requests that the duration always cuts short."""
+HTTPERF_RPS = 100_000
+"""httperf ends by a count of requests; at this rate that takes it as long as the others run."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """A closed loop: every connection sends its next request when the previous one is answered."""
+
+    target: Target
+    connections: int
+    duration_s: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a generator says of its own run."""
+
+    requests: int
+    rps: float
+    thread_cpu_per_request_us: float | None = None
+    """Processor time of the threads that make the load, where the generator tells it."""
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A load generator."""
+
+    name: str
+    program: str
+    install: str
+    """How to get it, as a command."""
+    command: Callable[[Load], list[str]]
+    """What stands after the program, for one thread."""
+    read: Callable[[str], Reading]
+    version_option: str | None = None
+    """What makes the program print its version first; ``None`` where nothing does."""
+
+    def is_installed(self) -> bool:
+        """Say whether the program is there."""
+        return shutil.which(self.program) is not None
+
+    def version(self) -> str:
+        """Return the name with the version, as far as the program tells it."""
+        if self.version_option is None:
+            return self.name
+        # Some print their version and call that a failure.
+        done = subprocess.run(
+            [self.program, self.version_option], capture_output=True, text=True, check=False
+        )
+        found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
+        return f"{self.name} {found[0]}" if found else self.name
+
+
+def _reading_of(requests: str, rps: str) -> Callable[[str], Reading]:
+    """Return a reader of text in which these two patterns find the count and the rate."""
+
+    def read(output: str) -> Reading:
+        found = {name: re.search(pattern, output) for name, pattern in (("count", requests), ("rate", rps))}
+        count, rate = found["count"], found["rate"]
+        if count is None or rate is None:
+            raise ValueError(f"expected {requests!r} and {rps!r} in: {output}")
+        return Reading(int(count[1]), float(rate[1]))
+
+    return read
+
+
+def _read_loadcurve(output: str) -> Reading:
+    result = LoadResult.model_validate_json(output)
+    if result.rate_rps.answered is None:
+        raise ValueError(f"expected a rate of answers in: {output}")
+    return Reading(result.requests.answered, result.rate_rps.answered, result.generator.cpu_per_request_us)
+
+
+def _read_floor(output: str) -> Reading:
+    cost = json.loads(output)
+    return Reading(cost["requests"], cost["rps"], cost["cpu_per_request_us"])
+
+
+OURS = Generator(
+    name="loadcurve",
+    program=LOADCURVE,
+    install="make setup",
+    command=lambda load: [
+        *("load", load.target.url, "--json", "-c", str(load.connections), "-d", f"{load.duration_s}s"),
+    ],
+    read=_read_loadcurve,
+    version_option="--version",
+)
+
+FLOOR_GENERATOR = Generator(
+    name="floor",
+    program=FLOOR,
+    install="cargo build --release --package loadcurve-floor",
+    command=lambda load: [
+        *("exchange", "--address", load.target.address, "--request", load.target.request),
+        *("--answer-bytes", str(load.target.answer_bytes), "--connections", str(load.connections)),
+        *("--duration", str(load.duration_s)),
+    ],
+    read=_read_floor,
+)
+
+OTHERS = (
+    Generator(
+        name="wrk",
+        program="wrk",
+        install="apt-get install wrk",
+        command=lambda load: [
+            *("-t", "1", "-c", str(load.connections), "-d", f"{load.duration_s}s", load.target.url),
+        ],
+        read=_reading_of(requests=r"(\d+) requests in", rps=r"Requests/sec:\s*([0-9.]+)"),
+        version_option="-v",
+    ),
+    Generator(
+        name="ab",
+        program="ab",
+        install="apt-get install apache2-utils",
+        # A duration sets the count of requests to 50,000, so the count comes after it.
+        command=lambda load: [
+            *("-k", "-q", "-c", str(load.connections), "-t", str(load.duration_s)),
+            *("-n", str(FASTEST_RPS * load.duration_s), load.target.url),
+        ],
+        read=_reading_of(requests=r"Complete requests:\s*(\d+)", rps=r"Requests per second:\s*([0-9.]+)"),
+        version_option="-V",
+    ),
+    Generator(
+        name="httperf",
+        program="httperf",
+        install="apt-get install httperf",
+        # All connections open at once and make their calls one by one: a closed loop, ended by a count.
+        command=lambda load: [
+            *("--hog", "--server", load.target.host),
+            *("--port", load.target.port, "--uri", PATH),
+            *("--num-conns", str(load.connections), "--rate", str(FASTEST_RPS)),
+            *("--num-calls", str(HTTPERF_RPS * load.duration_s // load.connections)),
+        ],
+        read=_reading_of(requests=r"replies (\d+) test-duration", rps=r"Request rate:\s*([0-9.]+)"),
+        version_option="--version",
+    ),
+    Generator(
+        name="h2load",
+        program="h2load",
+        install="apt-get install nghttp2-client",
+        command=lambda load: [
+            *("--h1", "-t", "1", "-c", str(load.connections), "-D", str(load.duration_s), load.target.url),
+        ],
+        read=_reading_of(requests=r"(\d+) succeeded", rps=r"([0-9.]+) req/s"),
+        version_option="--version",
+    ),
+    Generator(
+        name="hey",
+        program="hey",
+        install="apt-get install hey",
+        command=lambda load: [
+            *("-cpus", "1", "-c", str(load.connections), "-z", f"{load.duration_s}s", load.target.url),
+        ],
+        read=_reading_of(requests=r"\[200\]\s*(\d+) responses", rps=r"Requests/sec:\s*([0-9.]+)"),
+    ),
+    Generator(
+        name="oha",
+        program="oha",
+        install="cargo install --locked oha",
+        # It has as many threads as CPUs that it may use.
+        command=lambda load: [
+            *("--no-tui", "-c", str(load.connections), "-z", f"{load.duration_s}s", load.target.url),
+        ],
+        read=_reading_of(requests=r"\[200\]\s*(\d+) responses", rps=r"Requests/sec:\s*([0-9.]+)"),
+        version_option="--version",
+    ),
+    FLOOR_GENERATOR,
+)
+"""What the engine is compared with."""

@@ -1,0 +1,59 @@
+"""What the engine is to reach beside other generators, as data."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benches.pairs import Comparison, Quantity
+
+Relation = Literal[">=", ">", "<="]
+_HOLDS: dict[Relation, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+}
+CONNECTIONS = (50, 500)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the median of the ratios between the engine and another generator is to lie."""
+
+    other: str
+    connections: int
+    quantity: Quantity
+    relation: Relation
+    ratio: float
+
+    def beside(self, comparisons: Sequence[Comparison]) -> str:
+        """Return one line with the goal, and the median where it was measured."""
+        median = next((each.median for each in comparisons if self._is_about(each)), None)
+        if median is None:
+            outcome = "not measured"
+        else:
+            outcome = f"{median:.2f}  {'met' if _HOLDS[self.relation](median, self.ratio) else 'missed'}"
+        pair = f"loadcurve/{self.other}"
+        goal = f"{self.relation} {self.ratio:.2f}"
+        return f"{self.connections:>11}  {pair:<17} {self.quantity:<15} {goal:>7}  {outcome}"
+
+    def _is_about(self, comparison: Comparison) -> bool:
+        return (self.other, self.connections, self.quantity) == (
+            comparison.other,
+            comparison.connections,
+            comparison.quantity,
+        )
+
+
+GOALS = tuple(
+    goal
+    for connections in CONNECTIONS
+    for goal in (
+        Goal("wrk", connections, Quantity.REQUESTS_PER_SECOND, ">=", 1.30),
+        *(
+            Goal(other, connections, Quantity.REQUESTS_PER_SECOND, ">", 1.0)
+            for other in ("ab", "httperf", "h2load", "hey", "oha")
+        ),
+        Goal("floor", connections, Quantity.CPU_PER_REQUEST, "<=", 1.10),
+    )
+)

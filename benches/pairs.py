@@ -1,0 +1,88 @@
+"""Pairs of runs: the engine and another generator back to back, and the ratios between them.
+
+What counts is the median of the ratios: the machine's own drift falls on both sides of a pair alike.
+"""
+
+import statistics
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benches.generators import OURS, Generator, Load, Reading
+from benches.rig import run_or_exit
+
+
+class Quantity(StrEnum):
+    """What is compared."""
+
+    REQUESTS_PER_SECOND = "requests/s"
+    CPU_PER_REQUEST = "CPU per request"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of one generator."""
+
+    reading: Reading
+    process_cpu_s: float
+    """Processor time of the whole process, its start included."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The engine against one other generator, in one quantity."""
+
+    other: str
+    connections: int
+    quantity: Quantity
+    ratios: list[float]
+    """Ours by theirs, one for each pair."""
+
+    @property
+    def median(self) -> float:
+        """The ratio that counts."""
+        return statistics.median(self.ratios)
+
+
+def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:
+    """Measure so many pairs, every second one in reverse order, and return the ratios in each quantity."""
+    pairs = []
+    for index in range(pair_count):
+        in_turn = (OURS, other) if index % 2 == 0 else (other, OURS)
+        measured = {generator.name: _measure(generator, load, cpu) for generator in in_turn}
+        pairs.append((measured[OURS.name], measured[other.name]))
+    return [
+        Comparison(
+            other.name,
+            load.connections,
+            Quantity.REQUESTS_PER_SECOND,
+            [ours.reading.rps / theirs.reading.rps for ours, theirs in pairs],
+        ),
+        Comparison(
+            other.name,
+            load.connections,
+            Quantity.CPU_PER_REQUEST,
+            [_ratio_of_cpu(ours, theirs) for ours, theirs in pairs],
+        ),
+    ]
+
+
+def _measure(generator: Generator, load: Load, cpu: int) -> Measured:
+    finished = run_or_exit([generator.program, *generator.command(load)], cpu)
+    try:
+        reading = generator.read(finished.output)
+    except ValueError as error:
+        sys.exit(f"what {generator.name} printed cannot be read: {error}")
+    if not reading.requests:
+        sys.exit(f"no request of {generator.name} was answered: {finished.output}")
+    return Measured(reading, finished.cpu_s)
+
+
+def _ratio_of_cpu(ours: Measured, theirs: Measured) -> float:
+    """Compare the threads that make the load where both tell their time, and else the whole processes."""
+    our_threads_us = ours.reading.thread_cpu_per_request_us
+    their_threads_us = theirs.reading.thread_cpu_per_request_us
+    if our_threads_us is not None and their_threads_us is not None:
+        return our_threads_us / their_threads_us
+    our_process_s = ours.process_cpu_s / ours.reading.requests
+    return our_process_s / (theirs.process_cpu_s / theirs.reading.requests)

@@ -1,0 +1,32 @@
+//! Writes the seed corpus of the response targets from the responses that the wire crate is tested with.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use corpus::CORPUS;
+
+#[expect(dead_code, unused_imports, reason = "only the bytes of the responses are of use here")]
+#[path = "../../crates/wire/tests/response/corpus.rs"]
+mod corpus;
+#[path = "../../crates/wire/tests/response/reading.rs"]
+mod reading;
+
+/// A split into small pieces of changing length, as the `response` target reads it.
+const PIECE_LENGTHS: [u8; 4] = [1, 7, 2, 64];
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for entry in CORPUS {
+        let (name, bytes) = (file_name(entry.name), entry.bytes());
+        fs::write(folder.join("response").join(&name), [&PIECE_LENGTHS, bytes.as_slice()].concat())?;
+        fs::write(folder.join("response_differential").join(&name), bytes)?;
+    }
+    Ok(())
+}
+
+/// The words of a sentence in lower case with hyphens between them.
+fn file_name(sentence: &str) -> String {
+    let words = sentence.split(|character: char| !character.is_ascii_alphanumeric());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
+}

@@ -1,0 +1,93 @@
+//! Whatever bytes a server sends, and however they are split: the parser does not panic, the split changes nothing,
+//! and every byte of every response is counted.
+//!
+//! The first bytes of the input are the lengths of the pieces, over and over; the others are what the server sends.
+
+#![no_main]
+
+use std::iter;
+
+use libfuzzer_sys::fuzz_target;
+use loadcurve_wire::{ClosedEarly, Limits, Malformed, RequestKind, Response, ResponseParser};
+
+/// How many bytes of the input choose the split.
+const PIECE_LENGTHS: usize = 4;
+/// A limit that short inputs reach, and the default.
+const LIMITS: [Limits; 2] = [Limits { header_bytes: 64 }, Limits { header_bytes: 64 * 1024 }];
+
+/// Everything that one connection brings.
+#[derive(Debug, PartialEq)]
+struct Connection {
+    responses: Vec<Response>,
+    end: End,
+}
+
+#[derive(Debug, PartialEq)]
+enum End {
+    Malformed(Malformed),
+    ClosedEarly(ClosedEarly),
+    /// The server closed between two responses, or closing was the end of the last one.
+    Closed,
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
+    for limits in LIMITS {
+        for request in [RequestKind::Other, RequestKind::Head] {
+            let whole = read(iter::once(bytes), request, limits);
+            assert_eq!(read(pieces(bytes, *piece_lengths), request, limits), whole);
+            assert_eq!(read(bytes.chunks(1), request, limits), whole);
+            if whole.end == End::Closed {
+                assert_eq!(whole.responses.iter().map(length).sum::<u64>(), bytes.len() as u64);
+            }
+        }
+    }
+});
+
+/// Cuts the bytes into pieces of these lengths, over and over; a length of zero gives an empty piece.
+fn pieces(mut bytes: &[u8], lengths: [u8; PIECE_LENGTHS]) -> impl Iterator<Item = &[u8]> {
+    let is_cut = lengths.iter().any(|length| *length > 0);
+    let mut lengths = lengths.into_iter().cycle();
+    iter::from_fn(move || {
+        let length = lengths.next().filter(|_| is_cut).map_or(usize::MAX, usize::from);
+        let (piece, rest) = bytes.split_at(length.min(bytes.len()));
+        let is_left = !bytes.is_empty();
+        bytes = rest;
+        is_left.then_some(piece)
+    })
+}
+
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, request: RequestKind, limits: Limits) -> Connection {
+    let mut parser = ResponseParser::new(limits);
+    let mut responses = Vec::new();
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            match parser.feed(piece, request) {
+                Ok(progress) => {
+                    assert_eq!(progress.response.is_some(), parser.is_idle());
+                    assert!(progress.response.is_some() || progress.consumed == piece.len());
+                    responses.extend(progress.response);
+                    piece = &piece[progress.consumed..];
+                }
+                Err(malformed) => {
+                    parser.reset();
+                    assert!(parser.is_idle());
+                    return Connection { responses, end: End::Malformed(malformed) };
+                }
+            }
+        }
+    }
+    let end = match parser.end_of_input() {
+        Ok(last) => {
+            responses.extend(last);
+            End::Closed
+        }
+        Err(closed) => End::ClosedEarly(closed),
+    };
+    assert!(parser.is_idle());
+    Connection { responses, end }
+}
+
+fn length(response: &Response) -> u64 {
+    response.header_bytes + response.body_bytes + response.framing_bytes
+}
