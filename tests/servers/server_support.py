@@ -12,17 +12,19 @@ from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
 
 
-def marked_processes() -> set[int]:
-    """Return the ids of all running processes that were started as servers, or forked by these."""
+def marked_processes(state: Path) -> set[int]:
+    """Return the ids of the running processes that a test with this place started as servers, or these forked."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
                 environment = (folder / "environ").read_bytes()
-                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+                process_state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if f"{MARK_VARIABLE}=".encode() in environment and state != "Z":
+            # Other runs on this machine have servers, too.
+            ours = f"XDG_STATE_HOME={state / 'state'}".encode() in environment.split(b"\0")
+            if ours and f"{MARK_VARIABLE}=".encode() in environment and process_state != "Z":
                 found.add(int(folder.name))
     return found
 
