@@ -13,7 +13,7 @@ from loadcurve.server.ledger import MARK_VARIABLE
 
 
 def marked_processes(state: Path) -> set[int]:
-    """Return the ids of the running processes that a test with this place started as servers, or these forked."""
+    """Return the ids of the processes that run as servers of a test with this place, forked ones included."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():

@@ -79,12 +79,12 @@ class Sandbox:
             check=False,
         )
 
-    def start(self, *arguments: object) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, **variables: str) -> subprocess.Popen[str]:
         """Start the command and return at once; :func:`finish` waits for its end."""
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.work,
-            env=self.environment(),
+            env=self.environment(**variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

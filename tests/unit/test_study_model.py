@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadcurve.result.load import RateStretch
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
+from loadcurve.study.loads import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.study.model import Study
-from loadcurve.study.tables import ClosedLoad, OpenLoad
 
 CLOSED = {"model": "closed", "requests": ["/a"], "duration": "2s", "warmup": "1s"}
 OPEN = {"model": "open", "requests": ["/a"], "duration": "2s"}
+SESSIONS = {"model": "sessions", "requests": ["/a"], "warmup": "1s", "connection_rate": 50}
 
 
 def study(load=CLOSED, sweep=None, **tables):
@@ -64,6 +66,73 @@ def test_a_number_of_requests_can_be_swept():
     load = counted.load_at({"requests_total": 100})
     assert isinstance(load, ClosedLoad)
     assert (load.requests_total, load.duration_s) == (100, None)
+
+
+@pytest.mark.parametrize(
+    ("load", "key"),
+    [
+        (CLOSED, "pipeline"),
+        (CLOSED, "calls"),
+        (OPEN | {"connections": 1}, "rate"),
+        (OPEN | {"rate": 1}, "pipeline"),
+        (SESSIONS | {"num_connections": 5, "calls": 8}, "burst"),
+        (SESSIONS | {"num_connections": 5}, "calls"),
+        (SESSIONS, "num_connections"),
+        (SESSIONS | {"num_connections": 5}, "connections"),
+    ],
+)
+def test_every_number_of_a_load_can_be_swept(load, key):
+    sweep = (
+        {key: [4, 8]}
+        if "connections" in load or load["model"] == "sessions"
+        else {
+            key: [4, 8],
+            "connections": [8],
+        }
+    )
+    swept = study(load, sweep)
+    field = {"rate": "rate_rps"}.get(key, key)
+    assert [getattr(swept.load_at(point), field) for point in swept.points()] == [4, 8]
+
+
+@pytest.mark.parametrize(("key", "attribute"), [("think", "think_s"), ("timeout", "timeout_s")])
+def test_a_duration_is_swept_in_seconds(key, attribute):
+    swept = study({**CLOSED, "connections": 1}, {key: ["1ms", "2s", 3]})
+    assert swept.points() == [{key: 0.001}, {key: 2.0}, {key: 3}]
+    assert [getattr(swept.load_at(point), attribute) for point in swept.points()] == [0.001, 2.0, 3.0]
+
+
+def test_no_thinking_at_all_can_be_one_value_of_a_sweep():
+    assert study({**CLOSED, "connections": 1}, {"think": [0, "1ms"]}).points() == [
+        {"think": 0},
+        {"think": 0.001},
+    ]
+
+
+def test_a_changing_rate_reaches_every_point():
+    changing = study(OPEN | {"rate": "0-100:10s, 100:5s"})
+    load = changing.load_at({"connections": 10})
+    assert isinstance(load, OpenLoad)
+    assert load.rate_rps == [
+        RateStretch(length_s=10, from_rps=0, to_rps=100),
+        RateStretch(length_s=5, from_rps=100, to_rps=100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "at_once"),
+    [
+        ({"num_connections": 500}, 500),
+        ({"num_connections": 20_000}, 10_000),
+        ({"duration": "1s"}, 10_000),
+        ({"num_connections": 500, "connections": 7}, 7),
+        ({"num_connections": 5, "connections": 20_000}, 20_000),
+    ],
+)
+def test_all_sessions_may_be_open_at_once_up_to_ten_thousand_unless_the_study_says_otherwise(more, at_once):
+    load = study(SESSIONS | more, {"calls": [1]}).load_at({"calls": 1})
+    assert isinstance(load, SessionsLoad)
+    assert load.connections_at_once == at_once
 
 
 def test_a_server_uses_the_entry_of_its_name_unless_it_says_otherwise():
@@ -123,6 +192,11 @@ def test_the_quick_form_keeps_a_number_of_requests():
     assert (load.requests_total, load.duration_s) == (1000, None)
 
 
+def test_the_quick_form_shortens_a_swept_duration():
+    load = {key: value for key, value in CLOSED.items() if key != "duration"} | {"connections": 1}
+    assert study(load, {"duration": ["100ms", "1s", "10s"]}).quick().sweep == {"duration": [0.1, 0.5]}
+
+
 def test_the_estimate_adds_up_points_trials_servers_and_starts():
     several = study(trials={"count": 4}, servers={"nginx": {}, "limit": {}})
     assert estimated_duration_s(several) == 4 * 2 * (2 * (1.0 + 2.0) + TRIAL_START_S)
@@ -138,7 +212,27 @@ def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     [
         ({"model": "closed", "requests": ["/a"], "requests_total": 5}, {"connections": [1]}),
         ({"model": "closed", "requests": ["/a"], "connections": 1}, {"requests_total": [5]}),
+        (SESSIONS | {"connection_rate": "5-10:9s", "num_connections": 9}, {"calls": [1]}),
     ],
 )
-def test_the_duration_of_a_number_of_requests_is_unknown(load, sweep):
+def test_the_duration_of_a_number_that_comes_at_no_constant_rate_is_unknown(load, sweep):
     assert estimated_duration_s(study(load, sweep)) is None
+
+
+def test_the_estimate_of_a_number_of_sessions_comes_from_their_rate():
+    # A warm-up of 1 s and 100 connections at 50 per second, then 200 of them; 1 s for the start.
+    sessions = study(SESSIONS, {"num_connections": [100, 200]}, trials={"count": 1})
+    assert estimated_duration_s(sessions) == (1 + 2) + (1 + 4) + TRIAL_START_S
+
+
+def test_the_estimate_of_a_number_of_requests_in_an_open_loop_comes_from_their_rate():
+    load = {"model": "open", "requests": ["/a"], "rate": 100, "requests_total": 300, "warmup": "1s"}
+    assert (
+        estimated_duration_s(study(load, {"connections": [1]}, trials={"count": 1})) == 1 + 3 + TRIAL_START_S
+    )
+
+
+def test_the_estimate_follows_a_swept_duration():
+    load = {"model": "closed", "requests": ["/a"], "connections": 1, "warmup": "1s"}
+    swept = study(load, {"duration": ["2s", "4s"]}, trials={"count": 1})
+    assert estimated_duration_s(swept) == (1 + 2) + (1 + 4) + TRIAL_START_S

@@ -77,8 +77,9 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             'duration = "1s"',
             'duraton = "1s"',
             (
-                ":8: load.duraton: unknown key; expected one of model, requests, warmup, timeout, threads, "
-                'connections, duration, requests_total; did you mean "duration"?'
+                ":8: load.duraton: unknown key; expected one of model, requests, pick, weights, http, "
+                "warmup, duration, timeout, threads, connections, requests_total, pipeline, calls, think; "
+                'did you mean "duration"?'
             ),
         ),
         (
@@ -102,15 +103,18 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
         (
             'model = "closed"',
             'model = "close"',
-            ':5: load.model: found "close"; expected "closed" or "open"; did you mean "closed"?',
+            ':5: load.model: found "close"; expected "closed", "open" or "sessions"; did you mean "closed"?',
         ),
-        ('model = "closed"\n', "", ':4: load.model: missing; expected "closed" or "open"'),
+        ('model = "closed"\n', "", ':4: load.model: missing; expected "closed", "open" or "sessions"'),
         ('title = "One file"\n', "", ": title: missing; expected a text in quotes, not empty"),
         ('title = "One file"', "title = 5", ":1: title: found 5; expected a text in quotes, not empty"),
         (
             'requests = ["/1k.txt"]\n',
             "",
-            ':4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"]',
+            (
+                ':4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"], '
+                "or the name of a file with paths"
+            ),
         ),
         (
             'requests = ["/1k.txt"]',
@@ -159,10 +163,7 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
         (
             "connections = [1, 10]",
             "connections = []",
-            (
-                ":10: sweep.connections: found an empty list; expected a list of positive numbers, "
-                "such as [1, 10, 100]"
-            ),
+            ":10: sweep.connections: found an empty list; expected a list of numbers, such as [1, 10, 100]",
         ),
         (
             "connections = [1, 10]",
@@ -172,17 +173,17 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
         (
             "connections = [1, 10]",
             "connections = 10",
-            ":10: sweep.connections: found 10; expected a list of positive numbers, such as [1, 10, 100]",
+            ":10: sweep.connections: found 10; expected a list of numbers, such as [1, 10, 100]",
         ),
         (
             "connections = [1, 10]",
             "connections = [1,\n\n-10]",
-            ":12: sweep.connections: found -10; expected a positive number",
+            ":12: sweep.connections: found -10; expected a positive whole number",
         ),
         (
             "connections = [1, 10]",
             "connections = [1, nan]",
-            ":10: sweep.connections: found nan; expected a positive number",
+            ":10: sweep.connections: found nan; expected a number",
         ),
         (
             "connections = [1, 10]",
@@ -198,14 +199,17 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             "connections = [1, 10]",
             "connections = [1]\nthread = [1]",
             (
-                ":11: sweep.thread: unknown key; expected one of connections, requests_total, threads; "
-                'did you mean "threads"?'
+                ":11: sweep.thread: unknown key; expected one of warmup, duration, timeout, threads, "
+                'connections, requests_total, pipeline, calls, think; did you mean "threads"?'
             ),
         ),
         (
             "connections = [1, 10]",
             "connections = [1]\nrate = [1]",
-            ":11: sweep.rate: unknown key; expected one of connections, requests_total, threads",
+            (
+                ":11: sweep.rate: unknown key; expected one of warmup, duration, timeout, threads, "
+                "connections, requests_total, pipeline, calls, think"
+            ),
         ),
         (
             "connections = [1, 10]",
@@ -281,40 +285,6 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
 )
 def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, old, new, problem):
     assert problems_in(tmp_path, changed(old, new)) == [problem]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (
-            "rate = 100",
-            "rate = -100",
-            ":6: load.rate: found -100; expected a positive number of requests per second",
-        ),
-        (
-            "rate = 100",
-            "",
-            ":3: load.rate: missing; expected a positive number here, or a list of them in [sweep]",
-        ),
-        (
-            "rate = 100",
-            'rate = 100\narrivals = "poisson"',
-            ':7: load.arrivals: found "poisson"; expected "constant"',
-        ),
-        (
-            'duration = "1s"',
-            "",
-            ':3: load.duration: missing; expected a duration above 0, such as "500ms", "10s" or "1m"',
-        ),
-    ],
-)
-def test_an_open_loop_has_its_own_keys(tmp_path, old, new, problem):
-    good = (
-        'title = "x"\ncontent.a = 1\n[load]\nmodel = "open"\nrequests = ["/a"]\nrate = 100\nduration = "1s"\n'
-        "[sweep]\nconnections = [1]\n[servers.nginx]\n"
-    )
-    assert read_study(write(tmp_path, good)).points() == [{"connections": 1}]
-    assert problems_in(tmp_path, good.replace(old, new)) == [problem]
 
 
 def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use loadcurve_plan::{HttpVersion, InvalidPlan, LoadPlan, Nanos, Share};
+use loadcurve_plan::{HttpVersion, InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
 use loadcurve_record::{Recorder, Window};
 use loadcurve_wire::{Method, Request, Version};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -14,6 +14,7 @@ use crate::clock;
 use crate::connection::EncodedRequest;
 use crate::io::Io;
 use crate::io::epoll::Epoll;
+use crate::io::uring::Uring;
 use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
@@ -94,6 +95,8 @@ pub(crate) struct CpuUse {
 /// A load that is running, on threads of its own.
 pub struct Load {
     plan: LoadPlan,
+    /// What results call the backend.
+    io: &'static str,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Part>>,
     counters_before: TcpCounters,
@@ -118,29 +121,16 @@ impl Load {
         // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
         let spins = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > plan.threads);
         let counters_before = TcpCounters::read();
-        let workers = (0..plan.threads)
-            .map(|index| {
-                let share = Share::new(index, plan.threads);
-                let numbers = (index..plan.model.connections()).step_by(plan.threads);
-                let io = Epoll::new(plan.address, numbers.len())
-                    .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
-                Ok((share, Worker::new(io, numbers, Orders::new(&plan, share, Arc::clone(&requests), spins))))
-            })
-            .collect::<Result<Vec<_>, StartError>>()?;
-        let threads = workers
-            .into_iter()
-            .enumerate()
-            .map(|(index, (share, worker))| {
-                let (plan, shared, cpu) = (plan.clone(), Arc::clone(&shared), cpus.get(index).copied());
-                std::thread::Builder::new()
-                    .name(format!("load-{index}"))
-                    .spawn(move || work(worker, &plan, share, index, cpu, &shared))
-                    .map_err(|error| StartError::Machine(format!("a thread could not be started: {error}")))
-            })
-            .collect::<Result<Vec<_>, StartError>>()
-            // The threads that did start would wait for the one that did not.
-            .inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
-        Ok(Self { plan, shared, threads, counters_before })
+        let team = Team { plan: &plan, requests: &requests, shared: &shared, cpus: &cpus, spins };
+        let (io, threads) = match plan.io {
+            IoChoice::Epoll => (Epoll::NAME, team.start(epolls(&plan)?)?),
+            IoChoice::Uring => (Uring::NAME, team.start(urings(&plan)?)?),
+            IoChoice::Auto => match urings(&plan) {
+                Ok(backends) => (Uring::NAME, team.start(backends)?),
+                Err(_) => (Epoll::NAME, team.start(epolls(&plan)?)?),
+            },
+        };
+        Ok(Self { plan, io, shared, threads, counters_before })
     }
 
     /// Where the load stands now.
@@ -180,8 +170,60 @@ impl Load {
             .collect();
         let kernel = TcpCounters::read().since(self.counters_before);
         let interrupted = self.shared.stop.load(Ordering::Relaxed);
-        LoadResult::new(&self.plan, parts, Epoll::NAME, kernel, interrupted)
+        LoadResult::new(&self.plan, parts, self.io, kernel, interrupted)
     }
+}
+
+/// What every thread of a load is started with.
+struct Team<'a> {
+    plan: &'a LoadPlan,
+    requests: &'a Arc<[EncodedRequest]>,
+    shared: &'a Arc<Shared>,
+    cpus: &'a [usize],
+    spins: bool,
+}
+
+impl Team<'_> {
+    /// Starts one thread for each backend.
+    fn start<I: Io + Send + 'static>(&self, backends: Vec<I>) -> Result<Vec<JoinHandle<Part>>, StartError> {
+        let threads = backends.into_iter().enumerate().map(|(index, io)| {
+            let (plan, shared, cpu) =
+                (self.plan.clone(), Arc::clone(self.shared), self.cpus.get(index).copied());
+            let share = Share::new(index, plan.threads);
+            let orders = Orders::new(&plan, share, Arc::clone(self.requests), self.spins);
+            let worker = Worker::new(io, numbers(&plan, index), orders);
+            std::thread::Builder::new()
+                .name(format!("load-{index}"))
+                .spawn(move || work(worker, &plan, share, index, cpu, &shared))
+                .map_err(|error| StartError::Machine(format!("a thread could not be started: {error}")))
+        });
+        // The threads that did start would wait for the one that did not.
+        threads.collect::<Result<_, _>>().inspect_err(|_| self.shared.stop.store(true, Ordering::Relaxed))
+    }
+}
+
+/// The numbers of the connections of one thread.
+fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+    (index..plan.model.connections()).step_by(plan.threads)
+}
+
+/// One backend for each thread.
+fn epolls(plan: &LoadPlan) -> Result<Vec<Epoll>, StartError> {
+    let make = |index| Epoll::new(plan.address, numbers(plan, index).len());
+    (0..plan.threads)
+        .map(make)
+        .collect::<Result<_, _>>()
+        .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+}
+
+/// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
+/// first waits for it.
+fn urings(plan: &LoadPlan) -> Result<Vec<Uring>, StartError> {
+    let make = |index| Uring::new(plan.address, numbers(plan, index).len());
+    (0..plan.threads)
+        .map(make)
+        .collect::<Result<_, _>>()
+        .map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }
 
 /// The whole life of one thread.

@@ -95,7 +95,8 @@ impl Pacing {
 mod tests {
     use super::Pacing;
     use loadcurve_plan::{
-        Arrivals, Conversation, HttpVersion, LoadPlan, Model, Nanos, Pick, Rate, Request, Share, Stop,
+        Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Share,
+        Stop,
     };
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
@@ -123,6 +124,7 @@ mod tests {
             seed: 0,
             threads: 1,
             cpus: vec![],
+            io: IoChoice::Auto,
         }
     }
 

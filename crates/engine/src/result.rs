@@ -202,7 +202,7 @@ impl LoadResult {
             requests_kept_up: matches!(plan.model, Model::Closed { .. })
                 .then(|| plan.model.connections() * plan.conversation.pipeline),
             think_ms: plan.conversation.think_s * 1e3,
-            asked_rps: self.rate_rps.asked,
+            due_rps: self.rate_rps.asked.map(|_| self.requests.due as f64 / self.duration_s),
             interrupted: self.interrupted,
             due: self.requests.due,
             answered: self.requests.answered,

@@ -55,8 +55,8 @@ pub(crate) struct Evidence {
     pub(crate) requests_kept_up: Option<usize>,
     /// How long a client of a closed loop thinks between answer and request.
     pub(crate) think_ms: f64,
-    /// The rate that an open loop was asked for; none in a closed loop.
-    pub(crate) asked_rps: Option<f64>,
+    /// The rate at which the requests of an open loop fell due; none in a closed loop.
+    pub(crate) due_rps: Option<f64>,
     pub(crate) interrupted: bool,
     pub(crate) due: u64,
     pub(crate) answered: u64,
@@ -124,13 +124,11 @@ impl Verdict {
     }
 
     fn judge_rate(&mut self, evidence: &Evidence) {
-        let (Some(asked), Some(answered)) = (evidence.asked_rps, evidence.answered_rps) else {
-            return;
-        };
-        if answered < KEPT_RATE_SHARE * asked {
+        let (Some(due), Some(answered)) = (evidence.due_rps, evidence.answered_rps) else { return };
+        if answered < KEPT_RATE_SHARE * due {
             let text = format!(
-                "{answered:.0} of {asked:.0} requests per second were answered: beyond its capacity a server's \
-                 latency grows with the length of the load"
+                "{due:.0} requests per second fell due and {answered:.0} were answered: beyond its capacity a \
+                 server's latency grows with the length of the load"
             );
             self.add(Status::Suspect, "rate_not_reached", text);
         }
@@ -185,7 +183,7 @@ mod tests {
         Evidence {
             requests_kept_up: Some(50),
             think_ms: 0.0,
-            asked_rps: None,
+            due_rps: None,
             interrupted: false,
             due: 100_000,
             answered: 100_000,
@@ -200,12 +198,7 @@ mod tests {
     }
 
     fn open() -> Evidence {
-        Evidence {
-            requests_kept_up: None,
-            asked_rps: Some(10_000.0),
-            lateness_p99_ms: Some(0.05),
-            ..closed()
-        }
+        Evidence { requests_kept_up: None, due_rps: Some(10_000.0), lateness_p99_ms: Some(0.05), ..closed() }
     }
 
     fn verdict(evidence: &Evidence) -> (Status, Vec<&'static str>) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use loadcurve_plan::{LoadPlan, Nanos, Picker, Share};
 use loadcurve_record::{Failure, Recorder};
 
+use crate::clock;
 use crate::connection::{Connection, EncodedRequest};
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
@@ -175,7 +176,7 @@ impl<I: Io> Worker<I> {
     ///
     /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent
     /// looking, where that may take a processor for itself.
-    fn wait_for_work(&mut self, pacing: &mut Pacing) {
+    fn wait_for_work(&mut self, pacing: &Pacing) {
         let due = if self.free.is_empty() { None } else { pacing.next_due(self.now) };
         let wake = self.next_wake(pacing);
         let is_punctual = self.orders.spins && pacing.is_scheduled() && due == Some(wake);
@@ -184,9 +185,11 @@ impl<I: Io> Worker<I> {
         } else if wake - self.now > SPIN {
             self.turn(Some(pacing), wake - SPIN);
         } else {
-            let before = self.now;
+            // What a look costs is told by the processor's clock: on the other one a preempted thread would seem to
+            // have looked all the while.
+            let before = clock::thread_cpu_time();
             if !self.turn(Some(pacing), Nanos::ZERO) {
-                self.activity.spun = self.activity.spun + (self.now - before);
+                self.activity.spun = self.activity.spun + (clock::thread_cpu_time() - before);
             }
         }
     }
@@ -212,14 +215,12 @@ impl<I: Io> Worker<I> {
 
     /// One turn of the loop: one wait, one reading of the clock, everything that happened by then; says whether
     /// anything did.
-    fn turn(&mut self, mut pacing: Option<&mut Pacing>, until: Nanos) -> bool {
+    fn turn(&mut self, pacing: Option<&Pacing>, until: Nanos) -> bool {
         self.now = self.io.wait(until);
         let mut happened = false;
-        while self.handle_next_event(pacing.as_deref()) {
+        // Nothing begins before all events are read: the end of a connection may come right behind its last answer.
+        while self.handle_next_event(pacing) {
             happened = true;
-            if let Some(pacing) = pacing.as_deref_mut() {
-                self.begin_due(pacing);
-            }
         }
         while let Some(slot) = self.connect_deadlines.take_passed(self.now) {
             self.connect_failed(slot, Failure::ConnectTimeout);
@@ -232,7 +233,7 @@ impl<I: Io> Worker<I> {
                 break;
             }
             self.resting.pop();
-            self.wake(slot, end, pacing.as_deref());
+            self.wake(slot, end, pacing);
         }
         self.write_begun();
         happened

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use loadcurve_plan::{
-    Arrivals, Conversation, HttpVersion, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
+    Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
 };
 use loadcurve_record::{RequestCounts, TimeHistogram};
 
@@ -41,6 +41,7 @@ fn plan(model: Model, stop: Stop) -> LoadPlan {
         seed: 0,
         threads: 1,
         cpus: vec![],
+        io: IoChoice::Auto,
     }
 }
 

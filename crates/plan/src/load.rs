@@ -188,6 +188,19 @@ impl Request {
     }
 }
 
+/// How the bytes travel between the engine and the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IoChoice {
+    /// The one that costs less, where the kernel allows it; the result says which it was.
+    #[default]
+    Auto,
+    /// Readiness by epoll.
+    Epoll,
+    /// Completions by `io_uring`.
+    Uring,
+}
+
 /// The plan of one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -222,6 +235,9 @@ pub struct LoadPlan {
     pub threads: usize,
     /// The processors that the threads are bound to in turn; empty leaves them unbound.
     pub cpus: Vec<usize>,
+    /// How the bytes travel between the engine and the kernel.
+    #[serde(default)]
+    pub io: IoChoice,
 }
 
 /// Why a plan cannot be run: a sentence for the person who asked for it.
@@ -362,7 +378,7 @@ impl LoadPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conversation, HttpVersion, LoadPlan, Model, Rate, Request, Stop};
+    use super::{Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Request, Stop};
     use crate::{Arrivals, Pick};
 
     fn plan() -> LoadPlan {
@@ -387,6 +403,7 @@ mod tests {
             seed: 0,
             threads: 1,
             cpus: vec![],
+            io: IoChoice::Auto,
         }
     }
 

@@ -252,11 +252,11 @@ fn answer_to(request: &[u8], content: &Content) -> Answer {
     }
     let path = target.split_once('?').map_or(target, |(path, _)| path);
     let Some(body) = content.get(path) else { return plain_answer("404 Not Found", close) };
-    // HTTP/1.0 clients keep a connection only when told; HTTP/1.1 clients only close one when told.
+    // The answer is of HTTP/1.1, which persists unless it says otherwise; an HTTP/1.0 client wants to be told that.
     let connection = match (persists_by_default, close) {
-        (true, true) => "Connection: close\r\n",
+        (_, true) => "Connection: close\r\n",
         (false, false) => "Connection: keep-alive\r\n",
-        _ => "",
+        (true, false) => "",
     };
     let mut bytes =
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{connection}\r\n", body.len()).into_bytes();
@@ -304,6 +304,7 @@ mod tests {
         assert!(!closes("GET /a.txt HTTP/1.1\r\n\r\n"));
         assert!(closes("GET /a.txt HTTP/1.1\r\nConnection: close\r\n\r\n"));
         assert!(closes("GET /a.txt HTTP/1.0\r\n\r\n"));
+        assert!(answer("GET /a.txt HTTP/1.0\r\n\r\n").0.contains("Connection: close"));
         assert!(!closes("GET /a.txt HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"));
         assert!(
             answer("GET /a.txt HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")

@@ -3,17 +3,19 @@
 What a subcommand needs is imported when it runs, so that ``--help`` answers at once.
 """
 
+import os
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
 from loadcurve.errors import LoadcurveError
 
 EXIT_INTERRUPTED = 130
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 app = typer.Typer(
     name="loadcurve",
@@ -49,6 +51,7 @@ def run(
     from loadcurve.cli.run import run_command
     from loadcurve.run.study import RunOptions
 
+    _raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     raise typer.Exit(run_command(study, options))
 
@@ -56,7 +59,10 @@ def run(
 @app.command()
 def load(
     url: Annotated[str, typer.Argument(metavar="URL", help="Where the load goes: http://host:port/path")],
-    connections: Annotated[int, typer.Option("-c", "--connections", min=1, metavar="N")] = 10,
+    connections: Annotated[
+        int | None,
+        typer.Option("-c", "--connections", min=1, metavar="N", help="Connections kept open; default 10."),
+    ] = None,
     threads: Annotated[int, typer.Option("-t", "--threads", min=1, metavar="N")] = 1,
     duration: Annotated[
         str | None,
@@ -67,11 +73,39 @@ def load(
         typer.Option("-n", "--requests", min=1, metavar="N", help="Ends after N requests instead."),
     ] = None,
     rate: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            "-R", "--rate", metavar="RPS", help="Open loop: requests per second; else a closed loop."
+            "-R",
+            "--rate",
+            metavar="RPS",
+            help="Open loop: requests per second, or stretches such as 100-1000:30s.",
         ),
     ] = None,
+    arrivals: Annotated[
+        Literal["constant", "poisson"], typer.Option(help="How arrivals are spread in time.")
+    ] = "constant",
+    connection_rate: Annotated[
+        str | None,
+        typer.Option(metavar="CPS", help="Sessions: connections per second, each with its calls."),
+    ] = None,
+    num_connections: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Sessions: ends after N connections.")
+    ] = None,
+    pipeline: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Requests under way at once on a connection.")
+    ] = 1,
+    calls: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Requests on a connection before it is closed.")
+    ] = None,
+    think: Annotated[
+        str, typer.Option(metavar="TIME", help="Between an answer and the next request.")
+    ] = "0s",
+    urls: Annotated[Path | None, typer.Option(metavar="FILE", help="Paths to take from, one a line.")] = None,
+    pick: Annotated[
+        Literal["in-order", "random", "weighted"], typer.Option(help="How paths are taken from --urls.")
+    ] = "in-order",
+    http: Annotated[Literal["1.0", "1.1"], typer.Option(help="Version of the requests.")] = "1.1",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Repeats what is drawn at random.")] = 0,
     warmup: Annotated[
         str, typer.Option("--warmup", metavar="TIME", help="Load before the measured part.")
     ] = "0s",
@@ -86,24 +120,41 @@ def load(
     cpus: Annotated[
         str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
     ] = "",
+    io: Annotated[
+        Literal["auto", "uring", "epoll"],
+        typer.Option("--io", help="How to talk to the kernel; auto takes what costs less."),
+    ] = "auto",
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Put one load on one URL."""
-    from loadcurve.cli.load import LoadOptions, load_command
+    from loadcurve.cli.load import load_command
+    from loadcurve.cli.load_plan import LoadOptions
 
+    _raise_on_interrupts()
     options = LoadOptions(
         url=url,
         connections=connections,
         threads=threads,
         duration=duration,
         requests_total=requests,
-        rate_rps=rate,
+        rate=rate,
+        arrivals=arrivals,
+        connection_rate=connection_rate,
+        connections_total=num_connections,
+        pipeline=pipeline,
+        calls=calls,
+        think=think,
+        urls=urls,
+        pick=pick,
+        http=http,
+        seed=seed,
         warmup=warmup,
         timeout=timeout,
         method=method,
         headers=tuple(header or ()),
         body=body,
         cpus=cpus,
+        io=io,
     )
     raise typer.Exit(load_command(options, json_output=json_output))
 
@@ -121,6 +172,7 @@ def servers(
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
     from loadcurve.cli.servers import check_command, list_command, show_command
 
+    _raise_on_interrupts()
     catalogs = tuple(catalog or ())
     if first is None:
         list_command(catalogs)
@@ -140,6 +192,7 @@ def report(
     """Make report.html again from a run folder alone."""
     from loadcurve.report.html import write_report
 
+    _raise_on_interrupts()
     typer.echo(write_report(run_folder))
 
 
@@ -163,7 +216,10 @@ def root(
 
 def main() -> None:
     """Run the command and end the process with the contract's exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    # An exception in the middle of an import may be lost or turned into another one by native code. Until the
+    # imports are done there is nothing to clean up, so that an interrupt may end the process at once.
+    for number in INTERRUPTS:
+        signal.signal(number, _end_at_once)
     try:
         app()
     except LoadcurveError as error:
@@ -173,7 +229,17 @@ def main() -> None:
         sys.exit(EXIT_INTERRUPTED)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+def _end_at_once(_signal: int, _frame: FrameType | None) -> NoReturn:
+    os._exit(EXIT_INTERRUPTED)
+
+
+def _raise_on_interrupts() -> None:
+    """From now on an interrupt is an exception, so that what was started is stopped and results are kept."""
+    for number in INTERRUPTS:
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 

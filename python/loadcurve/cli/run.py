@@ -7,6 +7,7 @@ from rich.console import Console
 from loadcurve.cli.display import display_for
 from loadcurve.errors import NothingMeasured
 from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.read import find_study
 
 EXIT_DONE = 0
@@ -43,9 +44,11 @@ def run_command(argument: str, options: RunOptions) -> int:
 
 def _show(folder: Path, talk: Console, *, interrupted: bool) -> None:
     """Print the summary and write the report; its path comes last, on stdout."""
-    from loadcurve.report.html import write_report
-    from loadcurve.report.terminal import summary_table
-    from loadcurve.result.folder import read_run
+    # An exception in the middle of an import may be lost or turned into another one by native code.
+    with interrupts_deferred():
+        from loadcurve.report.html import write_report
+        from loadcurve.report.terminal import summary_table
+        from loadcurve.result.folder import read_run
 
     if interrupted:
         talk.print("interrupted: what was measured is kept")

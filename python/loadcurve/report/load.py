@@ -51,6 +51,8 @@ def _latency_table(result: LoadResult) -> Table:
         "first byte": result.first_byte_ms,
         "connect": result.connect_ms,
     }
+    if result.connections.lifetime_ms.count:
+        rows["connection"] = result.connections.lifetime_ms
     if result.load.model == "closed":
         # In a closed loop a request is due when it is sent, so the two are the same.
         del rows["service time"]

@@ -70,7 +70,7 @@ class LoadPlan(Record):
     connections_total: Count | None
     timeout_s: Time
     seed: Count
-    io: Literal["epoll"]
+    io: Literal["epoll", "uring"]
 
 
 class Requests(Record):
@@ -151,7 +151,7 @@ class Generator(Record):
     """What the load cost the generator."""
 
     threads: Count
-    io: str
+    io: Literal["epoll", "uring"]
     cpu_user_s: Time
     cpu_system_s: Time
     cpu_spun_s: Time

@@ -1,6 +1,7 @@
 """The plan of one load, as the engine reads it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -8,8 +9,10 @@ from pydantic import BaseModel, ConfigDict
 from loadcurve.result.load import Rate
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
-from loadcurve.study.model import Load
-from loadcurve.study.tables import OpenLoad
+from loadcurve.study.loads import ClosedLoad, Load, OpenLoad, SessionsLoad
+
+IoChoice = Literal["auto", "uring", "epoll"]
+"""How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
 
 
 class EngineModel(BaseModel):
@@ -69,6 +72,7 @@ class EnginePlan(EngineModel):
     seed: int = 0
     threads: int
     cpus: tuple[int, ...] = ()
+    io: IoChoice = "auto"
 
     def to_json(self) -> str:
         """Return the plan as the engine reads it."""
@@ -76,33 +80,50 @@ class EnginePlan(EngineModel):
 
 
 def plan_at_point(
-    load: Load, address: str, content: Mapping[str, ContentRecord], cpus: Sequence[int]
+    load: Load, address: str, content: Mapping[str, ContentRecord], cpus: Sequence[int], seed: int
 ) -> EnginePlan:
     """Return the plan of a study's load against a server that serves ``content``.
 
     The lengths of the answers are checked during the load. Without a number of threads in the study there is
-    one for each CPU of the load, as far as there are connections for them.
+    one for each CPU of the load, as far as there are connections for them. ``seed`` repeats what is drawn at
+    random.
     """
+    connections = load.connections_at_once if isinstance(load, SessionsLoad) else load.connections
     return EnginePlan(
         address=address,
         authority=address,
+        http=load.http,
         requests=tuple(
-            EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content))
-            for path in load.requests
+            EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)
+            for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
         ),
+        pick=load.pick,
         model=load.model,
-        connections=load.connections,
+        connections=connections,
         rate_rps=load.rate_rps if isinstance(load, OpenLoad) else None,
-        arrivals=load.arrivals if isinstance(load, OpenLoad) else None,
-        stop=EngineStop(
-            duration_s=load.duration_s,
-            requests_total=None if isinstance(load, OpenLoad) else load.requests_total,
-        ),
+        connection_rate_cps=load.connection_rate_cps if isinstance(load, SessionsLoad) else None,
+        arrivals=None if isinstance(load, ClosedLoad) else load.arrivals,
+        conversation=_conversation(load),
+        stop=_stop(load),
         warmup_s=load.warmup_s,
         timeout_s=load.timeout_s,
-        threads=load.threads or min(len(cpus), load.connections),
+        seed=seed,
+        threads=load.threads or min(len(cpus), connections),
         cpus=tuple(cpus),
     )
+
+
+def _conversation(load: Load) -> EngineConversation:
+    if isinstance(load, SessionsLoad):
+        return EngineConversation(pipeline=load.burst, calls=load.calls, think_s=load.think_s)
+    think_s = load.think_s if isinstance(load, ClosedLoad) else 0.0
+    return EngineConversation(pipeline=load.pipeline, calls=load.calls, think_s=think_s)
+
+
+def _stop(load: Load) -> EngineStop:
+    if isinstance(load, SessionsLoad):
+        return EngineStop(duration_s=load.duration_s, connections_total=load.num_connections)
+    return EngineStop(duration_s=load.duration_s, requests_total=load.requests_total)
 
 
 def _body_bytes(path: str, content: Mapping[str, ContentRecord]) -> int | None:

@@ -105,7 +105,7 @@ class StudyRun:
             return self._run_trials(folder, served)
 
     def _run_trials(self, folder: RunFolder, served: Served) -> int:
-        runner = TrialRunner(self.study, served, self._cpus, self._display)
+        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display)
         measured = 0
         for trial in self.order:
             server = self._servers[trial.server]

@@ -15,7 +15,8 @@ from loadcurve.run.prepare import Served
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer
 from loadcurve.server.instance import Server
-from loadcurve.study.model import Load, Study
+from loadcurve.study.loads import Load
+from loadcurve.study.model import Study
 
 
 def utc_now() -> str:
@@ -30,6 +31,7 @@ class TrialRunner:
     study: Study
     served: Served
     cpus: CpuDivision
+    seed: int
     display: Display
 
     def run(self, trial: PlannedTrial, found: FoundServer) -> Generator[PointRecord | FailureRecord]:
@@ -72,7 +74,7 @@ class TrialRunner:
             require_life()
             self.display.load_goes_on(progress)
 
-        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load)
+        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load, self.seed)
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
         require_life()

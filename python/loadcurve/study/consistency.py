@@ -3,76 +3,140 @@
 from collections.abc import Iterator
 from itertools import chain
 
+from pydantic import ValidationError
+
 from loadcurve.study.expected import nearest, show, unknown_key
-from loadcurve.study.problems import Problem
-from loadcurve.study.tables import (
-    FRACTIONAL_SWEEP_KEYS,
+from loadcurve.study.loads import (
     ClosedLoadTable,
-    Content,
-    OpenLoadTable,
-    Sweep,
-    load_attribute,
+    LoadTables,
+    SessionsLoadTable,
+    attributes,
+    complete_type,
     sweep_keys,
 )
-
-_WITHOUT_DEFAULT = frozenset({"connections", "rate"})
-
-LoadTables = ClosedLoadTable | OpenLoadTable
+from loadcurve.study.problems import KeyPath, Problem
+from loadcurve.study.tables import Content, Sweep
 
 
 def inconsistencies(content: Content, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
-    """Yield what keeps a point of ``sweep`` from giving a complete load of ``content``."""
+    """Yield what keeps a point of ``sweep`` from giving a complete load of ``content``.
+
+    The points are the product of the swept values, so what the extremes of two keys allow holds everywhere.
+    """
     return chain(
         _swept_in_vain(load, sweep),
         _left_out(load, sweep),
         _endings(load, sweep),
         _idle_threads(load, sweep),
+        _thinking_in_a_pipeline(load, sweep),
+        _bursts_without_calls(load, sweep),
+        _weights(load),
         _requests_without_content(content, load),
     )
 
 
+def _given(load: LoadTables, key: str) -> bool:
+    return attributes(type(load))[key] in load.model_fields_set
+
+
+def _place(sweep: Sweep, key: str) -> KeyPath:
+    return ("sweep" if key in sweep else "load", key)
+
+
+def _values(load: LoadTables, sweep: Sweep, key: str) -> list[int | float]:
+    """Return the values that a key has at the points; none where it is left out."""
+    if key in sweep:
+        return sweep[key]
+    value = getattr(load, attributes(type(load))[key])
+    return [] if value is None else [value]
+
+
 def _swept_in_vain(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
-    known = sweep_keys(load)
+    known = sweep_keys(type(load))
     for key, values in sweep.items():
         if key not in known:
-            yield Problem(("sweep", key), unknown_key(key, known))
+            yield Problem(("sweep", key), unknown_key(key, list(known)))
             continue
-        if getattr(load, load_attribute(key)) is not None:
+        if _given(load, key):
             yield Problem(("load", key), "given here and in [sweep]; keep one of the two")
         for index, value in enumerate(values):
-            if isinstance(value, float) and key not in FRACTIONAL_SWEEP_KEYS:
-                text = f"found {show(value)}; expected a positive whole number"
-                yield Problem(("sweep", key, str(index)), text)
+            if not _fits(load, key, value):
+                yield Problem(
+                    ("sweep", key, str(index)), f"found {show(value)}; expected {known[key].in_words()}"
+                )
+
+
+def _fits(load: LoadTables, key: str, value: float) -> bool:
+    try:
+        load.with_values({key: value}, type(load))
+    except ValidationError:
+        return False
+    return True
 
 
 def _left_out(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
-    for key in sweep_keys(load):
-        if key in _WITHOUT_DEFAULT and key not in sweep and getattr(load, load_attribute(key)) is None:
+    fields = complete_type(load).model_fields
+    for key in sweep_keys(type(load)):
+        if fields[attributes(type(load))[key]].is_required() and not _values(load, sweep, key):
             text = "missing; expected a positive number here, or a list of them in [sweep]"
             yield Problem(("load", key), text)
 
 
 def _endings(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
-    """Check that a closed loop ends in exactly one way; an open one always ends after its duration."""
-    if isinstance(load, OpenLoadTable):
-        return
-    swept = "requests_total" in sweep
-    counted = swept or load.requests_total is not None
-    timed = load.duration_s is not None
+    """Check that the load ends in exactly one way."""
+    counted, timed = _values(load, sweep, load.counted_end), _values(load, sweep, "duration")
     if counted and timed:
-        place = ("sweep" if swept else "load", "requests_total")
-        yield Problem(place, "given beside load.duration; keep one of the two, as a load ends in one way")
+        other = ".".join(_place(sweep, "duration"))
+        text = f"given beside {other}; keep one of the two, as a load ends in one way"
+        yield Problem(_place(sweep, load.counted_end), text)
     if not counted and not timed:
-        yield Problem(("load", "duration"), 'missing; expected duration, such as "10s", or requests_total')
+        text = f'missing; expected duration, such as "10s", or {load.counted_end}'
+        yield Problem(("load", "duration"), text)
 
 
 def _idle_threads(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Check that every thread has a connection at every point."""
-    threads = sweep.get("threads") or [load.threads or 1]
-    connections = sweep.get("connections") or [load.connections or max(threads)]
-    if max(threads) > min(connections):
+    threads, connections = _values(load, sweep, "threads"), _values(load, sweep, "connections")
+    if not connections and isinstance(load, SessionsLoadTable):
+        connections = _values(load, sweep, "num_connections")
+    if threads and connections and max(threads) > min(connections):
         text = f"found {max(threads)}; expected no more threads than connections, of which a point has "
-        yield Problem(("sweep" if "threads" in sweep else "load", "threads"), f"{text}{min(connections)}")
+        yield Problem(_place(sweep, "threads"), f"{text}{min(connections)}")
+
+
+def _thinking_in_a_pipeline(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+    if not isinstance(load, ClosedLoadTable):
+        return
+    depth = max(_values(load, sweep, "pipeline"))
+    if depth > 1 and max(_values(load, sweep, "think")) > 0:
+        text = f"given with a pipeline of {depth}; expected one of 1, as a client thinks after each answer"
+        yield Problem(_place(sweep, "think"), text)
+
+
+def _bursts_without_calls(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+    """Check that every connection makes enough calls for its bursts."""
+    if not isinstance(load, SessionsLoadTable):
+        return
+    burst, calls = max(_values(load, sweep, "burst")), min(_values(load, sweep, "calls"))
+    if burst > calls:
+        text = f"found {burst}; expected no more than the calls of a connection, of which a point has {calls}"
+        yield Problem(_place(sweep, "burst"), text)
+
+
+def _weights(load: LoadTables) -> Iterator[Problem]:
+    place = ("load", "weights")
+    if load.weights is None:
+        if load.pick == "weighted":
+            yield Problem(place, 'missing; expected one for each request, as pick is "weighted"')
+    elif load.pick != "weighted":
+        yield Problem(
+            place, 'given without pick = "weighted", which alone uses weights; expected both or none'
+        )
+    elif len(load.weights) != len(load.requests):
+        text = f"found {len(load.weights)} of them; expected {len(load.requests)}, one for each request"
+        yield Problem(place, text)
+    elif sum(load.weights) == 0:
+        yield Problem(place, "found only zeros; expected at least one weight above 0")
 
 
 def _requests_without_content(content: Content, load: LoadTables) -> Iterator[Problem]:
@@ -82,5 +146,6 @@ def _requests_without_content(content: Content, load: LoadTables) -> Iterator[Pr
     for index, request in enumerate(load.requests):
         path, _, _ = request.partition("?")
         if path not in paths:
+            place = f"{load.request_places[index]}: " if load.request_places else ""
             text = f"found {show(request)}, which is not in [content]; expected one of {', '.join(paths)}"
-            yield Problem(("load", "requests", str(index)), text + nearest(path, paths))
+            yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))

@@ -1,5 +1,6 @@
 """How long a study will take."""
 
+from loadcurve.study.loads import ClosedLoad, Load, OpenLoad
 from loadcurve.study.model import Study
 
 TRIAL_START_S = 1.0
@@ -9,11 +10,26 @@ TRIAL_START_S = 1.0
 def estimated_duration_s(study: Study) -> float | None:
     """Return about how long running ``study`` takes, in seconds.
 
-    ``None`` where the load ends after a number of requests: how long that takes is what the study finds out.
+    ``None`` where the load ends after a number of requests or connections and these do not come at a constant
+    rate: how long that takes is what the study finds out.
     """
-    if study.load.duration_s is None:
+    points = study.points()
+    loads_s = [_load_s(study.load_at(point)) for point in points]
+    known_s = [load_s for load_s in loads_s if load_s is not None]
+    if len(known_s) < len(points):
         return None
-    points = len(study.points())
-    starts = points if study.trials.restart == "point" else 1
-    trial_s = points * (study.load.warmup_s + study.load.duration_s) + starts * TRIAL_START_S
-    return trial_s * study.trials.count * len(study.servers)
+    starts = len(points) if study.trials.restart == "point" else 1
+    return (sum(known_s) + starts * TRIAL_START_S) * study.trials.count * len(study.servers)
+
+
+def _load_s(load: Load) -> float | None:
+    """Return about how long one load takes with its warm-up, where that can be told before."""
+    if load.duration_s is not None:
+        return load.warmup_s + load.duration_s
+    if isinstance(load, ClosedLoad):
+        return None
+    if isinstance(load, OpenLoad):
+        rate, count = load.rate_rps, load.requests_total
+    else:
+        rate, count = load.connection_rate_cps, load.num_connections
+    return None if isinstance(rate, list) or count is None else load.warmup_s + count / rate

@@ -8,31 +8,23 @@ from pydantic import BeforeValidator, Field, model_validator
 from loadcurve.result.records import Point
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.expected import Expected
-from loadcurve.study.problems import own_problems
-from loadcurve.study.tables import (
-    FRACTIONAL_SWEEP_KEYS,
-    ClosedLoad,
+from loadcurve.study.loads import (
     ClosedLoadTable,
-    Content,
-    Host,
-    OpenLoad,
+    Load,
     OpenLoadTable,
-    ServerName,
-    StudyServer,
-    Sweep,
-    Text,
-    Trials,
-    load_attribute,
+    SessionsLoadTable,
+    complete_type,
 )
+from loadcurve.study.problems import own_problems
+from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Text, Trials
 from loadcurve.study.toml_document import TomlTable
-
-Load = ClosedLoad | OpenLoad
-"""A complete load: what the generator does at one point."""
 
 QUICK_TRIALS_MAX = 3
 QUICK_POINTS_MAX = 8
 QUICK_WARMUP_S_MAX = 0.25
 QUICK_DURATION_S_MAX = 0.5
+QUICK_MAXIMA = {"warmup": QUICK_WARMUP_S_MAX, "duration": QUICK_DURATION_S_MAX}
+"""The largest value that a key of the sweep keeps."""
 
 
 def _named_after_their_entry(servers: object) -> object:
@@ -50,12 +42,8 @@ class Study(TomlTable):
     title: Text
     question: Text | None = None
     content: Content
-    load: Annotated[ClosedLoadTable | OpenLoadTable, Field(discriminator="model")]
-    sweep: Annotated[
-        Sweep,
-        Field(min_length=1),
-        Expected("at least one key, such as connections = [1, 10, 100]"),
-    ]
+    load: Annotated[ClosedLoadTable | OpenLoadTable | SessionsLoadTable, Field(discriminator="model")]
+    sweep: Sweep
     trials: Trials = Trials()
     host: Host = Host()
     servers: Annotated[
@@ -73,19 +61,14 @@ class Study(TomlTable):
 
     def load_at(self, point: Point) -> Load:
         """Return the load with the keys of ``point`` set."""
-        swept = {
-            load_attribute(key): value if key in FRACTIONAL_SWEEP_KEYS else int(value)
-            for key, value in point.items()
-        }
-        complete = ClosedLoad if isinstance(self.load, ClosedLoadTable) else OpenLoad
-        return complete.model_validate(self.load.model_dump() | swept, by_alias=False, by_name=True)
+        return self.load.with_values(point, complete_type(self.load))
 
     def quick(self) -> Self:
         """Return the study shortened, for a first look.
 
-        At most 3 trials and 8 points, a warm-up of at most 0.25 s and a duration of at most 0.5 s. Of
-        every key of the sweep at most equally many values stay, evenly chosen, the first and the last among
-        them. A load that ends after a number of requests keeps that number.
+        At most 3 trials and 8 points, a warm-up of at most 0.25 s and a duration of at most 0.5 s, swept or
+        not. Of every key of the sweep at most equally many values stay, evenly chosen, the first and the last
+        among them. A load that ends after a number of requests or connections keeps that number.
         """
         duration_s = self.load.duration_s
         load = self.load.model_copy(
@@ -99,7 +82,10 @@ class Study(TomlTable):
             for number in range(1, QUICK_POINTS_MAX + 1)
             if number ** len(self.sweep) <= QUICK_POINTS_MAX
         )
-        sweep = {key: _evenly_chosen(values, values_max) for key, values in self.sweep.items()}
+        sweep = {
+            key: _evenly_chosen(_at_most(values, QUICK_MAXIMA.get(key)), values_max)
+            for key, values in self.sweep.items()
+        }
         trials = self.trials.model_copy(update={"count": min(self.trials.count, QUICK_TRIALS_MAX)})
         return self.model_copy(update={"load": load, "sweep": sweep, "trials": trials})
 
@@ -117,3 +103,8 @@ def _evenly_chosen(values: list[int | float], count: int) -> list[int | float]:
         return values
     last = len(values) - 1
     return [values[round(index * last / (count - 1))] for index in range(count)]
+
+
+def _at_most(values: list[int | float], maximum: float | None) -> list[int | float]:
+    """Return the values, each at most ``maximum`` and each once."""
+    return values if maximum is None else list(dict.fromkeys(min(value, maximum) for value in values))

@@ -1,4 +1,4 @@
-"""The tables of a study file, each checked for itself."""
+"""The tables of a study file beside the load, and the types of their values, each checked for itself."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 
 from loadcurve.study.expected import Expected, show
 from loadcurve.study.problems import Problem, own_problem, own_problems
-from loadcurve.study.quantities import DurationS, SizeBytes
+from loadcurve.study.quantities import DURATION_IN_WORDS, DurationS, SizeBytes, parse_duration_s
 from loadcurve.study.toml_document import TomlTable
 
 # Both become names of files and parts of URLs.
@@ -16,6 +16,9 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _NAME_IN_WORDS = (
     "a name of letters, digits, hyphens, underscores and dots that begins with a letter or a digit"
 )
+
+DURATION_KEYS = frozenset({"duration", "think", "timeout", "warmup"})
+"""The keys of a load whose values are durations."""
 
 Element = TypeVar("Element")
 
@@ -27,10 +30,30 @@ def _without_repetition(values: list[Element]) -> list[Element]:
     return values
 
 
+def _durations_in_seconds(sweep: object) -> object:
+    """Read the texts among the values of the keys that are durations."""
+    if not isinstance(sweep, dict):
+        return sweep
+    return {
+        key: [_read_seconds(key, index, value) for index, value in enumerate(values)]
+        if key in DURATION_KEYS and isinstance(values, list)
+        else values
+        for key, values in sweep.items()
+    }
+
+
+def _read_seconds(key: str, index: int, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration_s(value)
+    except ValueError:
+        text = f"found {show(value)}; expected {DURATION_IN_WORDS}"
+        raise own_problems([Problem((key, str(index)), text)]) from None
+
+
 Text = Annotated[str, Field(min_length=1), Expected("a text in quotes, not empty")]
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
-PositiveNumber = Annotated[int | float, Field(gt=0), Expected("a positive number")]
-PositiveRate = Annotated[float, Field(gt=0), Expected("a positive number of requests per second")]
 Duration = Annotated[
     DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
 ]
@@ -42,22 +65,20 @@ Timeout = Annotated[
     Field(gt=0, le=3_600),
     Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
 ]
-RequestPath = Annotated[
-    str,
-    Field(pattern=r"^/[!-~]*$"),
-    Expected('a path that begins with "/" and has no spaces, such as "/1k.txt"'),
-]
-RequestPaths = Annotated[
-    list[RequestPath], Field(min_length=1), Expected('a list of at least one path, such as ["/1k.txt"]')
-]
+Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
 SweepValues = Annotated[
-    list[PositiveNumber],
+    list[Annotated[int | float, Expected("a number")]],
     Field(min_length=1),
     AfterValidator(_without_repetition),
-    Expected("a list of positive numbers, such as [1, 10, 100]"),
+    Expected("a list of numbers, such as [1, 10, 100]"),
 ]
-Sweep = dict[str, SweepValues]
-"""The values of each key that is swept."""
+Sweep = Annotated[
+    dict[str, SweepValues],
+    Field(min_length=1),
+    BeforeValidator(_durations_in_seconds),
+    Expected("at least one key, such as connections = [1, 10, 100]"),
+]
+"""The values of each key that is swept; durations are in seconds."""
 
 CpuList = Annotated[
     list[Annotated[int, Field(ge=0), Expected("the number of a CPU, 0 or more")]],
@@ -67,69 +88,6 @@ CpuList = Annotated[
 ]
 ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
-
-
-class LoadTable(TomlTable):
-    """The keys of every load model. The requests are sent in turn."""
-
-    model: str
-    requests: RequestPaths
-    warmup_s: Warmup = Field(1.0, alias="warmup")
-    timeout_s: Timeout = Field(5.0, alias="timeout")
-    """How long connecting may take, and how long an answer may take."""
-    threads: PositiveCount | None = None
-    """Sending threads; ``None`` leaves their number to the run."""
-
-
-class ClosedLoadTable(LoadTable):
-    """A closed loop as the file gives it: what is swept is still ``None``."""
-
-    model: Literal["closed"]
-    connections: PositiveCount | None = None
-    duration_s: Duration | None = Field(None, alias="duration")
-    requests_total: PositiveCount | None = None
-
-
-class OpenLoadTable(LoadTable):
-    """An open loop as the file gives it: what is swept is still ``None``."""
-
-    model: Literal["open"]
-    rate_rps: PositiveRate | None = Field(None, alias="rate")
-    connections: PositiveCount | None = None
-    arrivals: Literal["constant"] = "constant"
-    duration_s: Duration = Field(alias="duration")
-
-
-class ClosedLoad(ClosedLoadTable):
-    """A closed loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
-
-    connections: PositiveCount
-
-
-class OpenLoad(OpenLoadTable):
-    """An open loop at one point."""
-
-    rate_rps: PositiveRate = Field(alias="rate")
-    connections: PositiveCount
-
-
-_LOAD_ATTRIBUTES = {
-    "connections": "connections",
-    "rate": "rate_rps",
-    "requests_total": "requests_total",
-    "threads": "threads",
-}
-FRACTIONAL_SWEEP_KEYS = frozenset({"rate"})
-
-
-def load_attribute(sweep_key: str) -> str:
-    """Return the attribute of a load that a key of the sweep sets."""
-    return _LOAD_ATTRIBUTES[sweep_key]
-
-
-def sweep_keys(load: LoadTable) -> list[str]:
-    """Return the keys that can be swept under the load model of ``load``."""
-    return [key for key, attribute in _LOAD_ATTRIBUTES.items() if attribute in type(load).model_fields]
 
 
 def _existing_folder(value: object, info: ValidationInfo) -> object:

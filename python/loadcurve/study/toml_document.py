@@ -83,13 +83,17 @@ class TomlDocument:
         return next((self.lines[ancestor] for ancestor in ancestors if ancestor in self.lines), None)
 
     def _key(self, path: KeyPath) -> str:
-        """Write a path as a dotted key. An element goes by its array: its line and value say which it is."""
+        """Write a path as a dotted key.
+
+        An element goes by its array, or by the text that names a file of elements: its line and value say
+        which it is.
+        """
         value: object = self.data
         keys = []
         for part in path:
             if isinstance(value, list):
                 value = value[int(part)]
-            else:
+            elif not isinstance(value, str):
                 keys.append(part if _BARE_KEY.fullmatch(part) else json.dumps(part, ensure_ascii=False))
                 value = value.get(part) if isinstance(value, dict) else None
         return ".".join(keys)

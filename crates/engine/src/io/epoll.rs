@@ -12,12 +12,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::clock;
-use crate::io::{Event, Io, Slot, broken_failure, connect_failure};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure};
 
-/// Events taken in one turn. All of them share the turn's clock reading, so a turn must stay short: at a few
-/// microseconds for each event this keeps the reading within about 0.1 ms. For the same reason an event is good for
-/// one full read in each turn: a long answer takes several turns, and its last byte is timed when it is read.
-const EVENTS_PER_TURN: usize = 32;
 /// Large enough that one read empties the socket of every answer but long ones.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
 
@@ -231,85 +227,4 @@ fn slot_and_generation(token: u64) -> (Slot, u32) {
     #[expect(clippy::cast_possible_truncation, reason = "the two halves of the token are cut apart here")]
     let (slot, generation) = (token as u32, (token >> 32) as u32);
     (slot as Slot, generation)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Epoll, RECEIVE_BUFFER_BYTES};
-    use crate::clock;
-    use crate::io::{Event, Io};
-    use loadcurve_plan::Nanos;
-    use std::io::{ErrorKind, Read, Write};
-    use std::net::{TcpListener, TcpStream};
-
-    /// One connection between a backend and a peer that does not block.
-    fn connected() -> (Epoll, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut epoll = Epoll::new(listener.local_addr().unwrap(), 1).unwrap();
-        epoll.connect(0).unwrap();
-        let (peer, _) = listener.accept().unwrap();
-        peer.set_nonblocking(true).unwrap();
-        epoll.wait(clock::now() + Nanos::from_millis(60_000));
-        assert_eq!(epoll.next(), Some((0, Event::Connected)));
-        (epoll, peer)
-    }
-
-    /// Reads what has arrived.
-    fn drain(peer: &mut TcpStream, into: &mut Vec<u8>) {
-        let end = peer.read_to_end(into);
-        assert!(end.is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
-    }
-
-    /// The bytes that one turn delivers.
-    fn bytes_of_turn(epoll: &mut Epoll) -> usize {
-        epoll.wait(clock::now() + Nanos::from_millis(60_000));
-        let mut bytes = 0;
-        while let Some((_, event)) = epoll.next() {
-            let Event::Received(received) = event else { panic!("{event:?}") };
-            bytes += received.len();
-        }
-        bytes
-    }
-
-    #[test]
-    fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait() {
-        let (mut epoll, mut peer) = connected();
-        let mut received = Vec::new();
-        epoll.send(0, &vec![b'1'; 32 << 20]).unwrap();
-        assert!(
-            !epoll.sockets[0].unsent.is_empty(),
-            "the kernel took all at once: the test needs more bytes"
-        );
-        // The peer makes room, and before the backend has noticed there is more to send.
-        drain(&mut peer, &mut received);
-        epoll.send(0, &[b'2'; 1000]).unwrap();
-        while received.len() < (32 << 20) + 1000 {
-            epoll.wait(clock::now() + Nanos::from_millis(1));
-            assert_eq!(epoll.next(), None);
-            drain(&mut peer, &mut received);
-        }
-        assert!(received.is_sorted());
-    }
-
-    #[test]
-    fn a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest() {
-        let (mut epoll, mut peer) = connected();
-        let mut sent = 0;
-        // The peer writes until the sockets of both sides are full: that is far more than one read takes.
-        let error = loop {
-            match peer.write(&[b'x'; 16_000]) {
-                Ok(written) => sent += written,
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert!(sent > RECEIVE_BUFFER_BYTES * 2);
-        let mut received = 0;
-        while received < sent {
-            let bytes = bytes_of_turn(&mut epoll);
-            assert!((1..=RECEIVE_BUFFER_BYTES).contains(&bytes), "{bytes} bytes in one turn");
-            received += bytes;
-        }
-        assert_eq!(received, sent);
-    }
 }

@@ -1,9 +1,8 @@
 //! What the engine counts is what the server has seen.
 
-use loadcurve_engine::Load;
 use loadcurve_plan::{LoadPlan, Stop};
 
-use crate::support::{Measured, Reply, Seen, Server, closed, get, measure, ok, open};
+use crate::support::{Measured, Reply, Seen, Server, closed, get, measure, ok, open, start};
 
 /// Every request that was sent was read and answered, on connections that both sides count alike.
 fn assert_all_answered(measured: &Measured, seen: &Seen, total: u64) {
@@ -124,7 +123,7 @@ fn an_interrupted_closed_loop_says_which_requests_were_never_answered() {
         0..20 => Reply::answer(ok("hello")),
         _ => Reply::silence(),
     });
-    let load = Load::start(LoadPlan { stop: Stop::DurationS(60.0), ..closed(server.address, 4, 1) }).unwrap();
+    let load = start(LoadPlan { stop: Stop::DurationS(60.0), ..closed(server.address, 4, 1) });
     server.wait_for_requests(24);
     assert!(!load.is_finished());
     load.stop();
@@ -139,7 +138,7 @@ fn an_interrupted_closed_loop_says_which_requests_were_never_answered() {
 #[test]
 fn an_interrupted_open_loop_says_which_requests_were_never_sent() {
     let server = Server::replying(Reply::silence());
-    let load = Load::start(open(server.address, 2, 500.0, Stop::DurationS(60.0))).unwrap();
+    let load = start(open(server.address, 2, 500.0, Stop::DurationS(60.0)));
     server.wait_for_requests(2);
     load.stop();
     let measured = Measured::from(&load.finish());

@@ -55,19 +55,20 @@ fn garbage_is_malformed() {
 }
 
 #[test]
-fn a_server_that_closes_silently_after_nine_answers_loses_every_tenth_request() {
+fn a_server_that_closes_silently_after_nine_answers_loses_at_most_every_tenth_request() {
     let server = Server::scripted(|asked| {
         let then = if asked.on_connection == 8 { Then::Close } else { Then::ReadOn };
         Reply::answer(ok("hello")).then(then)
     });
     let measured = measure(closed(server.address, 1, 100));
     let seen = server.finish();
-    // Each of ten connections answers nine requests; the tenth is written before the close can be known, and meets
-    // either the end of input or, where it arrives before the server closes, a reset.
-    assert_eq!((measured.requests("answered"), measured.requests("failed")), (90, 10));
+    // Each connection answers nine requests. Where its end is seen with the ninth answer, the tenth goes to a new
+    // connection; otherwise it is written, and meets the end of input or a reset.
+    let (answered, failed) = (measured.requests("answered"), measured.requests("failed"));
+    assert_eq!((answered, answered + failed), (seen.answered, 100));
+    assert!(failed <= 10, "{failed} failed");
     assert!(measured.errors().iter().all(|(class, _)| ["closed_early", "reset"].contains(class)));
-    assert_eq!((seen.answered, seen.accepted), (90, 10));
-    assert_eq!(measured.count("/connections/opened"), 10);
+    assert_eq!(measured.count("/connections/opened"), seen.accepted);
 }
 
 #[test]

@@ -53,3 +53,13 @@ fn a_load_bound_to_a_processor_runs_there_and_says_so() {
     assert_eq!(server.finish().answered, 20);
     assert_eq!(measured.value("/load/cpus"), &serde_json::json!([cpu]));
 }
+
+#[test]
+fn a_result_names_the_backend_that_was_asked_for() {
+    let server = Server::replying(Reply::answer(ok("hello")));
+    let measured = measure(closed(server.address, 1, 1));
+    server.finish();
+    for place in ["/generator/io", "/load/io"] {
+        assert_eq!(measured.value(place), &serde_json::to_value(crate::IO).unwrap());
+    }
+}

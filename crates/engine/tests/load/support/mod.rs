@@ -5,7 +5,7 @@ mod plans;
 mod reply;
 mod server;
 
-pub(crate) use measured::{Measured, measure};
+pub(crate) use measured::{Measured, measure, start};
 pub(crate) use plans::{closed, get, open};
 pub(crate) use reply::{Reply, Then, chunked, ok};
 pub(crate) use server::{Seen, Server, refusing_address};

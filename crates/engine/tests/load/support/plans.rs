@@ -33,6 +33,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
         seed: 0,
         threads: 1,
         cpus: vec![],
+        io: crate::IO,
     }
 }
 

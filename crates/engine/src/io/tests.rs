@@ -1,0 +1,449 @@
+//! What every backend does, each test on each of them.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
+use rustix::net::{AddressFamily, SocketType, sockopt};
+
+use crate::clock;
+use crate::io::epoll::Epoll;
+use crate::io::uring::Uring;
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot};
+
+/// Longer than any test takes, even on a busy machine.
+const PATIENCE: Nanos = Nanos::from_millis(60_000);
+/// Longer than anything takes that has already happened on the other side of the loopback interface.
+const SHORT: Nanos = Nanos::from_millis(20);
+/// More than the sockets of both sides hold.
+const TOO_MANY_BYTES: usize = 32 << 20;
+
+/// A backend that a test can make.
+trait Backend: Io + Sized {
+    fn open(address: SocketAddr, slots: usize) -> Result<Self, String>;
+}
+
+impl Backend for Epoll {
+    fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
+        Self::new(address, slots).map_err(|errno| errno.to_string())
+    }
+}
+
+impl Backend for Uring {
+    fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
+        Self::new(address, slots).map_err(|unavailable| unavailable.to_string())
+    }
+}
+
+/// Makes of each test one for every backend; that of a backend which this kernel does not offer says so and ends.
+macro_rules! on_each_backend {
+    ($($test:ident,)*) => {
+        on_each_backend!(epoll, crate::io::epoll::Epoll, $($test)*);
+        on_each_backend!(uring, crate::io::uring::Uring, $($test)*);
+    };
+    ($name:ident, $backend:ty, $($test:ident)*) => {
+        mod $name {
+            $(
+                #[test]
+                fn $test() {
+                    match <$backend as super::Backend>::open(super::refusing_address().1, 1) {
+                        Ok(_) => super::$test::<$backend>(),
+                        Err(unavailable) => eprintln!("skipped: {unavailable}"),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+on_each_backend! {
+    a_connection_is_established_once,
+    a_closed_port_refuses,
+    a_connection_that_is_not_accepted_can_be_closed,
+    bytes_arrive_in_both_directions,
+    bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
+    what_was_sent_last_leaves_before_the_backend_ends,
+    a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest,
+    a_turn_delivers_so_many_events_and_the_next_turns_the_rest,
+    bytes_in_front_of_the_end_come_first,
+    bytes_in_front_of_a_reset_do_not_hide_it,
+    closing_is_seen_by_the_peer_at_once,
+    closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer,
+    ending_the_backend_closes_every_connection,
+    a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection,
+    many_connections_each_get_their_own_answers,
+    a_wait_ends_when_it_shall,
+}
+
+/// An event that has been taken out of the backend.
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    Connected,
+    ConnectFailed(Failure),
+    Received(Vec<u8>),
+    Closed,
+    Broken(Failure),
+}
+
+fn next(io: &mut impl Io) -> Option<(Slot, Taken)> {
+    let (slot, event) = io.next()?;
+    let taken = match event {
+        Event::Connected => Taken::Connected,
+        Event::ConnectFailed(failure) => Taken::ConnectFailed(failure),
+        Event::Received(bytes) => Taken::Received(bytes.to_vec()),
+        Event::Closed => Taken::Closed,
+        Event::Broken(failure) => Taken::Broken(failure),
+    };
+    Some((slot, taken))
+}
+
+/// The next event, in this turn or a later one.
+fn await_event(io: &mut impl Io) -> (Slot, Taken) {
+    let end = clock::now() + PATIENCE;
+    let mut now = clock::now();
+    loop {
+        if let Some(event) = next(io) {
+            return event;
+        }
+        assert!(now < end, "nothing happens");
+        now = io.wait(end);
+    }
+}
+
+/// All bytes until the first event that is something else, with that event.
+fn await_bytes(io: &mut impl Io) -> (Vec<u8>, Taken) {
+    let mut bytes = Vec::new();
+    loop {
+        match await_event(io).1 {
+            Taken::Received(received) => bytes.extend(received),
+            other => return (bytes, other),
+        }
+    }
+}
+
+/// Lets turns pass until the peer has read so much.
+fn read_exactly(io: &mut impl Io, peer: &mut TcpStream, count: usize) -> Vec<u8> {
+    peer.set_nonblocking(true).unwrap();
+    let mut bytes = vec![0; count];
+    let mut read = 0;
+    while read < count {
+        match peer.read(&mut bytes[read..]) {
+            Ok(0) => panic!("the connection ended after {read} bytes"),
+            Ok(more) => read += more,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+        io.wait(clock::now() + Nanos::from_millis(1));
+        assert_eq!(next(io), None);
+    }
+    bytes
+}
+
+fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// An address that refuses connections as long as the socket lives, which is bound to it and does not listen.
+fn refusing_address() -> (rustix::fd::OwnedFd, SocketAddr) {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = rustix::net::getsockname(&socket).unwrap();
+    (socket, address.try_into().unwrap())
+}
+
+/// A backend with one connection, and its peer.
+fn connected<I: Backend>() -> (I, TcpStream) {
+    let (listener, address) = listener();
+    let mut io = I::open(address, 1).unwrap();
+    let peer = connect(&mut io, 0, &listener);
+    (io, peer)
+}
+
+fn connect(io: &mut impl Io, slot: Slot, listener: &TcpListener) -> TcpStream {
+    io.connect(slot).unwrap();
+    assert_eq!(await_event(io), (slot, Taken::Connected));
+    let (peer, _) = listener.accept().unwrap();
+    peer.set_read_timeout(Some(Duration::from_nanos(PATIENCE.0))).unwrap();
+    peer
+}
+
+/// Closes a connection so that its peer meets a reset (socket(7)).
+fn reset(peer: TcpStream) {
+    sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+    drop(peer);
+}
+
+fn a_connection_is_established_once<I: Backend>() {
+    let (mut io, _peer) = connected::<I>();
+    io.wait(clock::now() + SHORT);
+    assert_eq!(next(&mut io), None);
+}
+
+fn a_closed_port_refuses<I: Backend>() {
+    let (_socket, address) = refusing_address();
+    let mut io = I::open(address, 1).unwrap();
+    for _ in 0..2 {
+        // A backend may know it at once or tell it later.
+        if let Err(failure) = io.connect(0) {
+            assert_eq!(failure, Failure::ConnectRefused);
+        } else {
+            assert_eq!(await_event(&mut io), (0, Taken::ConnectFailed(Failure::ConnectRefused)));
+        }
+        io.close(0);
+    }
+}
+
+fn a_connection_that_is_not_accepted_can_be_closed<I: Backend>() {
+    // A listen queue of length 0 holds one connection; the next one's first packet is dropped.
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    rustix::net::listen(&socket, 0).unwrap();
+    let address = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
+    let _first = TcpStream::connect(address).unwrap();
+    let mut io = I::open(address, 1).unwrap();
+    for _ in 0..2 {
+        io.connect(0).unwrap();
+        io.wait(clock::now() + SHORT);
+        assert_eq!(next(&mut io), None);
+        io.close(0);
+        io.wait(clock::now() + SHORT);
+        assert_eq!(next(&mut io), None);
+    }
+}
+
+fn bytes_arrive_in_both_directions<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    for round in 0..100_u8 {
+        io.send(0, &[round, 1]).unwrap();
+        io.send(0, &[2]).unwrap();
+        assert_eq!(read_exactly(&mut io, &mut peer, 3), [round, 1, 2]);
+        peer.write_all(&[round; 5]).unwrap();
+        let mut received = Vec::new();
+        while received.len() < 5 {
+            let (0, Taken::Received(bytes)) = await_event(&mut io) else { panic!("bytes were expected") };
+            received.extend(bytes);
+        }
+        assert_eq!(received, [round; 5]);
+    }
+}
+
+fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    io.send(0, &vec![b'1'; TOO_MANY_BYTES]).unwrap();
+    io.send(0, &[b'2'; 1000]).unwrap();
+    io.wait(clock::now() + SHORT);
+    assert_eq!(next(&mut io), None);
+    // The peer makes room, and before the backend has noticed there is more to send.
+    let mut received = vec![0; 1 << 20];
+    peer.read_exact(&mut received).unwrap();
+    io.send(0, &[b'3'; 1000]).unwrap();
+    received.extend(read_exactly(&mut io, &mut peer, TOO_MANY_BYTES + 2000 - received.len()));
+    assert!(received.is_sorted());
+    assert_eq!(received[TOO_MANY_BYTES..], [[b'2'; 1000], [b'3'; 1000]].concat());
+}
+
+fn what_was_sent_last_leaves_before_the_backend_ends<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    io.send(0, b"the last words").unwrap();
+    drop(io);
+    let mut received = String::new();
+    peer.read_to_string(&mut received).unwrap();
+    assert_eq!(received, "the last words");
+}
+
+fn a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest<I: Backend>() {
+    // An event is good for one read of at most 64 KiB.
+    const MOST_BYTES_OF_A_TURN: usize = EVENTS_PER_TURN * 64 * 1024;
+    let (mut io, mut peer) = connected::<I>();
+    peer.set_nonblocking(true).unwrap();
+    // The peer writes until the sockets of both sides are full.
+    let mut sent = 0;
+    let error = loop {
+        match peer.write(&[b'x'; 16_000]) {
+            Ok(written) => sent += written,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert!(sent > 64 * 1024);
+    let mut received = 0;
+    while received < sent {
+        io.wait(clock::now() + PATIENCE);
+        let mut of_turn = 0;
+        while let Some((_, event)) = io.next() {
+            let Event::Received(bytes) = event else { panic!("{event:?}") };
+            assert!(bytes.iter().all(|byte| *byte == b'x'));
+            of_turn += bytes.len();
+        }
+        assert!(of_turn <= MOST_BYTES_OF_A_TURN, "{of_turn} bytes in one turn");
+        received += of_turn;
+    }
+    assert_eq!(received, sent);
+}
+
+fn a_turn_delivers_so_many_events_and_the_next_turns_the_rest<I: Backend>() {
+    const CONNECTIONS: usize = EVENTS_PER_TURN * 4;
+    let (listener, address) = listener();
+    let mut io = I::open(address, CONNECTIONS).unwrap();
+    let mut peers: Vec<_> = (0..CONNECTIONS).map(|slot| connect(&mut io, slot, &listener)).collect();
+    for peer in &mut peers {
+        peer.write_all(b"x").unwrap();
+    }
+    let mut heard = vec![0; CONNECTIONS];
+    while heard.contains(&0) {
+        io.wait(clock::now() + PATIENCE);
+        let mut events = 0;
+        while let Some((slot, event)) = next(&mut io) {
+            assert_eq!(event, Taken::Received(b"x".to_vec()));
+            heard[slot] += 1;
+            events += 1;
+        }
+        assert!(events <= EVENTS_PER_TURN, "{events} events");
+    }
+    assert_eq!(heard, [1; CONNECTIONS]);
+}
+
+fn bytes_in_front_of_the_end_come_first<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    let bytes = vec![b'x'; 100_000];
+    peer.write_all(&bytes).unwrap();
+    drop(peer);
+    assert_eq!(await_bytes(&mut io), (bytes, Taken::Closed));
+}
+
+fn bytes_in_front_of_a_reset_do_not_hide_it<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    peer.write_all(b"half an answer").unwrap();
+    reset(peer);
+    // The kernel may discard what was not yet received.
+    let (bytes, end) = await_bytes(&mut io);
+    assert!(b"half an answer".starts_with(&bytes));
+    assert_eq!(end, Taken::Broken(Failure::Reset));
+}
+
+fn closing_is_seen_by_the_peer_at_once<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    io.close(0);
+    // No turn follows, and still the end arrives.
+    assert_eq!(peer.read(&mut [0; 1]).unwrap(), 0);
+    io.wait(clock::now() + SHORT);
+    assert_eq!(next(&mut io), None);
+}
+
+fn closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer<I: Backend>() {
+    let (listener, address) = listener();
+    let mut io = I::open(address, 1).unwrap();
+    for _ in 0..3 {
+        let mut peer = connect(&mut io, 0, &listener);
+        io.send(0, &vec![b'x'; TOO_MANY_BYTES]).unwrap();
+        io.wait(clock::now() + SHORT);
+        io.send(0, b"more").unwrap();
+        io.close(0);
+        let mut received = Vec::new();
+        peer.read_to_end(&mut received).unwrap();
+        assert!(received.len() < TOO_MANY_BYTES);
+    }
+}
+
+fn ending_the_backend_closes_every_connection<I: Backend>() {
+    let (listener, address) = listener();
+    let mut io = I::open(address, 3).unwrap();
+    let peers: Vec<_> = (0..3).map(|slot| connect(&mut io, slot, &listener)).collect();
+    drop(io);
+    for mut peer in peers {
+        assert_eq!(peer.read(&mut [0; 1]).unwrap(), 0);
+    }
+}
+
+fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>() {
+    let (listener, address) = listener();
+    let mut io = I::open(address, 2).unwrap();
+    let mut first = connect(&mut io, 0, &listener);
+    let mut other = connect(&mut io, 1, &listener);
+    for _ in 0..50 {
+        // Bytes of both connections have arrived, one of them is delivered, and then slot 0 is connected anew.
+        first.write_all(b"late").unwrap();
+        other.write_all(b"kept").unwrap();
+        io.wait(clock::now() + PATIENCE);
+        let mut kept = Vec::new();
+        if let Some((1, Taken::Received(bytes))) = next(&mut io) {
+            kept.extend(bytes);
+        }
+        io.close(0);
+        reset(first);
+        io.connect(0).unwrap();
+        io.send(0, b"").unwrap();
+        let mut is_connected = false;
+        while !is_connected || kept.len() < 4 {
+            match await_event(&mut io) {
+                (0, Taken::Connected) => is_connected = true,
+                (1, Taken::Received(bytes)) => kept.extend(bytes),
+                late => panic!("{late:?} of an earlier connection"),
+            }
+        }
+        assert_eq!(kept, b"kept");
+        first = listener.accept().unwrap().0;
+    }
+}
+
+fn many_connections_each_get_their_own_answers<I: Backend>() {
+    const CONNECTIONS: usize = 300;
+    const ANSWER_BYTES: usize = 50_000;
+    let (listener, address) = listener();
+    let echo = std::thread::spawn(move || {
+        let serve = |mut stream: TcpStream| {
+            let mut slot = [0; 2];
+            while stream.read_exact(&mut slot).is_ok() {
+                stream.write_all(&slot.repeat(ANSWER_BYTES / 2)).unwrap();
+            }
+        };
+        let served: Vec<_> = (0..CONNECTIONS)
+            .map(|_| {
+                let stream = listener.accept().unwrap().0;
+                std::thread::spawn(move || serve(stream))
+            })
+            .collect();
+        for connection in served {
+            connection.join().unwrap();
+        }
+    });
+    let mut io = I::open(address, CONNECTIONS).unwrap();
+    let mut received = vec![0; CONNECTIONS];
+    let question = |slot: Slot| u16::try_from(slot).unwrap().to_be_bytes();
+    for slot in 0..CONNECTIONS {
+        io.connect(slot).unwrap();
+    }
+    // Two questions on each connection, one after the other.
+    while received.iter().any(|bytes| *bytes < 2 * ANSWER_BYTES) {
+        match await_event(&mut io) {
+            (slot, Taken::Connected) => io.send(slot, &question(slot)).unwrap(),
+            (slot, Taken::Received(bytes)) => {
+                for byte in bytes {
+                    assert_eq!(byte, question(slot)[received[slot] % 2], "slot {slot}");
+                    received[slot] += 1;
+                }
+                if received[slot] == ANSWER_BYTES {
+                    io.send(slot, &question(slot)).unwrap();
+                }
+            }
+            (slot, other) => panic!("{other:?} on slot {slot}"),
+        }
+    }
+    assert_eq!(received, [2 * ANSWER_BYTES; CONNECTIONS]);
+    drop(io);
+    echo.join().unwrap();
+}
+
+fn a_wait_ends_when_it_shall<I: Backend>() {
+    let (mut io, _peer) = connected::<I>();
+    let start = io.wait(Nanos::ZERO);
+    for length in [Nanos::ZERO, Nanos(50_000), Nanos::from_millis(2)] {
+        let now = clock::now();
+        let end = io.wait(now + length);
+        assert!(end >= now + length, "a wait of {length:?} took {:?}", end - now);
+    }
+    assert!(clock::now() - start < PATIENCE);
+}

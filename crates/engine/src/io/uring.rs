@@ -1,0 +1,298 @@
+//! Completions by `io_uring`: one call of the kernel submits what a turn has begun and waits for the next one.
+
+#![expect(unsafe_code, reason = "the kernel is told where bytes are, and finds or leaves them there later")]
+
+mod buffers;
+mod ring;
+mod socket;
+
+use std::collections::VecDeque;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
+use rustix::io::Errno;
+use rustix::net::{Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, sockopt};
+
+use crate::clock;
+use crate::io::uring::buffers::BufferRing;
+use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
+use crate::io::uring::socket::{Kind, Sending, Socket, Stage, Token};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure};
+
+/// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
+const LONGEST_END: Nanos = Nanos::from_millis(1000);
+
+/// A completion of which the loop has to be told.
+struct Arrival {
+    token: Token,
+    result: Result<usize, Errno>,
+    buffer: Option<u16>,
+}
+
+/// The `io_uring` backend.
+pub(crate) struct Uring {
+    ring: Ring,
+    buffers: BufferRing,
+    address: SocketAddrAny,
+    sockets: Vec<Socket>,
+    /// Slots that may have operations to begin.
+    touched: Vec<Slot>,
+    /// What has happened, in order. All completions are taken here at once: one that tells of bytes which were not
+    /// sent must be known before more are.
+    arrived: VecDeque<Arrival>,
+    /// How many events this turn may still deliver.
+    left_in_turn: usize,
+    /// Connections that have stopped to receive because no buffer was free.
+    starved: VecDeque<Token>,
+    /// The buffer that the last event has lent out.
+    lent: Option<u16>,
+    /// Bytes of closed connections which operations under way still send, by the operation's token.
+    abandoned: Vec<(Token, Vec<u8>)>,
+    /// Operations under way, without those that are complete when they have been submitted.
+    in_flight: usize,
+}
+
+impl Uring {
+    /// A set of `slots` unconnected connections to `address`. It may be made on any thread, and belongs to the one
+    /// that first waits for it.
+    pub(crate) fn new(address: SocketAddr, slots: usize) -> Result<Self, Unavailable> {
+        let ring = Ring::new()?;
+        let buffers = BufferRing::new();
+        // SAFETY: `drop` frees the buffers only when no operation is under way that could use them.
+        unsafe { ring.register(&buffers)? };
+        Ok(Self {
+            ring,
+            buffers,
+            address: address.into(),
+            sockets: (0..slots).map(|_| Socket::default()).collect(),
+            touched: Vec::with_capacity(slots),
+            arrived: VecDeque::new(),
+            left_in_turn: 0,
+            starved: VecDeque::new(),
+            lent: None,
+            abandoned: Vec::new(),
+            in_flight: 0,
+        })
+    }
+
+    fn begin_connect(&mut self, slot: Slot) -> Result<(), Errno> {
+        // The socket must block: on one that does not, the kernel gives up operations instead of waiting.
+        let family = self.address.address_family();
+        let flags = SocketFlags::CLOEXEC;
+        let descriptor = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+        sockopt::set_tcp_nodelay(&descriptor, true)?;
+        let socket = &mut self.sockets[slot];
+        socket.descriptor = Some(descriptor);
+        socket.connect = Stage::Wanted;
+        self.touched.push(slot);
+        Ok(())
+    }
+
+    /// Queues the operations that the touched slots need.
+    ///
+    /// They are made here, just before they are submitted, because a descriptor that is closed between the two could be
+    /// another socket's when the kernel looks it up.
+    fn queue_operations(&mut self) {
+        for &slot in &self.touched {
+            let socket = &mut self.sockets[slot];
+            while let Some(kind) = socket.begin_next() {
+                let Some(descriptor) = &socket.descriptor else { break };
+                let operation = match kind {
+                    Kind::Connect => Operation::Connect(&self.address),
+                    Kind::Receive => Operation::Receive,
+                    Kind::SendNow => Operation::SendNow(&socket.unsent),
+                    Kind::Send => Operation::Send(&socket.unsent),
+                };
+                let token = Token { kind, slot, generation: socket.generation };
+                // SAFETY: the address and the bytes to send now are not touched until the queue has been submitted,
+                // which follows before anything else. Other bytes to send stay as they are while the socket says that
+                // an operation sends them; `close` moves them, unchanged, to where they stay until it is complete, and
+                // `drop` frees them only when no operation is under way.
+                unsafe { self.ring.push(descriptor.as_fd(), &operation, token.pack()) };
+                self.in_flight += usize::from(kind.lasts());
+            }
+        }
+    }
+
+    /// Lets as many starved connections receive again as there are free buffers.
+    fn feed_starved(&mut self) {
+        for _ in 0..self.buffers.free() {
+            let Some(Token { slot, generation, .. }) = self.starved.pop_front() else { break };
+            let socket = &mut self.sockets[slot];
+            if socket.generation == generation {
+                socket.receive = Stage::Wanted;
+                self.touched.push(slot);
+            }
+        }
+    }
+
+    fn take_completions(&mut self) {
+        while let Some(completion) = self.ring.next_completion() {
+            self.take(completion);
+        }
+    }
+
+    /// Does at once what a completion asks for, and keeps what the loop has to be told.
+    fn take(&mut self, completion: Completion) {
+        let Completion { token, result, buffer, more } = completion;
+        let token = Token::unpack(token);
+        self.in_flight -= usize::from(token.kind.lasts() && !more);
+        if buffer.is_some() {
+            self.buffers.filled_one();
+        }
+        let socket = &mut self.sockets[token.slot];
+        if socket.generation != token.generation {
+            self.abandoned.retain(|(abandoned, _)| *abandoned != token);
+            if let Some(buffer) = buffer {
+                self.buffers.offer(buffer);
+            }
+            return;
+        }
+        let is_event = match (token.kind, result) {
+            (Kind::Connect, _) => {
+                socket.connect = Stage::Idle;
+                socket.receive = if result.is_ok() { Stage::Wanted } else { Stage::Idle };
+                self.touched.push(token.slot);
+                true
+            }
+            (Kind::Receive, Err(Errno::NOBUFS)) => {
+                socket.receive = Stage::Idle;
+                self.starved.push_back(token);
+                false
+            }
+            (Kind::Receive, _) => {
+                if !more {
+                    let goes_on = result.is_ok_and(|length| length > 0);
+                    socket.receive = if goes_on { Stage::Wanted } else { Stage::Idle };
+                    self.touched.push(token.slot);
+                }
+                true
+            }
+            (Kind::SendNow | Kind::Send, Ok(_) | Err(Errno::AGAIN)) => {
+                socket.taken(result.unwrap_or(0));
+                self.touched.push(token.slot);
+                false
+            }
+            (Kind::SendNow | Kind::Send, Err(_)) => {
+                socket.broken();
+                true
+            }
+        };
+        if is_event {
+            self.arrived.push_back(Arrival { token, result, buffer });
+        }
+    }
+
+    fn offer_lent(&mut self) {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.offer(buffer);
+        }
+    }
+}
+
+impl Io for Uring {
+    const NAME: &'static str = "uring";
+
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
+        self.begin_connect(slot).map_err(connect_failure)
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
+        let socket = &mut self.sockets[slot];
+        if socket.descriptor.is_none() {
+            return Err(Failure::ClosedEarly);
+        }
+        socket.add(bytes);
+        self.touched.push(slot);
+        Ok(())
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let socket = &mut self.sockets[slot];
+        let Some(descriptor) = &socket.descriptor else { return };
+        if socket.is_held() {
+            // This ends the operations under way, which would hold the socket open, and tells the peer at once.
+            let _ = rustix::net::shutdown(descriptor, Shutdown::Both);
+        }
+        let successor = socket.successor();
+        let closed = mem::replace(socket, successor);
+        if closed.sending == Sending::UnderWay {
+            let token = Token { kind: Kind::Send, slot, generation: closed.generation };
+            self.abandoned.push((token, closed.unsent));
+        }
+    }
+
+    fn wait(&mut self, until: Nanos) -> Nanos {
+        self.offer_lent();
+        self.buffers.publish();
+        self.left_in_turn = EVENTS_PER_TURN;
+        self.feed_starved();
+        self.queue_operations();
+        let submitted = self.touched.len();
+        // Events may be left from the last turn; then there is nothing to wait for.
+        if self.arrived.is_empty() {
+            self.ring.enter(Wait::AtMost(until - clock::now()));
+            self.take_completions();
+        }
+        while self.ring.has_queued() {
+            self.ring.enter(Wait::No);
+            self.take_completions();
+        }
+        for slot in self.touched.drain(..submitted) {
+            self.sockets[slot].submitted();
+        }
+        clock::now()
+    }
+
+    fn next(&mut self) -> Option<(Slot, Event<'_>)> {
+        self.offer_lent();
+        let Arrival { token, result, .. } = loop {
+            if self.left_in_turn == 0 {
+                return None;
+            }
+            let arrival = self.arrived.pop_front()?;
+            self.lent = arrival.buffer;
+            if self.sockets[arrival.token.slot].generation == arrival.token.generation {
+                break arrival;
+            }
+            self.offer_lent();
+        };
+        self.left_in_turn -= 1;
+        let event = match (token.kind, result, self.lent) {
+            (Kind::Connect, Ok(_), _) => Event::Connected,
+            (Kind::Connect, Err(errno), _) => Event::ConnectFailed(connect_failure(errno)),
+            // SAFETY: the completion says that the buffer is filled so far; it is offered again by the next call.
+            (_, Ok(length), Some(buffer)) => Event::Received(unsafe { self.buffers.filled(buffer, length) }),
+            (_, Ok(_), None) => Event::Closed,
+            (_, Err(errno), _) => Event::Broken(broken_failure(errno)),
+        };
+        Some((token.slot, event))
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // What was sent last leaves before the end. Without operations the ring may be another thread's to enter.
+        self.queue_operations();
+        while self.ring.has_queued() {
+            self.ring.enter(Wait::No);
+            self.take_completions();
+        }
+        (0..self.sockets.len()).for_each(|slot| self.close(slot));
+        let end = clock::now() + LONGEST_END;
+        let mut now = clock::now();
+        while self.in_flight > 0 && now < end {
+            self.ring.enter(Wait::AtMost(end - now));
+            self.take_completions();
+            now = clock::now();
+        }
+        if self.in_flight > 0 {
+            // The kernel may still use this memory, so nobody else ever may.
+            mem::forget(mem::replace(&mut self.buffers, BufferRing::new()));
+            mem::forget(mem::take(&mut self.abandoned));
+        }
+    }
+}

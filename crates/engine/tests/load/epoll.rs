@@ -1,0 +1,11 @@
+//! Whole loads through the public interface over epoll, against a server whose every step is scripted and counted:
+//! what the engine reports is held against what the server has seen.
+
+mod accounting;
+mod failures;
+mod limits;
+mod protocol;
+mod support;
+
+/// What the plans of these tests ask for.
+const IO: loadcurve_plan::IoChoice = loadcurve_plan::IoChoice::Epoll;

@@ -1,8 +1,0 @@
-//! Whole loads through the public interface, against a server whose every step is scripted and counted: what the
-//! engine reports is held against what the server has seen.
-
-mod accounting;
-mod failures;
-mod limits;
-mod protocol;
-mod support;

@@ -1,0 +1,230 @@
+"""From the options of ``loadcurve load`` to the plan of a load."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import TypeAdapter, ValidationError
+
+from loadcurve.errors import BadInput
+from loadcurve.result.load import Rate
+from loadcurve.run.plan import EngineConversation, EnginePlan, EngineRequest, EngineStop, IoChoice
+from loadcurve.study.expected import Kind
+from loadcurve.study.rates import parse_rate
+from loadcurve.study.requests import ListedRequest, read_requests
+from loadcurve.study.tables import Duration, Think, Timeout, Warmup
+
+DEFAULT_CONNECTIONS = 10
+DEFAULT_DURATION = "10s"
+DEFAULT_PORT = 80
+MOST_SESSIONS = 10_000
+"""Sessions that may be open at once, unless the person says otherwise."""
+
+Arrivals = Literal["constant", "poisson"]
+Pick = Literal["in-order", "random", "weighted"]
+HttpVersion = Literal["1.0", "1.1"]
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """The options as the person gave them."""
+
+    url: str
+    connections: int | None
+    threads: int
+    duration: str | None
+    requests_total: int | None
+    rate: str | None
+    arrivals: Arrivals
+    connection_rate: str | None
+    connections_total: int | None
+    pipeline: int
+    calls: int | None
+    think: str
+    urls: Path | None
+    pick: Pick
+    http: HttpVersion
+    seed: int
+    warmup: str
+    timeout: str
+    method: str
+    headers: tuple[str, ...]
+    body: str
+    cpus: str
+    io: IoChoice
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a URL leads."""
+
+    host: str
+    port: int
+    authority: str
+    """What ``Host`` names."""
+    path: str
+
+
+def read_url(url: str) -> Target:
+    """Return where ``url`` leads; raises BadInput where it cannot be used."""
+    try:
+        parts = urlsplit(url)
+        fault = _fault(parts)
+    except ValueError as error:
+        fault = f"not a URL: {error}"
+    if fault:
+        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
+    if parts.username is not None:
+        raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
+    path = parts.path or "/"
+    return Target(
+        host=parts.hostname or "",
+        port=DEFAULT_PORT if parts.port is None else parts.port,
+        authority=parts.netloc,
+        path=f"{path}?{parts.query}" if parts.query else path,
+    )
+
+
+def _fault(parts: SplitResult) -> str | None:
+    """Say what keeps a URL from being loaded; raises ValueError where its port is no port."""
+    if not parts.scheme:
+        return "the scheme is missing"
+    if parts.scheme != "http":
+        return f"the scheme is {parts.scheme!r}"
+    if not parts.hostname:
+        return "the host is missing"
+    return "the port is 0" if parts.port == 0 else None
+
+
+def plan_of(options: LoadOptions, target: Target) -> EnginePlan:
+    """Return the plan that the options ask for, without an address.
+
+    Raises:
+        BadInput: an option cannot be used, by itself or beside another.
+
+    """
+    _check_together(options)
+    sessions = options.connection_rate is not None
+    on_schedule = sessions or options.rate is not None
+    return EnginePlan(
+        address="",
+        authority=target.authority,
+        http=options.http,
+        requests=_requests(options, target),
+        pick=options.pick,
+        model="sessions" if sessions else "open" if on_schedule else "closed",
+        connections=_connections(options),
+        rate_rps=_rate("--rate", options.rate),
+        connection_rate_cps=_rate("--connection-rate", options.connection_rate),
+        arrivals=options.arrivals if on_schedule else None,
+        conversation=EngineConversation(
+            pipeline=options.pipeline,
+            calls=options.calls or (1 if sessions else None),
+            think_s=_seconds("--think", options.think, Think),
+        ),
+        stop=_stop(options),
+        warmup_s=_seconds("--warmup", options.warmup, Warmup),
+        timeout_s=_seconds("--timeout", options.timeout, Timeout),
+        seed=options.seed,
+        threads=options.threads,
+        cpus=_cpus(options.cpus),
+        io=options.io,
+    )
+
+
+def _check_together(options: LoadOptions) -> None:
+    """Refuse options that contradict each other; raises BadInput."""
+    ends = {
+        "--duration": options.duration,
+        "--requests": options.requests_total,
+        "--num-connections": options.connections_total,
+    }
+    given = [name for name, value in ends.items() if value is not None]
+    if len(given) > 1:
+        raise BadInput(f"{' and '.join(given)}: the load ends by one of them; give only one")
+    if options.rate is not None and options.connection_rate is not None:
+        raise BadInput("--rate and --connection-rate: either requests arrive or connections; give only one")
+    if options.connection_rate is None and options.connections_total is not None:
+        raise BadInput("--num-connections: only with --connection-rate, where connections arrive")
+    if options.connection_rate is not None and options.requests_total is not None:
+        raise BadInput("--requests: with --connection-rate the load ends by --num-connections or --duration")
+    connections = _connections(options)
+    if options.threads > connections:
+        raise BadInput(
+            f"--threads {options.threads}: more than the {connections} connections; "
+            f"expected 1 to {connections}"
+        )
+
+
+def _connections(options: LoadOptions) -> int:
+    """Return how many connections are kept, or may be open at once where they arrive."""
+    if options.connections is not None:
+        return options.connections
+    if options.connection_rate is None:
+        return DEFAULT_CONNECTIONS
+    return min(options.connections_total or MOST_SESSIONS, MOST_SESSIONS)
+
+
+def _stop(options: LoadOptions) -> EngineStop:
+    if options.requests_total is None and options.connections_total is None:
+        return EngineStop(duration_s=_seconds("--duration", options.duration or DEFAULT_DURATION, Duration))
+    return EngineStop(requests_total=options.requests_total, connections_total=options.connections_total)
+
+
+def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]:
+    """Return the requests to take from: the URL's path, or the paths of the file given with --urls."""
+    headers = tuple(_header(text) for text in options.headers)
+    url = ListedRequest(target.path, weight=None, line=0)
+    listed = [url] if options.urls is None else read_requests(options.urls)
+    return tuple(
+        EngineRequest(
+            method=options.method,
+            target=request.path,
+            headers=headers,
+            body=options.body,
+            weight=1.0 if request.weight is None else request.weight,
+        )
+        for request in listed
+    )
+
+
+def _rate(option: str, text: str | None) -> Rate | None:
+    try:
+        return None if text is None else parse_rate(text)
+    except ValueError as error:
+        raise BadInput(f"{option}: {error}") from error
+
+
+def _seconds(option: str, text: str, kind: type[float]) -> float:
+    """Read a duration within the limits of the study's key of the same name."""
+    duration_s: TypeAdapter[float] = TypeAdapter(kind)
+    try:
+        return duration_s.validate_python(text)
+    except ValidationError as error:
+        raise BadInput(f"{option} {text}: expected {Kind.of(kind).in_words()}") from error
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise BadInput(f"--header {text!r}: there is no colon; expected 'NAME: VALUE'")
+    return name.strip(), value.strip()
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    try:
+        cpus = tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise BadInput(
+            f"--cpus {text}: expected CPU numbers with commas between them, such as 2,3"
+        ) from error
+    usable = sorted(os.sched_getaffinity(0))
+    missing = [cpu for cpu in cpus if cpu not in usable]
+    if missing:
+        raise BadInput(
+            f"--cpus {text}: CPU {missing[0]} is not there; this process may use "
+            f"{', '.join(map(str, usable))}"
+        )
+    return cpus

@@ -1,0 +1,226 @@
+"""The load of a study: its models with their keys, as the file gives them and at one point of the sweep."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self, TypeVar, get_args
+
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+
+from loadcurve.errors import BadInput
+from loadcurve.study.expected import Expected, Kind
+from loadcurve.study.problems import Problem, own_problems
+from loadcurve.study.rates import RatePerSecond
+from loadcurve.study.requests import REQUEST_PATH_IN_WORDS, REQUEST_PATH_PATTERN, ListedRequest, read_requests
+from loadcurve.study.tables import Duration, PositiveCount, Think, Timeout, Warmup
+from loadcurve.study.toml_document import TomlTable
+
+PIPELINE_MAX = 1024
+"""More requests under way on one connection measure its buffers, not its server."""
+SESSIONS_AT_ONCE_MAX = 10_000
+"""How many sessions may be open at once where the study does not say."""
+
+RequestPath = Annotated[str, Field(pattern=REQUEST_PATH_PATTERN), Expected(REQUEST_PATH_IN_WORDS)]
+RequestPaths = Annotated[
+    list[RequestPath],
+    Field(min_length=1),
+    Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
+]
+Weights = Annotated[
+    list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
+    Expected("a list of numbers, one for each request"),
+]
+Pipeline = Annotated[
+    int, Field(ge=1, le=PIPELINE_MAX), Expected(f"a whole number of requests from 1 to {PIPELINE_MAX}")
+]
+Arrivals = Literal["constant", "poisson"]
+
+Table = TypeVar("Table", bound="LoadTable")
+
+
+class LoadTable(TomlTable):
+    """The keys of every load model."""
+
+    counted_end: ClassVar[str]
+    """The key that may end the load instead of ``duration``."""
+
+    model: str
+    requests: RequestPaths
+    """The paths. A text in the study names a file of requests, read into this list and ``weights``."""
+    pick: Literal["in-order", "random", "weighted"] = "in-order"
+    weights: Weights | None = None
+    """One for each request; given where ``pick`` is ``"weighted"`` and nowhere else."""
+    http: Literal["1.0", "1.1"] = "1.1"
+    warmup_s: Warmup = Field(1.0, alias="warmup")
+    duration_s: Duration | None = Field(None, alias="duration")
+    timeout_s: Timeout = Field(5.0, alias="timeout")
+    """How long connecting may take, and how long an answer may take."""
+    threads: PositiveCount | None = None
+    """Sending threads; ``None`` leaves their number to the run."""
+
+    _places: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def request_places(self) -> tuple[str, ...]:
+        """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
+        return self._places
+
+    def with_values(self, values: Mapping[str, int | float], model: type[Table]) -> Table:
+        """Return this load as ``model``, with the values of some keys of the sweep.
+
+        A value such as 10.0 counts as the whole number 10, as JSON does not tell the two apart.
+
+        Raises:
+            ValidationError: a value is not what its key takes, or ``model`` requires one that is not there.
+
+        """
+        known = attributes(type(self))
+        swept = {known[key]: int(value) if value == int(value) else value for key, value in values.items()}
+        return model.model_validate(dict(self) | swept, by_alias=False, by_name=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_requests_of_file(
+        cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        if not isinstance(data, dict) or not isinstance(name := data.get("requests"), str):
+            return handler(data)
+        file = Path(info.context["folder"] if info.context else "", name)
+        listed = _listed_requests(file)
+        weights = _listed_weights(file, listed, data)
+        load = handler(data | {"requests": [request.path for request in listed]} | weights)
+        load._places = tuple(f"{file}:{request.line}" for request in listed)  # noqa: SLF001 -- its own class
+        return load
+
+
+def _listed_requests(file: Path) -> list[ListedRequest]:
+    try:
+        return read_requests(file)
+    except BadInput as error:
+        lines = enumerate(str(error).splitlines())
+        raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
+
+
+def _listed_weights(
+    file: Path, listed: list[ListedRequest], data: Mapping[str, object]
+) -> dict[str, list[float]]:
+    """Return ``weights`` as the file gives them, or nothing where it gives none; a line without one has 1."""
+    if all(request.weight is None for request in listed):
+        return {}
+    if "weights" in data:
+        text = f"given beside the weights in {file}; keep one of the two"
+        raise own_problems([Problem(("weights",), text)])
+    if data.get("pick") != "weighted":
+        text = f'{file} gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
+        raise own_problems([Problem(("pick",), text)])
+    return {"weights": [1.0 if request.weight is None else request.weight for request in listed]}
+
+
+class ClosedLoadTable(LoadTable):
+    """A closed loop as the file gives it: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "requests_total"
+
+    model: Literal["closed"]
+    connections: PositiveCount | None = None
+    requests_total: PositiveCount | None = None
+    pipeline: Pipeline = 1
+    calls: PositiveCount | None = None
+    """Requests after which a connection is closed; ``None`` for never."""
+    think_s: Think = Field(0.0, alias="think")
+    """How long a client rests after each answer; not together with a pipeline."""
+
+
+class OpenLoadTable(LoadTable):
+    """An open loop as the file gives it: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "requests_total"
+
+    model: Literal["open"]
+    rate_rps: RatePerSecond | None = Field(None, alias="rate")
+    """Requests per second; the clock of its stretches starts with the warm-up."""
+    arrivals: Arrivals = "constant"
+    connections: PositiveCount | None = None
+    requests_total: PositiveCount | None = None
+    pipeline: Pipeline = 1
+    calls: PositiveCount | None = None
+    """Requests after which a connection is closed; ``None`` for never."""
+
+
+class SessionsLoadTable(LoadTable):
+    """Sessions as the file gives them: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "num_connections"
+
+    model: Literal["sessions"]
+    connection_rate_cps: RatePerSecond | None = Field(None, alias="connection_rate")
+    """Connections per second; the clock of its stretches starts with the warm-up."""
+    arrivals: Arrivals = "constant"
+    num_connections: PositiveCount | None = None
+    """How many connections arrive in the measured window."""
+    calls: PositiveCount = 1
+    """Requests after which a connection is closed."""
+    burst: Pipeline = 1
+    """Requests that are written together, and answered before the next."""
+    think_s: Think = Field(0.0, alias="think")
+    """How long a client rests between two bursts."""
+    connections: PositiveCount | None = None
+    """How many may be open at once; one that arrives while so many are waits, and its wait is latency."""
+
+
+class ClosedLoad(ClosedLoadTable):
+    """A closed loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
+
+    connections: PositiveCount
+
+
+class OpenLoad(OpenLoadTable):
+    """An open loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
+
+    rate_rps: RatePerSecond = Field(alias="rate")
+    connections: PositiveCount
+
+
+class SessionsLoad(SessionsLoadTable):
+    """Sessions at one point; exactly one of ``duration_s`` and ``num_connections`` is set."""
+
+    connection_rate_cps: RatePerSecond = Field(alias="connection_rate")
+
+    @property
+    def connections_at_once(self) -> int:
+        """How many may be open at once: ``connections``, or else all that arrive, at most 10,000."""
+        return self.connections or min(self.num_connections or SESSIONS_AT_ONCE_MAX, SESSIONS_AT_ONCE_MAX)
+
+
+LoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
+"""A load as the file gives it."""
+
+Load = ClosedLoad | OpenLoad | SessionsLoad
+"""A complete load: what the generator does at one point."""
+
+
+def complete_type(load: LoadTables) -> type[Load]:
+    """Return the type of ``load`` at one point."""
+    if isinstance(load, ClosedLoadTable):
+        return ClosedLoad
+    return OpenLoad if isinstance(load, OpenLoadTable) else SessionsLoad
+
+
+def attributes(model: type[LoadTable]) -> dict[str, str]:
+    """Return the attribute that each key of a load sets: ``{"rate": "rate_rps"}`` and so on."""
+    return {field.alias or name: name for name, field in model.model_fields.items()}
+
+
+def sweep_keys(model: type[LoadTable]) -> dict[str, Kind]:
+    """Return the keys that can be swept under a load model: those that take a number, with its kind."""
+    numbers = {
+        key: _number(Kind.of_field(model.model_fields[name])) for key, name in attributes(model).items()
+    }
+    return {key: kind for key, kind in numbers.items() if kind is not None}
+
+
+def _number(kind: Kind) -> Kind | None:
+    """Return ``kind`` where it is a number, or else the number among its types."""
+    if kind.type in (int, float):
+        return kind
+    members = map(Kind.of, get_args(kind.type) if kind.is_union else ())
+    return next((member for member in members if member.type in (int, float)), None)

@@ -1,0 +1,83 @@
+"""Rates as people write them: ``"1000"``, ``"100-1000:30s"``, ``"500:10s, 1000:10s"``."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, InstanceOf
+
+from loadcurve.result.load import Rate, RateStretch
+from loadcurve.study.expected import Expected
+from loadcurve.study.problems import own_problem
+from loadcurve.study.quantities import parse_duration_s
+
+RATE_MAX = 1e9
+"""Above one arrival per nanosecond two due times would fall together."""
+STRETCH_LENGTH_S_MAX = 1e6
+
+CONSTANT_RATE_IN_WORDS = "a rate above 0 and up to 10⁹ per second"
+RATE_IN_WORDS = (
+    f'{CONSTANT_RATE_IN_WORDS}, or stretches such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)'
+)
+
+_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
+_CONSTANT = re.compile(_NUMBER)
+_STRETCH = re.compile(rf"(?P<start>{_NUMBER})(?: ?- ?(?P<end>{_NUMBER}))? ?: ?(?P<length>.+)")
+
+
+def parse_rate(text: str) -> Rate:
+    """Read a rate per second: a number, or stretches of time with commas between them.
+
+    A stretch is ``RATE:DURATION``, in which the rate is constant, or ``FROM-TO:DURATION``, in which it
+    changes evenly. The stretches follow each other; after the last one its end rate goes on.
+
+    Raises:
+        ValueError: the text is not such a rate, a rate is above 10⁹ per second or a stretch longer than
+            10⁶ s, or the rate that goes on is 0.
+
+    """
+    if _CONSTANT.fullmatch(text.strip()):
+        rate = _rate(text.strip())
+        if rate == 0:
+            raise ValueError(f'"{text}" is not {RATE_IN_WORDS}')
+        return rate
+    stretches = [_stretch(part.strip()) for part in text.split(",")]
+    if stretches[-1].to_rps == 0:
+        raise ValueError(f'"{text}" ends with a rate of 0, which would go on for ever; end above 0')
+    return stretches
+
+
+def _stretch(text: str) -> RateStretch:
+    match = _STRETCH.fullmatch(text)
+    if match is None:
+        raise ValueError(f'"{text}" is not {RATE_IN_WORDS}')
+    length_s = parse_duration_s(match["length"])
+    if not 0 < length_s <= STRETCH_LENGTH_S_MAX:
+        raise ValueError(f'"{text}" lasts {length_s:g} s; expected above 0 and at most 1,000,000 s')
+    return RateStretch(
+        length_s=length_s, from_rps=_rate(match["start"]), to_rps=_rate(match["end"] or match["start"])
+    )
+
+
+def _rate(text: str) -> float:
+    rate = float(text)
+    if rate > RATE_MAX:
+        raise ValueError(f"a rate of {text} cannot be scheduled; expected at most {RATE_MAX:,.0f} per second")
+    return rate
+
+
+def _read_text(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_rate(value)
+    except ValueError as error:
+        raise own_problem(str(error)) from error
+
+
+RatePerSecond = Annotated[
+    Annotated[float, Field(gt=0, le=RATE_MAX), Expected(CONSTANT_RATE_IN_WORDS)]
+    | list[InstanceOf[RateStretch]],
+    BeforeValidator(_read_text),
+    Expected(RATE_IN_WORDS),
+]
+"""A rate that stays, or the stretches through which it changes."""

@@ -1,0 +1,118 @@
+"""`loadcurve load`: what it sends, and the numbers that it prints."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from jsonschema import Draft202012Validator
+
+from support.recording_server import recording_server, silent_listener
+
+SCHEMA_FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+NS_PER_MS = 1e6
+CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+PERCENTILES = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p99_9": 99.9, "p99_99": 99.99}
+ROUNDING = 0.002
+"""The histograms keep three digits: neighbouring values differ by a thousandth, and either may be named."""
+
+
+def measured(finished):
+    """Return the JSON object of a load that was measured, whatever a busy machine did to its verdict."""
+    result = json.loads(finished.stdout)
+    exit_code = 3 if result["verdict"]["status"] == "invalid" else 0
+    assert (finished.returncode, finished.stderr) == (exit_code, "")
+    return result
+
+
+def assert_every_request_is_accounted_for(result):
+    requests = result["requests"]
+    fates = ("answered", "failed", "unanswered", "never_sent")
+    assert requests["due"] == sum(requests[fate] for fate in fates)
+    assert sum(result["errors"].values()) == requests["failed"]
+
+
+def test_the_json_follows_its_schema_and_its_parts_agree(sandbox, limit_url):
+    result = measured(sandbox.run("load", limit_url, "-c", 4, "-d", "1200ms", "--json"))
+    schema = json.loads((SCHEMA_FOLDER / "load.schema.json").read_text())
+    Draft202012Validator(schema).validate(result)
+    assert_every_request_is_accounted_for(result)
+    answered = result["requests"]["answered"]
+    assert result["bytes"]["body"] == 1024 * answered
+    assert result["status"]["2xx"] == answered
+    assert [second["t_s"] for second in result["series"]] == [0, 1]
+    within = sum(second["answered"] for second in result["series"])
+    # The rate and the seconds count what was answered within the window. A request that was due just before
+    # its end is answered just after it, at most one on each connection.
+    assert answered - 4 <= within <= answered
+    assert result["rate_rps"]["answered"] == pytest.approx(within / result["duration_s"])
+
+
+def test_a_number_of_requests_is_kept_exactly_and_the_seconds_add_up_to_it(sandbox, limit_url):
+    result = measured(sandbox.run("load", limit_url, "-c", 7, "-t", 2, "-n", 1000, "--json"))
+    done = dict.fromkeys(("due", "sent", "answered", "ok"), 1000)
+    assert result["requests"] == done | dict.fromkeys(("failed", "unanswered", "never_sent"), 0)
+    assert sum(second["answered"] for second in result["series"]) == 1000
+    assert sum(second["body_bytes"] for second in result["series"]) == 1000 * 1024
+    assert sum(second["latency_ms"]["count"] for second in result["series"]) == 1000
+    assert max(second["latency_ms"]["max"] for second in result["series"]) == result["latency_ms"]["max"]
+
+
+def test_an_open_loop_is_due_at_its_rate_exactly(sandbox, limit_url):
+    result = measured(sandbox.run("load", limit_url, "-R", 500, "-d", "1s", "--json"))
+    assert result["requests"]["due"] == 500
+    assert_every_request_is_accounted_for(result)
+
+
+def test_another_implementation_reads_the_histograms_to_the_same_percentiles(sandbox, limit_url):
+    total = 110_000
+    result = measured(sandbox.run("load", limit_url, "-c", 4, "-n", total, "--json"))
+    for name in ("latency", "service_time", "first_byte"):
+        histogram = HdrHistogram.decode(result["histograms"][name])
+        told = result[f"{name}_ms"]
+        assert histogram.get_total_count() == told["count"] == total
+        for key, percentile in PERCENTILES.items():
+            # A rank that is not quite a whole number may be rounded either way.
+            low, high = (
+                histogram.get_value_at_percentile(100 * rank / total) / NS_PER_MS
+                for rank in (percentile / 100 * total - 1, percentile / 100 * total + 1)
+            )
+            assert low * (1 - ROUNDING) <= told[key] <= high * (1 + ROUNDING)
+        assert told["mean"] == pytest.approx(histogram.get_mean_value() / NS_PER_MS, rel=ROUNDING)
+
+
+def test_method_headers_body_and_query_reach_the_server(sandbox):
+    with recording_server() as server:
+        options = ["-X", "POST", "--body", "grün", "-H", "X-Token: a:b", "-H", "x-token:c", "-c", 1, "-n", 3]
+        result = measured(sandbox.run("load", f"http://{server.authority}/p?q=%20", *options, "--json"))
+    assert result["requests"]["answered"] == 3
+    assert len(server.seen) == 3
+    for request in server.seen:
+        assert (request.method, request.target, request.body) == ("POST", "/p?q=%20", "grün".encode())
+        assert request.header("X-Token") == ["a:b", "c"]
+        assert request.header("Content-Length") == ["5"]
+        assert request.header("Host") == [server.authority]
+
+
+def test_what_was_due_and_never_answered_is_counted(sandbox):
+    with silent_listener() as address:
+        finished = sandbox.run(
+            "load", f"http://{address}/", "-R", 100, "-d", "500ms", "-c", 2, "--timeout", "800ms", "--json"
+        )
+    result = json.loads(finished.stdout)
+    assert_every_request_is_accounted_for(result)
+    # Each of the two connections waits for its first answer; the other 48 requests find none free.
+    requests = result["requests"]
+    assert (requests["due"], requests["sent"], requests["never_sent"]) == (50, 2, 48)
+    assert (requests["answered"], result["errors"]["timeout"]) == (0, 2)
+    assert result["latency_ms"]["p50"] is None
+
+
+def test_the_table_is_plain_text_of_80_columns(sandbox, limit_url):
+    finished = sandbox.run("load", limit_url, "-R", 2000, "-d", "300ms", "-H", "X-Long: " + "x" * 100)
+    assert finished.stderr == ""
+    assert CONTROL_CHARACTER.search(finished.stdout) is None
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+    assert "600 due: " in finished.stdout
+    assert re.search(r"^(valid|suspect|invalid)$", finished.stdout, re.MULTILINE)

@@ -1,0 +1,101 @@
+"""`loadcurve run`: a study or an option that cannot be used is refused before anything happens."""
+
+import pytest
+
+from support.tiny_study import study_text
+
+MISTAKES = {
+    "unknown key": (
+        study_text(load="conections = 3\nrequests_total = 10"),
+        "conections = 3",
+        ['did you mean "connections"?'],
+    ),
+    "wrong type": (
+        study_text(load='duration = "1s"\nthreads = "two"'),
+        'threads = "two"',
+        ['load.threads: found "two"; expected a positive whole number'],
+    ),
+    "negative number": (
+        study_text(connections="[1, -2]"),
+        "connections = [1, -2]",
+        ["sweep.connections: found -2; expected a"],
+    ),
+    "negative rate": (
+        study_text(load='duration = "1s"\nrate = -5', connections="[1]").replace('"closed"', '"open"'),
+        "rate = -5",
+        ["load.rate: found -5; expected a"],
+    ),
+    "empty sweep": (
+        study_text(connections="[]"),
+        "connections = []",
+        ["sweep.connections: found an empty list; expected a list of"],
+    ),
+    "unknown server": (
+        study_text("[servers.ngnix]"),
+        "[servers.ngnix]",
+        ["servers.ngnix: ", 'did you mean "nginx"?'],
+    ),
+    "unknown server in use": (
+        study_text('[servers.mine]\nuse = "limmit"'),
+        'use = "limmit"',
+        ["servers.mine.use: ", 'did you mean "limit"?'],
+    ),
+    "unknown setting": (
+        study_text("[servers.nginx]\nworkers = 1\nkeepalife = true"),
+        "keepalife = true",
+        ["servers.nginx.keepalife: ", 'did you mean "keepalive"?'],
+    ),
+    "unfit setting": (
+        study_text('[servers.nginx]\nworkers = "many"'),
+        'workers = "many"',
+        ["servers.nginx.workers: ", '"many": expected a whole number of at least 0, or "auto"'],
+    ),
+    "missing CPU": (
+        study_text(host="server_cpus = [0, 4096]"),
+        "server_cpus = [0, 4096]",
+        ["host.server_cpus: found 4096; expected CPUs that this process may use: "],
+    ),
+    "request outside the folder": (
+        study_text(content='folder = "files"'),
+        'requests = ["/1k.txt"]',
+        ['load.requests: found "/1k.txt"; expected the path of a file in', 'did you mean "/10k.txt"?'],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "wrong_line", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_in_the_study_is_named_with_its_line(text, wrong_line, said, sandbox):
+    sandbox.write("files/10k.txt", "x")
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    place = f"tiny.toml:{text.splitlines().index(wrong_line) + 1}: "
+    (line,) = [line for line in finished.stderr.splitlines() if place in line]
+    for words in said:
+        assert words in line
+    assert_nothing_happened(sandbox)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.toml"], "nowhere.toml: there is no such file"),
+        (["quikstart"], 'did you mean "quickstart"?'),
+        (["tiny.toml", "--only", "limmit"], 'did you mean "limit"?'),
+        (["tiny.toml", "--trials", 0], "--trials"),
+        (["tiny.toml", "--catalog", "nowhere"], "nowhere is not a folder"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named(arguments, said, sandbox):
+    sandbox.write("tiny.toml", study_text())
+    finished = sandbox.run("run", *arguments, "--out", "run")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert_nothing_happened(sandbox)
+
+
+def assert_nothing_happened(sandbox):
+    """No result was written, and no start of a server was recorded."""
+    assert not (sandbox.work / "run").exists()
+    assert list(sandbox.state.iterdir()) == []

@@ -1,0 +1,151 @@
+"""`loadcurve run`: servers that die or are missing, and disks that refuse the results."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from support.sandbox import finish, wait_until
+from support.tiny_study import study_text, write_failing_server, write_missing_server
+
+REQUESTS_BEFORE_FAILURE = 12
+"""Enough to get ready and be verified, and far fewer than a load sends within its warm-up."""
+
+
+def records_of(folder):
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def write_frail_server(sandbox, failure):
+    write_failing_server(sandbox.work / "catalog", "frail", failure, requests_total=REQUESTS_BEFORE_FAILURE)
+
+
+def test_a_server_that_dies_is_recorded_with_its_last_words_and_the_run_goes_on(sandbox):
+    write_frail_server(sandbox, "exits")
+    sandbox.write("tiny.toml", study_text("[servers.frail]\n[servers.limit]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert finished.returncode == 0, finished.stderr
+    records = records_of(sandbox.work / "run")
+    (failure,) = [record for record in records if record["server"] == "frail"]
+    assert (failure["kind"], failure["point"]) == ("failure", {"connections": 1})
+    assert failure["reason"]["code"] == "died"
+    assert "out of memory" in failure["log_tail"]
+    points = [record for record in records if record["server"] == "limit"]
+    assert [(one["kind"], one["point"]["connections"]) for one in points] == [("point", 1), ("point", 2)]
+    assert "frail: failed at connections 1: the server ended during the load" in finished.stderr
+    assert "not measured" in finished.stdout
+    assert "out of memory" in (sandbox.work / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param('duration = "100ms"', id="the load goes on"),
+        # The kernel refuses the rest of these requests at once, before anyone looks at the server.
+        pytest.param("requests_total = 40", id="the load is over at once"),
+    ],
+)
+def test_a_run_whose_only_server_dies_measures_nothing_and_says_where_the_reasons_are(load, sandbox):
+    write_frail_server(sandbox, "exits")
+    sandbox.write("tiny.toml", study_text("[servers.frail]", warmup="0s", load=load))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert "no point could be measured; run/trials.jsonl says why" in finished.stderr
+    records = records_of(sandbox.work / "run")
+    assert [(one["kind"], one["reason"]["code"]) for one in records] == [("failure", "died")] * 2
+
+
+def test_a_run_without_a_single_answer_measures_nothing(sandbox):
+    write_frail_server(sandbox, "hangs")
+    load = 'duration = "100ms"\ntimeout = "100ms"'
+    text = study_text("[servers.frail]", warmup="1s", load=load, connections="[2]", trials=1)
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    (record,) = records_of(sandbox.work / "run")
+    assert record["load"]["requests"]["answered"] == 0
+    assert record["load"]["verdict"]["status"] == "invalid"
+
+
+def test_without_any_installed_server_nothing_is_written(sandbox):
+    write_missing_server(sandbox.work / "catalog", "gone")
+    binary = '[servers.nowhere]\nuse = "limit"\nbinary = "/no/such/program"'
+    sandbox.write("tiny.toml", study_text(f"[servers.gone]\n{binary}"))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert "none of the study's servers is installed" in finished.stderr
+    assert "install it with: make -C gone install" in finished.stderr
+    assert "there is no program /no/such/program" in finished.stderr
+    assert not (sandbox.work / "run").exists()
+
+
+def test_an_output_folder_that_cannot_be_made_is_refused_before_measuring(sandbox):
+    sandbox.write("tiny.toml", study_text())
+    sandbox.write("a-file", "")
+    finished = sandbox.run("run", "tiny.toml", "--out", "a-file/run")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "the results cannot be written to a-file/run" in finished.stderr
+    assert "--out" in finished.stderr
+    assert "trial 1" not in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [("size=1m", "Free some space"), ("size=64m,ro", "Read-only file system")],
+    ids=["full", "read-only"],
+)
+def test_a_disk_that_cannot_take_the_results_is_refused_before_measuring(options, said, sandbox):
+    sandbox.write("tiny.toml", study_text())
+    with small_disk(sandbox.work / "disk", options) as disk:
+        finished = sandbox.run("run", "tiny.toml", "--out", disk / "run")
+        assert not (disk / "run" / "run.json").exists()
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+    assert "trial 1" not in finished.stderr
+
+
+def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_measured(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    with small_disk(sandbox.work / "disk", "size=64m") as disk:
+        trials = disk / "run" / "trials.jsonl"
+        command = sandbox.start("run", "tiny.toml", "--out", disk / "run")
+        wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+        fill(disk / "filler")
+        finished = finish(command)
+        lines = trials.read_text().splitlines(keepends=True)
+    assert finished.returncode == 1
+    assert f"a result cannot be written to {trials}: No space left on device" in finished.stderr
+    assert all(json.loads(line)["kind"] == "point" for line in lines if line.endswith("\n"))
+    assert json.loads(lines[0])["kind"] == "point"
+
+
+@contextmanager
+def small_disk(folder: Path, options: str) -> Iterator[Path]:
+    """Mount a disk in memory; the test is skipped where that is not allowed."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to mount a small disk")
+    folder.mkdir()
+    mounting = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounting.returncode != 0:
+        pytest.skip(f"needs to mount a small disk: {mounting.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def fill(file: Path) -> None:
+    """Write until the disk is full."""
+    with file.open("wb", buffering=0) as stream:
+        for size in (1 << 20, 1):
+            try:
+                while stream.write(b"x" * size):
+                    pass
+            except OSError:
+                continue

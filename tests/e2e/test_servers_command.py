@@ -1,0 +1,89 @@
+"""`loadcurve servers`, and what every start of the command costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+from loadcurve import __version__
+from support.sandbox import LOADCURVE
+from support.tiny_study import write_missing_server
+
+HEAVY = {"altair", "numpy", "polars", "scipy", "vl_convert"}
+
+
+def test_the_catalogue_lists_what_is_installed_and_how_to_install_the_rest(sandbox):
+    write_missing_server(sandbox.work / "catalog", "gone")
+    finished = sandbox.run("servers", "--catalog", "catalog")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    rows = {line.split()[0]: line for line in finished.stdout.splitlines() if line[:1].strip()}
+    assert {"apache-event", "limit", "nginx", "gone"} <= rows.keys()
+    assert __version__ in rows["limit"]
+    assert "missing" in rows["gone"]
+    assert "make -C gone install" in rows["gone"]
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+
+
+def test_one_server_is_shown_with_its_settings_as_a_study_writes_them(sandbox):
+    finished = sandbox.run("servers", "nginx")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "https://nginx.org/en/docs/" in finished.stdout
+    settings = dict(line.split()[:2] for line in finished.stdout.splitlines() if len(line.split()) > 2)
+    assert (settings["workers"], settings["keepalive"]) == ('"auto"', "true")
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+
+
+def test_a_check_starts_verifies_and_stops_a_server(sandbox):
+    finished = sandbox.run("servers", "check", "limit")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert f"limit {__version__} at " in finished.stdout
+    assert "verified, stopped, nothing left behind" in finished.stdout
+
+
+def test_a_check_of_a_missing_server_says_how_to_install_it(sandbox):
+    write_missing_server(sandbox.work / "catalog", "gone")
+    finished = sandbox.run("servers", "check", "gone", "--catalog", "catalog")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert "Install it with: make -C gone install" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ngnix"], 'did you mean "nginx"?'),
+        (["check", "ngnix"], 'did you mean "nginx"?'),
+        (["check"], "expected NAME, or check NAME"),
+        (["nginx", "limit"], "expected NAME, or check NAME"),
+    ],
+)
+def test_a_name_that_is_unknown_or_missing_is_bad_input(arguments, said, sandbox):
+    finished = sandbox.run("servers", *arguments)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+
+
+def test_a_folder_that_is_no_run_is_bad_input_of_the_report(sandbox):
+    finished = sandbox.run("report", ".")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "is not a run folder" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--version"], f"loadcurve {__version__}"),
+        (["--help"], "Usage: loadcurve"),
+        (["servers", "--help"], "check"),
+        (["servers"], "limit"),
+        (["servers", "limit"], "limit"),
+    ],
+)
+def test_a_quick_answer_imports_nothing_that_only_results_need(arguments, said, sandbox):
+    command = [sys.executable, "-X", "importtime", LOADCURVE, *arguments]
+    finished = subprocess.run(
+        command, cwd=sandbox.work, env=sandbox.environment(), capture_output=True, text=True, check=True
+    )
+    assert said in finished.stdout
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in finished.stderr.splitlines()}
+    assert "typer" in imported
+    assert imported & HEAVY == set()

@@ -1,0 +1,115 @@
+"""What a person sees while the command runs in a terminal of 80 columns."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import termios
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from support.sandbox import COMMAND_TIMEOUT_S, wait_until
+from support.tiny_study import study_text
+
+# It makes the pseudo-terminal the one whose Ctrl-C the command gets.
+pytestmark = pytest.mark.needs("setsid")
+
+COLUMNS = 80
+ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")
+LIVE_LINE = re.compile(r"trial \d+ of 50 · limit · connections [12]( · [\d,]+ requests/s)?")
+TIME_LEFT = re.compile(r"\d+ of 100 points, about \d+:\d\d left")
+
+
+@dataclass
+class Terminal:
+    """A pseudo-terminal with a command in it, and everything that the command has drawn."""
+
+    process: subprocess.Popen[bytes]
+    master: int
+    drawn: bytearray = field(default_factory=bytearray)
+
+    def read(self) -> str:
+        """Return everything drawn until now."""
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                self.drawn += os.read(self.master, 1 << 16)
+            except OSError:
+                # The command has closed the other side.
+                break
+        return self.drawn.decode(errors="replace")
+
+    def plain_lines(self) -> list[str]:
+        """Return every line ever drawn, without colours and movements of the cursor."""
+        return re.split(r"[\r\n]+", ESCAPE_SEQUENCE.sub("", self.read()))
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def wait(self) -> int:
+        deadline = time.monotonic() + COMMAND_TIMEOUT_S
+        while self.process.poll() is None:
+            # A command whose terminal nobody reads would wait for ever.
+            self.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        self.read()
+        return self.process.returncode
+
+
+@pytest.fixture
+def open_terminal(sandbox):
+    terminals = []
+
+    def open_one(*arguments, **variables):
+        master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, COLUMNS))
+        process = subprocess.Popen(
+            ["setsid", "--ctty", *sandbox.command(*arguments)],
+            cwd=sandbox.work,
+            env=sandbox.environment(**variables),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+        )
+        os.close(slave)
+        terminals.append(Terminal(process, master))
+        return terminals[-1]
+
+    yield open_one
+    for terminal in terminals:
+        terminal.process.kill()
+        terminal.process.wait()
+        os.close(terminal.master)
+
+
+def test_a_run_shows_where_it_is_and_how_long_it_takes_until_ctrl_c(sandbox, open_terminal):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    terminal = open_terminal("run", "tiny.toml", "--out", "run")
+    wait_until(lambda: LIVE_LINE.search(terminal.read()) is not None, "trial, server and point are shown")
+    wait_until(lambda: TIME_LEFT.search(terminal.read()) is not None, "points and time left are shown")
+    wait_until(lambda: "requests/s" in terminal.read(), "the throughput is shown")
+    terminal.type("\x03")
+    assert terminal.wait() == 130
+    lines = terminal.plain_lines()
+    assert max(map(len, lines)) <= COLUMNS
+    assert "interrupted: what was measured is kept" in lines
+    assert lines[-2:] == ["run/report.html", ""]
+
+
+def test_a_load_shows_its_progress(limit_url, open_terminal):
+    terminal = open_terminal("load", limit_url, "-d", "600ms")
+    assert terminal.wait() == 0
+    assert re.search(r"\d of 0\.6 s · [\d,]+ requests/s", terminal.read())
+    assert max(map(len, terminal.plain_lines())) <= COLUMNS
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_gets_colours_unless_the_person_wants_none(variables, coloured, limit_url, open_terminal):
+    terminal = open_terminal("load", limit_url, "-n", 100, **variables)
+    assert terminal.wait() == 0
+    assert "valid" in terminal.read()
+    assert (COLOUR.search(terminal.read()) is not None) == coloured

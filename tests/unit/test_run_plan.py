@@ -1,0 +1,152 @@
+"""The plan of a study's load: what the engine gets, and that it does what the study says."""
+
+import json
+
+import pytest
+
+from loadcurve._engine import Load
+from loadcurve.result.load import LoadResult, RateStretch
+from loadcurve.result.records import ContentRecord
+from loadcurve.run.plan import EngineConversation, EngineStop, plan_at_point
+from loadcurve.study.model import Study
+from support.limit_server import limit_server
+
+BODY = b"x" * 100
+CONTENT = {name: ContentRecord(bytes=len(BODY), sha256="0" * 64) for name in ("a", "b")}
+CLOSED = {"model": "closed", "connections": 5, "requests_total": 50}
+OPEN = {"model": "open", "connections": 5, "requests_total": 50, "rate": 1000}
+SESSIONS = {"model": "sessions", "connection_rate": 100, "num_connections": 5, "calls": 4}
+
+
+def plan(load, address="127.0.0.1:1", cpus=(), seed=0):
+    study = Study.model_validate(
+        {
+            "title": "x",
+            "content": {"a": 100, "b": 100},
+            "load": {"requests": ["/a", "/b"], "warmup": 0, **load},
+            "sweep": {"timeout": [5]},
+            "servers": {"limit": {}},
+        }
+    )
+    return plan_at_point(study.load_at({"timeout": 5}), address, CONTENT, cpus or (0,), seed)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("content")
+    for name in CONTENT:
+        (folder / name).write_bytes(BODY)
+    with limit_server(folder) as served:
+        yield served
+
+
+def measured(address, load):
+    # Without CPUs, as other tests may run beside this one.
+    planned = plan(load, address).model_copy(update={"cpus": ()})
+    return LoadResult.model_validate_json(Load(planned.to_json()).finish())
+
+
+def test_a_closed_loop_is_translated():
+    closed = plan(CLOSED | {"pipeline": 4, "calls": 3, "http": "1.0"})
+    assert (closed.model, closed.connections, closed.http) == ("closed", 5, "1.0")
+    assert closed.conversation == EngineConversation(pipeline=4, calls=3)
+    assert closed.stop == EngineStop(requests_total=50)
+    assert (closed.rate_rps, closed.connection_rate_cps, closed.arrivals) == (None, None, None)
+
+
+def test_a_thinking_client_is_translated():
+    assert plan(CLOSED | {"think": "20ms"}).conversation == EngineConversation(think_s=0.02)
+
+
+def test_an_open_loop_is_translated():
+    opened = plan(OPEN | {"rate": "10-20:3s", "arrivals": "poisson", "pipeline": 2, "calls": 7})
+    assert opened.rate_rps == [RateStretch(length_s=3, from_rps=10, to_rps=20)]
+    assert (opened.arrivals, opened.connection_rate_cps) == ("poisson", None)
+    assert opened.conversation == EngineConversation(pipeline=2, calls=7)
+
+
+def test_sessions_are_translated():
+    sessions = plan(SESSIONS | {"burst": 2, "think": "1s", "arrivals": "poisson"})
+    assert (sessions.connection_rate_cps, sessions.rate_rps) == (100, None)
+    assert sessions.arrivals == "poisson"
+    assert sessions.conversation == EngineConversation(pipeline=2, calls=4, think_s=1.0)
+    assert sessions.stop == EngineStop(connections_total=5)
+    assert sessions.connections == 5
+
+
+def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
+    weighted = plan(CLOSED | {"pick": "weighted", "weights": [1, 3]})
+    assert weighted.pick == "weighted"
+    assert [
+        (request.target, request.weight, request.expected_body_bytes) for request in weighted.requests
+    ] == [
+        ("/a", 1.0, 100),
+        ("/b", 3.0, 100),
+    ]
+
+
+def test_every_request_weighs_the_same_unless_the_study_says_otherwise():
+    assert [request.weight for request in plan(CLOSED).requests] == [1.0, 1.0]
+
+
+def test_the_seed_reaches_the_engine():
+    assert json.loads(plan(CLOSED, seed=7).to_json())["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("load", "cpus", "threads"),
+    [
+        (CLOSED, (0, 1, 2), 3),
+        (CLOSED | {"connections": 2}, (0, 1, 2), 2),
+        (SESSIONS | {"num_connections": 2}, (0, 1, 2), 2),
+        (SESSIONS | {"connections": 1}, (0, 1, 2), 1),
+        (CLOSED | {"threads": 2}, (0,), 2),
+    ],
+)
+def test_there_is_a_thread_for_each_cpu_but_none_without_a_connection(load, cpus, threads):
+    assert plan(load, cpus=cpus).threads == threads
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        CLOSED,
+        CLOSED | {"pipeline": 10},
+        CLOSED | {"think": "1ms"},
+        CLOSED | {"pick": "random"},
+        OPEN,
+        OPEN | {"arrivals": "poisson", "pipeline": 2},
+        OPEN | {"rate": "500:20ms, 500-2000:20ms"},
+    ],
+)
+def test_a_number_of_requests_is_sent_and_answered(address, load):
+    result = measured(address, load)
+    requests = result.requests
+    assert (requests.due, requests.answered, requests.failed, requests.unanswered) == (50, 50, 0, 0)
+    assert result.bytes.body == 50 * len(BODY)
+
+
+@pytest.mark.parametrize(("calls", "connections_min"), [(1, 50), (5, 10), (10, 5)])
+@pytest.mark.parametrize("load", [CLOSED, OPEN])
+def test_calls_limit_the_requests_of_a_connection(address, load, calls, connections_min):
+    # 50 requests at so many on a connection need 50 / calls of them.
+    assert measured(address, load | {"calls": calls}).connections.opened >= connections_min
+
+
+@pytest.mark.parametrize("load", [CLOSED, OPEN])
+def test_without_calls_a_connection_is_kept(address, load):
+    assert measured(address, load).connections.opened == 5
+
+
+@pytest.mark.parametrize("more", [{}, {"burst": 2}, {"burst": 4, "arrivals": "poisson"}, {"think": "2ms"}])
+def test_sessions_make_their_calls_on_a_connection_of_their_own(address, more):
+    result = measured(address, SESSIONS | more)
+    assert (result.requests.due, result.requests.answered, result.requests.failed) == (20, 20, 0)
+    assert result.connections.opened == 5
+
+
+def test_a_request_of_weight_0_is_never_sent(address):
+    result = measured(address, CLOSED | {"pick": "weighted", "weights": [0, 1]})
+    answered = {operation.operation: operation.answered for operation in result.operations}
+    assert answered.get("GET /a", 0) == 0
+    assert answered["GET /b"] == 50

@@ -1,0 +1,55 @@
+"""Rates as people write them."""
+
+import re
+
+import pytest
+
+from loadcurve.result.load import RateStretch
+from loadcurve.study.rates import parse_rate
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("1000", 1000.0), ("0.5", 0.5), (" 7 ", 7.0), ("1000000000", 1e9)]
+)
+def test_a_number_is_a_rate_that_stays(text, rate):
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "stretches"),
+    [
+        ("100-1000:30s", [(30.0, 100.0, 1000.0)]),
+        ("1000-100:500ms", [(0.5, 1000.0, 100.0)]),
+        ("500:10s, 1000:10s", [(10.0, 500.0, 500.0), (10.0, 1000.0, 1000.0)]),
+        ("0-100:1m,100:1h", [(60.0, 0.0, 100.0), (3600.0, 100.0, 100.0)]),
+        ("0:5s, 20:1", [(5.0, 0.0, 0.0), (1.0, 20.0, 20.0)]),
+        (" 1 - 2.5 : 3s ", [(3.0, 1.0, 2.5)]),
+    ],
+)
+def test_stretches_are_ramps_and_steps_one_after_the_other(text, stretches):
+    assert parse_rate(text) == [
+        RateStretch(length_s=length_s, from_rps=from_rps, to_rps=to_rps)
+        for length_s, from_rps, to_rps in stretches
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", '"" is not a rate'),
+        ("0", '"0" is not a rate above 0'),
+        ("-5", '"-5" is not a rate'),
+        ("1e3", '"1e3" is not a rate'),
+        ("100-200", '"100-200" is not a rate'),
+        ("5:1s,", '"" is not a rate'),
+        ("5:10q", '"10q" is not a duration'),
+        ("5:0s", '"5:0s" lasts 0 s; expected above 0'),
+        ("5:2000000s", "expected above 0 and at most 1,000,000 s"),
+        ("100-0:3s", "ends with a rate of 0"),
+        ("1000000001", "at most 1,000,000,000 per second"),
+        ("5:1s, 6-1000000001:1s", "at most 1,000,000,000 per second"),
+    ],
+)
+def test_what_is_no_rate_is_told_with_the_reason(text, reason):
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        parse_rate(text)
