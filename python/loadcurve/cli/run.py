@@ -11,6 +11,7 @@ from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.read import find_study
 
 EXIT_DONE = 0
+EXIT_INVALID = 3
 EXIT_INTERRUPTED = 130
 
 
@@ -38,12 +39,14 @@ def run_command(argument: str, options: RunOptions) -> int:
     if interrupted and not (study_run.folder / "run.json").exists():
         talk.print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
-    _show(study_run.folder, talk, interrupted=interrupted)
-    return EXIT_INTERRUPTED if interrupted else EXIT_DONE
+    usable = _show(study_run.folder, talk, interrupted=interrupted)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_DONE if usable else EXIT_INVALID
 
 
-def _show(folder: Path, talk: Console, *, interrupted: bool) -> None:
-    """Print the summary and write the report; its path comes last, on stdout."""
+def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
+    """Print the summary and write the report, its path last, on stdout; say whether any point can be used."""
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.report.html import write_report
@@ -52,6 +55,8 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> None:
 
     if interrupted:
         talk.print("interrupted: what was measured is kept")
+    run = read_run(folder)
     out = Console(highlight=False)
-    out.print(summary_table(read_run(folder)))
+    out.print(summary_table(run))
     out.print(write_report(folder), soft_wrap=True)
+    return any(point.load.verdict.status != "invalid" for point in run.points)

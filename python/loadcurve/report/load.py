@@ -32,8 +32,10 @@ def _headline(result: LoadResult) -> Text:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
     threads = "1 thread" if plan.threads == 1 else f"{plan.threads} threads"
     interrupted = ", interrupted" if result.interrupted else ""
-    target = f"{plan.requests[0]} at {plan.address}"
-    return Text(f"{target}: {how}, {threads}, {result.duration_s:.2f} s{interrupted}")
+    more = "" if len(plan.requests) == 1 else f" and {len(plan.requests) - 1} more"
+    target = f"{plan.requests[0]}{more} at {plan.address}"
+    # Two lines, because together they rarely fit a terminal.
+    return Text(f"{target}\n{how}, {threads}, {result.duration_s:.2f} s{interrupted}")
 
 
 def _rate(rate: Rate) -> str:
@@ -86,11 +88,12 @@ def _counts_table(result: LoadResult) -> Table:
     )
     table.add_row("received", f"{_size(result.bytes.received)}, of it {_size(result.bytes.body)} in bodies")
     generator = result.generator
-    table.add_row(
-        "generator",
-        f"{_number(generator.cpu_per_request_us, 1)} µs of CPU per request, {generator.io}"
-        + ("" if generator.lateness_ms is None else f", late by p99 {_time(generator.lateness_ms.p99)} ms"),
-    )
+    facts = [generator.io]
+    if generator.cpu_per_request_us is not None:
+        facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per request")
+    if generator.lateness_ms is not None and generator.lateness_ms.p99 is not None:
+        facts.append(f"late by {_time(generator.lateness_ms.p99)} ms (p99)")
+    table.add_row("generator", ", ".join(facts))
     return table
 
 
@@ -118,8 +121,8 @@ def _time(time_ms: float | None) -> str:
     return f"{time_ms:,.3f}" if time_ms < 10 else f"{time_ms:,.1f}"  # noqa: PLR2004 -- four digits or so
 
 
-def _number(value: float | None, decimals: int = 0) -> str:
-    return ABSENT if value is None else f"{value:,.{decimals}f}"
+def _number(value: float | None) -> str:
+    return ABSENT if value is None else f"{value:,.0f}"
 
 
 def _size(size_bytes: int) -> str:

@@ -32,6 +32,7 @@ class TrialRunner:
     served: Served
     cpus: CpuDivision
     seed: int
+    """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
     display: Display
 
     def run(self, trial: PlannedTrial, found: FoundServer) -> Generator[PointRecord | FailureRecord]:
@@ -51,7 +52,7 @@ class TrialRunner:
                     for point in stretch:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)
-                        load = self._load(server, self.study.load_at(point))
+                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
                         yield PointRecord(
                             kind="point", **trial.model_dump(), point=point, started_at=started_at, load=load
                         )
@@ -63,7 +64,7 @@ class TrialRunner:
             reason = Reason(code="load_not_started", text=str(error))
             yield _failure_record(trial, begun, started_at, reason, log_tail="")
 
-    def _load(self, server: Server, load: Load) -> LoadResult:
+    def _load(self, server: Server, load: Load, seed: int) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
 
         def require_life() -> None:
@@ -74,7 +75,7 @@ class TrialRunner:
             require_life()
             self.display.load_goes_on(progress)
 
-        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load, self.seed)
+        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load, seed)
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
         require_life()
