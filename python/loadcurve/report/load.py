@@ -88,7 +88,7 @@ def _counts_table(result: LoadResult) -> Table:
     )
     table.add_row("received", f"{_size(result.bytes.received)}, of it {_size(result.bytes.body)} in bodies")
     generator = result.generator
-    facts = [generator.io]
+    facts: list[str] = [generator.io]
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per request")
     if generator.lateness_ms is not None and generator.lateness_ms.p99 is not None:
