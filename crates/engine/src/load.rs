@@ -18,7 +18,7 @@ use crate::io::uring::Uring;
 use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
-use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
+use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu, online_cpus};
 use crate::worker::{Activity, Orders, Worker};
 
 /// File descriptors that the process needs beside one for each connection.
@@ -119,7 +119,7 @@ impl Load {
         });
         let cpus = checked_cpus(&plan)?;
         // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
-        let spins = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > plan.threads);
+        let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
         let counters_before = TcpCounters::read();
         let team = Team { plan: &plan, requests: &requests, shared: &shared, cpus: &cpus, spins };
         let (io, threads) = match plan.io {

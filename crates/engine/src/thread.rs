@@ -22,6 +22,21 @@ pub(crate) fn bind_to_cpu(cpu: usize) -> Result<(), String> {
     sched_setaffinity(None, &cpus).map_err(|errno| refused(&errno.to_string()))
 }
 
+/// How many processors this machine has, those included that this process is kept from: a harness that is bound to the
+/// load's side leaves the others to the server.
+pub(crate) fn online_cpus() -> Option<usize> {
+    count_of_ranges(fs::read_to_string("/sys/devices/system/cpu/online").ok()?.trim())
+}
+
+/// How many numbers a list such as `0-3,6` has.
+fn count_of_ranges(ranges: &str) -> Option<usize> {
+    ranges.split(',').try_fold(0, |count, range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        Some(count + last.checked_sub(first)? + 1)
+    })
+}
+
 /// Lets the kernel wake the calling thread exactly when asked, not up to 50 µs later, which is its default.
 pub(crate) fn ask_for_exact_timers() {
     // Without this the timers are merely later, and lateness is measured.
@@ -63,4 +78,25 @@ fn ticks() -> Option<(u64, u64)> {
     // The second field, the name, may contain spaces and parentheses; the third begins after the last parenthesis.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count_of_ranges, online_cpus};
+
+    #[test]
+    fn a_list_of_processors_is_counted_range_by_range() {
+        assert_eq!(count_of_ranges("0"), Some(1));
+        assert_eq!(count_of_ranges("0-3,6,8-9"), Some(7));
+        assert_eq!(count_of_ranges(""), None);
+        assert_eq!(count_of_ranges("3-0"), None);
+    }
+
+    #[test]
+    fn this_machine_has_as_many_processors_as_its_kernel_counts_times_for() {
+        let stat = std::fs::read_to_string("/proc/stat").unwrap();
+        let counted =
+            stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+        assert_eq!(online_cpus(), Some(counted));
+    }
 }

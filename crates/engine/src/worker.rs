@@ -20,6 +20,8 @@ mod end;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
+/// A sleep shorter than this ends so late that the answers it sleeps over seem slow.
+const SHORTEST_SLEEP: Nanos = Nanos(80_000);
 /// The last stretch before a request is due, in which a thread that may looks instead of sleeping.
 const SPIN: Nanos = Nanos(80_000);
 /// How long a thread waits between two looks whether the others are ready.
@@ -91,6 +93,8 @@ pub(crate) struct Worker<I> {
     scratch: Vec<u8>,
     now: Nanos,
     activity: Activity,
+    /// The thread's processor time at the end of the last look for work, where nothing has happened since.
+    looking_since: Option<Nanos>,
     recorder: Recorder,
 }
 
@@ -115,6 +119,7 @@ impl<I: Io> Worker<I> {
             scratch: Vec::new(),
             now: Nanos::ZERO,
             activity: Activity::default(),
+            looking_since: None,
             orders,
         }
     }
@@ -162,7 +167,11 @@ impl<I: Io> Worker<I> {
             connection.free_since = self.now;
         }
         while !should_stop() {
+            let begun = self.begun;
             self.begin_due(pacing);
+            if self.begun > begun {
+                self.looking_since = None;
+            }
             let sessions_wait = self.sessions > 0 && !pacing.is_over(self.now);
             if pacing.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
                 break;
@@ -182,15 +191,25 @@ impl<I: Io> Worker<I> {
         let is_punctual = self.orders.spins && pacing.is_scheduled() && due == Some(wake);
         if !is_punctual {
             self.turn(Some(pacing), wake);
-        } else if wake - self.now > SPIN {
+        } else if wake - self.now > SHORTEST_SLEEP + SPIN {
             self.turn(Some(pacing), wake - SPIN);
         } else {
-            // What a look costs is told by the processor's clock: on the other one a preempted thread would seem to
-            // have looked all the while.
-            let before = clock::thread_cpu_time();
-            if !self.turn(Some(pacing), Nanos::ZERO) {
-                self.activity.spun = self.activity.spun + (clock::thread_cpu_time() - before);
-            }
+            self.look_for_work(pacing);
+        }
+    }
+
+    /// Turns at once, and counts what that has cost if it was in vain.
+    ///
+    /// The cost is told by the processor's clock: on the other one a preempted thread would seem to have looked all the
+    /// while. Reading that clock is part of the cost, so one look begins where the last one in vain has ended; the first
+    /// look after something has happened may still submit what was begun, and does not count.
+    fn look_for_work(&mut self, pacing: &Pacing) {
+        let last_ended_at = self.looking_since.take();
+        if !self.turn(Some(pacing), Nanos::ZERO) {
+            let ended_at = clock::thread_cpu_time();
+            self.activity.spun =
+                self.activity.spun + last_ended_at.map_or(Nanos::ZERO, |last| ended_at - last);
+            self.looking_since = Some(ended_at);
         }
     }
 
