@@ -343,7 +343,7 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
     load = with_file(tmp_path, "")
     (tmp_path / "paths.txt").write_bytes(b"/a\n\xff\n")
     (problem,) = problems_in(tmp_path, load)
-    assert problem.endswith("paths.txt:2: not UTF-8 text; expected one path on each line")
+    assert problem.endswith("paths.txt:2: not UTF-8 text; expected a file with one path on each line")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.study.expected import show
+from loadcurve.study.text_file import read_text
 
 REQUEST_PATH_PATTERN = r"^/[!-~]*$"
 """A path, with its query, as it stands in the first line of a request."""
@@ -33,7 +34,7 @@ def read_requests(file: Path) -> list[ListedRequest]:
 
     """
     requests, problems = [], []
-    for number, text in enumerate(_read_text(file).split("\n"), start=1):
+    for number, text in enumerate(read_text(file, "a file with one path on each line").split("\n"), start=1):
         words = _words(text)
         if not words:
             continue
@@ -72,19 +73,3 @@ def _weight(word: str) -> float:
     if not (weight >= 0 and math.isfinite(weight)):
         raise ValueError(f"found the weight {show(word)}; expected a number of 0 or more")
     return weight
-
-
-def _read_text(file: Path) -> str:
-    try:
-        content = file.read_bytes()
-    except FileNotFoundError as error:
-        raise BadInput(f"{file}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise BadInput(f"{file}: this is a folder; expected a file with one path on each line") from error
-    except OSError as error:
-        raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{file}:{line}: not UTF-8 text; expected one path on each line") from error

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from loadcurve._engine import toml_positions
 from loadcurve.errors import BadInput
 from loadcurve.study.problems import KeyPath, Problem, problems_of
+from loadcurve.study.text_file import read_text
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -44,7 +45,7 @@ class TomlDocument:
             BadInput: the file cannot be read, is not UTF-8 or is not TOML.
 
         """
-        text = _read_text(path)
+        text = read_text(path, "a TOML file")
         try:
             lines = {tuple(keys): line for keys, line, _ in toml_positions(text)}
         except ValueError as error:
@@ -108,19 +109,3 @@ def read_toml_model(path: Path, model: type[Model]) -> Model:
 
     """
     return TomlDocument.read(path).to_model(model)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise BadInput(f"{path}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise BadInput(f"{path}: this is a folder; expected a TOML file") from error
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{path}:{line}: not UTF-8 text; expected a TOML file") from error

@@ -1,0 +1,27 @@
+"""Reading a text file that a person has named."""
+
+from pathlib import Path
+
+from loadcurve.errors import BadInput
+
+
+def read_text(path: Path, expected: str) -> str:
+    """Return the text of a file; ``expected`` says in the errors what should have been there.
+
+    Raises:
+        BadInput: the file cannot be read, or is not UTF-8; then with the line.
+
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise BadInput(f"{path}: there is no such file") from error
+    except IsADirectoryError as error:
+        raise BadInput(f"{path}: this is a folder; expected {expected}") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{path}:{line}: not UTF-8 text; expected {expected}") from error
