@@ -94,38 +94,13 @@ impl Pacing {
 #[cfg(test)]
 mod tests {
     use super::Pacing;
-    use loadcurve_plan::{
-        Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Share,
-        Stop,
-    };
+    use crate::worker_tests;
+    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Share, Stop};
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
 
     fn plan(model: Model, stop: Stop, warmup_s: f64) -> LoadPlan {
-        let request = Request {
-            method: "GET".into(),
-            target: "/".into(),
-            headers: vec![],
-            body: String::new(),
-            expected_body_bytes: None,
-            weight: 1.0,
-        };
-        LoadPlan {
-            address: "127.0.0.1:80".parse().unwrap(),
-            authority: "localhost".into(),
-            http: HttpVersion::Http11,
-            requests: vec![request],
-            model,
-            stop,
-            warmup_s,
-            timeout_s: 1.0,
-            conversation: Conversation::default(),
-            pick: Pick::InOrder,
-            seed: 0,
-            threads: 1,
-            cpus: vec![],
-            io: IoChoice::Auto,
-        }
+        LoadPlan { warmup_s, ..worker_tests::plan(model, stop) }
     }
 
     fn open(rate_rps: f64) -> Model {

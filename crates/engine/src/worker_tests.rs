@@ -18,7 +18,8 @@ const fn ms(milliseconds: u64) -> Nanos {
     Nanos::from_millis(milliseconds)
 }
 
-fn plan(model: Model, stop: Stop) -> LoadPlan {
+/// A plan of one request, over one thread, with nothing special.
+pub(crate) fn plan(model: Model, stop: Stop) -> LoadPlan {
     let request = Request {
         method: "GET".into(),
         target: "/".into(),
