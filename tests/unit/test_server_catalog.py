@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.server.catalog import load_catalog, quoted
+from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.templates import quoted
 
 MINIMAL = """
 title = "Demo"
@@ -132,6 +133,80 @@ def test_an_unknown_name_in_a_template_is_named_with_the_nearest(catalog):
 def test_a_broken_template_is_named_with_its_line(catalog, tmp_path):
     text = refusal(catalog, tables='[config]\n"demo.conf" = "demo.j2"', template="a\n{% if %}")
     assert text.startswith(f"{tmp_path / 'demo' / 'demo.j2'}:2: ")
+
+
+BASE = """
+title = "Base"
+documentation = "https://example.org/"
+binary = ["echo"]
+start = ["{binary}", "{port}", "{size}"]
+notes = ["one", "two"]
+[version]
+command = ["{binary}", "1.2"]
+pattern = '([0-9.]+)'
+[config]
+"demo.conf" = "demo.j2"
+[settings.size]
+type = "integer"
+default = 1
+minimum = 1
+doc = "How large."
+"""
+
+
+@pytest.fixture
+def based(tmp_path):
+    """Write an entry ``demo`` that is based on ``BASE`` and says what is given, and read it."""
+
+    def read(own='base = "../shared/base.toml"', base=BASE, **templates):
+        shared, folder = tmp_path / "shared", tmp_path / "demo"
+        for made in (shared, folder):
+            made.mkdir(exist_ok=True)
+        (shared / "base.toml").write_text(base)
+        (folder / "server.toml").write_text(own)
+        for name, text in ({"demo": "size {{ size }}"} | templates).items():
+            (shared / f"{name}.j2").write_text(text)
+        return load_catalog([tmp_path])["demo"]
+
+    return read
+
+
+def test_an_entry_has_what_its_base_says_where_it_is_silent(based):
+    own = 'base = "../shared/base.toml"\ntitle = "Demo"\nnotes = ["three"]\nsettings.size.default = 2'
+    description = based(own).description
+    assert (description.title, description.documentation) == ("Demo", "https://example.org/")
+    assert description.notes == ["three"]
+    assert (description.settings["size"].default, description.settings["size"].doc) == (2, "How large.")
+
+
+def test_a_template_includes_those_of_the_base(based, tmp_path):
+    own = 'base = "../shared/base.toml"\nconfig = { "demo.conf" = "own.j2" }'
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "own.j2").write_text('own\n{% include "demo.j2" %}')
+    assert based(own).templates.render("own.j2", {"size": 3}) == "own\nsize 3"
+
+
+def test_an_unknown_name_in_an_included_template_is_named_with_its_file(based, tmp_path):
+    with pytest.raises(BadInput, match=f"{tmp_path}/shared/more.j2: .*unknown name `siez`.*size"):
+        based(demo='{% include "more.j2" %}', more='{% include "demo.j2" %}{{ siez }}')
+
+
+def test_a_fault_in_a_base_is_told_with_the_line_of_the_base(based, tmp_path):
+    line = BASE.splitlines().index("[settings.size]") + 1
+    with pytest.raises(BadInput, match=f"^{tmp_path}/shared/base.toml:{line}: settings.size: .* at least 1"):
+        based(base=BASE.replace("default = 1", "default = 0"))
+
+
+def test_a_fault_beside_what_a_base_says_is_told_with_the_own_line(based, tmp_path):
+    own = 'base = "../shared/base.toml"\nsettings.size.default = 0'
+    with pytest.raises(BadInput, match=f"^{tmp_path}/demo/server.toml:2: settings.size: .* at least 1"):
+        based(own)
+
+
+@pytest.mark.parametrize("base", ['"../shared/no.toml"', '"server.toml"'])
+def test_a_base_that_is_missing_or_leads_back_is_named_with_its_line(base, based, tmp_path):
+    with pytest.raises(BadInput, match=r"demo/server.toml:1: base: found .* not based on this one"):
+        based(f"base = {base}")
 
 
 def test_a_folder_that_is_no_catalogue_is_refused(tmp_path, catalog):

@@ -91,6 +91,11 @@ class ServerDescription(TomlTable):
     :data:`TEMPLATE_PLACES`.
     """
 
+    base: str | None = None
+    """Another description, by its path from this folder: what it says holds where this one is silent.
+
+    Tables join key by key, lists are replaced as a whole, and this one's templates may include its templates.
+    """
     title: str
     documentation: str
     binary: Annotated[list[str], Field(min_length=1)]

@@ -6,10 +6,8 @@ import pwd
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
-
 from loadcurve.errors import BadInput
-from loadcurve.server.catalog import CatalogEntry, template_environment
+from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import CONSOLE_LOG
 
 UNPRIVILEGED_USER = "nobody"
@@ -47,13 +45,9 @@ def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, 
     # A server that root starts passes through the folder as another user.
     folder.mkdir(mode=0o700)
     folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
-    environment = template_environment(entry.folder)
     configuration = {}
     for file, template in entry.description.config.items():
-        try:
-            configuration[file] = environment.get_template(template).render(names)
-        except jinja2.TemplateError as error:
-            raise BadInput(f"{entry.folder / template}: {error.message}") from None
+        configuration[file] = entry.templates.render(template, names)
         (folder / file).write_text(configuration[file], encoding="utf-8")
     return configuration
 
