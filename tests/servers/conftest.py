@@ -61,6 +61,7 @@ def scripted(tmp_path: Path) -> Scripted:
             title = "scripted"
             documentation = "https://docs.python.org/3/library/http.server.html"
             binary = ["{sys.executable}"]
+            environment = {{ SCRIPTED_PORT = "{{port}}" }}
             start = ["{{binary}}", "{SCRIPTED_SERVER}", "{{port}}", "{{content}}"{arguments}]
             ready = {{ timeout = "{ready_s}s" }}
             stop = {{ timeout = "{stop_s}s" }}

@@ -60,6 +60,13 @@ def test_a_good_server_serves_what_it_should(scripted, content_folder):
         server.verify(["/1k.txt", "/deep/64k.txt"])
 
 
+def test_a_server_has_the_environment_that_its_description_gives_it(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        variables = Path(f"/proc/{server.pid}/environ").read_bytes().split(b"\0")
+        assert f"SCRIPTED_PORT={server.port}".encode() in variables
+        assert f"PATH={os.environ['PATH']}".encode() in variables
+
+
 def test_a_server_that_dies_at_once_fails_with_its_last_words(scripted, content_folder):
     failure = failure_of(scripted("dies"), content_folder)
     assert (failure.code, failure.log_tail) == ("died", "cannot go on")

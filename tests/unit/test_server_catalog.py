@@ -105,19 +105,29 @@ def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
         ('[settings.size]\ntype = "integre"\ndefault = 0\ndoc = ""', 'did you mean "integer"?'),
         ('[settings.size]\ntype = "boolean"\ndefault = 0\ndoc = ""', "true or false"),
         ('[install]\nubuntu = ["demo"]', "unknown key"),
+        ('[files]\nmodule = ["{prot}/*.so"]', "files names {prot}"),
+        ('[environment]\nPLACE = "{prot}"', "environment names {prot}"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(tables, expected, catalog):
     assert expected in refusal(catalog, tables=tables)
 
 
-@pytest.mark.parametrize(("pattern", "groups"), [("[0-9.]+", 0), ("([0-9]+)[.]([0-9]+)", 2)])
-def test_a_pattern_without_exactly_one_group_is_refused(pattern, groups, tmp_path):
+def write_with_version(tmp_path, command, pattern):
+    text = MINIMAL.format(binary="echo", more="", tables="").replace('"1.2"', command)
     (tmp_path / "demo").mkdir()
-    text = MINIMAL.format(binary="echo", more="", tables="").replace("([0-9.]+)", pattern)
-    (tmp_path / "demo" / "server.toml").write_text(text)
-    with pytest.raises(BadInput, match=f"has {groups} groups"):
-        load_catalog([tmp_path])
+    (tmp_path / "demo" / "server.toml").write_text(text.replace("([0-9.]+)", pattern))
+    return load_catalog([tmp_path])["demo"]
+
+
+def test_a_pattern_without_a_group_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="no group"):
+        write_with_version(tmp_path, '"1.2"', "[0-9.]+")
+
+
+def test_the_version_names_each_program_that_takes_part(tmp_path):
+    entry = write_with_version(tmp_path, '"Apache/2.4 (Debian) PHP/8.2"', "Apache/([0-9.]+) .*(PHP/[0-9.]+)")
+    assert find_server(entry, {}).version == "2.4 PHP/8.2"
 
 
 def test_a_template_that_is_missing_is_named(catalog):
@@ -243,6 +253,22 @@ def test_a_server_without_its_folders_is_missing(catalog):
     missing = find_server(entry, {})
     assert isinstance(missing, MissingServer)
     assert "/no/such/folder" in missing.reason
+
+
+def test_a_file_of_a_server_is_the_last_match_of_the_first_pattern_that_has_any(catalog, tmp_path):
+    modules = tmp_path / "modules [1]"
+    modules.mkdir()
+    for name in ("a8.1.so", "a8.2.so", "b9.so"):
+        (modules / name).touch()
+    patterns = '["{modules}/none*.so", "{modules}/a*.so", "{modules}/b*.so"]'
+    entry = catalog(tables=f'[folders]\nmodules = ["{modules}"]\n[files]\nmodule = {patterns}')["demo"]
+    assert find_server(entry, {}).parts == {"modules": modules, "module": modules / "a8.2.so"}
+
+
+def test_a_server_without_its_files_is_missing(catalog):
+    missing = find_server(catalog(tables='[files]\nmodule = ["/no/such/*.so", "/nor/this.so"]')["demo"], {})
+    assert isinstance(missing, MissingServer)
+    assert missing.reason == "its file of module is none of /no/such/*.so, /nor/this.so"
 
 
 def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):

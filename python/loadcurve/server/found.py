@@ -1,5 +1,6 @@
 """Looking for a server on this machine: its program, its folders and its version."""
 
+import glob
 import os
 import re
 import shutil
@@ -27,7 +28,8 @@ class FoundServer:
     entry: CatalogEntry
     binary: Path
     version: str
-    folders: Mapping[str, Path]
+    parts: Mapping[str, Path]
+    """The folders and files of the installed server, by the names that its description gives them."""
     settings: Mapping[str, SettingValue]
 
 
@@ -63,10 +65,10 @@ def find_server(
     if isinstance(program, str):
         hint = None if binary else install_command_here(description.install)
         return MissingServer(entry, program, hint)
-    folders = _search_folders(entry, program)
-    if isinstance(folders, str):
-        return MissingServer(entry, folders, install_command_here(description.install))
-    return FoundServer(entry, program, read_version(entry, program), folders, settings)
+    parts = _search_parts(entry, program)
+    if isinstance(parts, str):
+        return MissingServer(entry, parts, install_command_here(description.install))
+    return FoundServer(entry, program, read_version(entry, program, parts), parts, settings)
 
 
 def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
@@ -100,20 +102,28 @@ def _search_program(entry: CatalogEntry) -> Path | str:
     return f"no program {names} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
 
-def _search_folders(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
-    """Return the installed server's folders, or which of them is missing."""
+def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
+    """Return the installed server's folders and files, or which of them is missing."""
     known = places(entry, binary)
-    folders: dict[str, Path] = {}
+    parts: dict[str, Path] = {}
     for name, candidates in entry.description.folders.items():
         paths = [Path(candidate.format(**known)) for candidate in candidates]
         existing = next((path for path in paths if path.is_dir()), None)
         if existing is None:
             return f"its folder of {name} is none of {', '.join(map(str, paths))}"
-        folders[name] = existing.resolve()
-    return folders
+        parts[name] = existing.resolve()
+    for name, patterns in entry.description.files.items():
+        # What takes the places of names is a path, whose own characters match only themselves.
+        literal = {place: glob.escape(str(path)) for place, path in (known | parts).items()}
+        filled = [pattern.format(**literal) for pattern in patterns]
+        matches = next(filter(None, map(glob.glob, filled)), None)
+        if matches is None:
+            return f"its file of {name} is none of {', '.join(filled)}"
+        parts[name] = Path(max(matches)).resolve()
+    return parts
 
 
-def read_version(entry: CatalogEntry, binary: Path) -> str:
+def read_version(entry: CatalogEntry, binary: Path, parts: Mapping[str, Path]) -> str:
     """Ask a program for its version.
 
     Raises:
@@ -121,7 +131,7 @@ def read_version(entry: CatalogEntry, binary: Path) -> str:
 
     """
     source = entry.description.version
-    command = [part.format(**places(entry, binary)) for part in source.command]
+    command = [word.format(**places(entry, binary), **parts) for word in source.command]
     asked = (
         f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"
     )
@@ -142,8 +152,7 @@ def read_version(entry: CatalogEntry, binary: Path) -> str:
         raise ServerFailure("version_unknown", f"{asked} cannot be run: {error.strerror}.") from None
     output = finished.stdout.decode(errors="replace")
     match = re.search(source.pattern, output)
-    if match is None or not match[1]:
+    if match is None or not all(match.groups()):
         text = f"{asked} printed nothing that matches the pattern {source.pattern}."
         raise ServerFailure("version_unknown", text, output.strip())
-    version: str = match[1]
-    return version
+    return " ".join(match.groups())
