@@ -142,7 +142,7 @@ class StudyRun:
             if isinstance(server, FoundServer):
                 tried = try_server(server, served, self.study.load.requests, self._cpus)
                 if isinstance(tried, ServerFailure):
-                    self._display.note(f"{name} failed before the first trial: {tried.text}")
+                    self._display.note(f"{name} failed before the first trial: {tried}")
             records[name] = server_record(server, tried)
         return records
 
