@@ -320,6 +320,15 @@ def test_a_folder_of_content_counts_from_the_study_file(tmp_path):
     assert study.content.files == {}
 
 
+def test_a_program_counts_from_the_study_file(tmp_path, monkeypatch):
+    study_folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    study_folder.mkdir()
+    elsewhere.mkdir()
+    file = write(study_folder, changed('use = "nginx"', 'use = "nginx"\nbinary = "bin/nginx"'))
+    monkeypatch.chdir(elsewhere)
+    assert read_study(file).servers["other"].binary == study_folder / "bin/nginx"
+
+
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     (problem,) = problems_in(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"'))
     assert problem.startswith(f':3: content.folder: there is no folder "{tmp_path / "site"}"')

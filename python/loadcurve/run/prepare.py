@@ -103,9 +103,8 @@ def find_servers(
     found: dict[str, FoundServer | MissingServer] = {}
     problems = []
     for name, server in study.servers.items():
-        binary = None if server.binary is None else Path(server.binary)
         try:
-            found[name] = find_server(catalog[server.use], server.settings, binary)
+            found[name] = find_server(catalog[server.use], server.settings, server.binary)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
         except ServerFailure as failure:

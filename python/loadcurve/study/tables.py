@@ -90,13 +90,20 @@ ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
 
 
-def _existing_folder(value: object, info: ValidationInfo) -> object:
+def _from_the_studys_folder(value: object, info: ValidationInfo) -> object:
+    """Return a path in quotes as an absolute one, which counts from the folder of the study file."""
     if not isinstance(value, str):
         return value
-    folder = Path(info.context["folder"] if info.context else "", value)
+    return Path(info.context["folder"] if info.context else "", value).absolute()
+
+
+def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise own_problem(f'there is no folder "{folder}"; the path counts from the folder of this file')
     return folder.resolve()
+
+
+StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
 
 class Content(TomlTable, extra="allow"):
@@ -104,7 +111,8 @@ class Content(TomlTable, extra="allow"):
 
     __pydantic_extra__: dict[str, SizeBytes]
     folder: (
-        Annotated[Path, BeforeValidator(_existing_folder), Expected("the path of a folder, in quotes")] | None
+        Annotated[StudyPath, AfterValidator(_existing_folder), Expected("the path of a folder, in quotes")]
+        | None
     ) = None
 
     @model_validator(mode="after")
@@ -152,7 +160,8 @@ class StudyServer(TomlTable, extra="allow"):
     __pydantic_extra__: dict[str, SettingValue]
     use: Text
     """The entry of the catalogue; without this key, the server's own name."""
-    binary: Text | None = None
+    binary: StudyPath | None = None
+    """Another program than those that the catalogue names, such as a second version of the server."""
 
     @property
     def settings(self) -> dict[str, str | int | float | bool]:
