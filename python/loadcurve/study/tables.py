@@ -4,11 +4,17 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
 from loadcurve.study.expected import Expected, show
 from loadcurve.study.problems import Problem, own_problem, own_problems
-from loadcurve.study.quantities import DURATION_IN_WORDS, DurationS, SizeBytes, parse_duration_s
+from loadcurve.study.quantities import (
+    DURATION_IN_WORDS,
+    SIZE_IN_WORDS,
+    DurationS,
+    SizeBytes,
+    parse_duration_s,
+)
 from loadcurve.study.toml_document import TomlTable
 
 # Both become names of files and parts of URLs.
@@ -106,10 +112,25 @@ def _existing_folder(folder: Path) -> Path:
 StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
 
-class Content(TomlTable, extra="allow"):
-    """What the servers serve: either generated files, by name, or a folder of the person's own."""
+_SIZE: TypeAdapter[int] = TypeAdapter(SizeBytes, config=TomlTable.model_config)
 
-    __pydantic_extra__: dict[str, SizeBytes]
+
+def _size_or_text(value: object) -> int | str:
+    if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
+        return value["text"]
+    return _SIZE.validate_python(value)
+
+
+FileContent = Annotated[
+    int | str, BeforeValidator(_size_or_text), Expected(f'{SIZE_IN_WORDS}, or {{ text = "…" }}')
+]
+"""What a file holds that is made: so many random bytes, or a text."""
+
+
+class Content(TomlTable, extra="allow"):
+    """What the servers serve: either files that are made, by name, or a folder of the person's own."""
+
+    __pydantic_extra__: dict[str, FileContent]
     folder: (
         Annotated[StudyPath, AfterValidator(_existing_folder), Expected("the path of a folder, in quotes")]
         | None
@@ -135,8 +156,8 @@ class Content(TomlTable, extra="allow"):
         return self
 
     @property
-    def files(self) -> dict[str, int]:
-        """The size of each generated file in bytes."""
+    def files(self) -> dict[str, int | str]:
+        """What each file holds that is made: so many random bytes, or a text."""
         return dict(self.__pydantic_extra__)
 
 
