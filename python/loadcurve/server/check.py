@@ -2,12 +2,12 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadcurve.server.catalog import Catalog, CatalogEntry
+from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
@@ -31,16 +31,26 @@ class CheckedServer:
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """One server of the catalogue as it is on this machine; "broken" means there, but of unknown version."""
+    """One server of the catalogue as it is on this machine; "broken" means there, but of unknown version.
 
-    name: str
-    title: str
-    documentation: str
+    Without ``found`` there is a ``problem``, and ``install`` says what to do about it, where that is known.
+    """
+
+    entry: CatalogEntry
     status: Literal["found", "missing", "broken"]
-    version: str | None
-    binary: Path | None
+    found: FoundServer | None
     problem: str | None
     install: str | None
+
+    @property
+    def name(self) -> str:
+        """The server's name in the catalogue."""
+        return self.entry.name
+
+    @property
+    def version(self) -> str | None:
+        """The version that was found."""
+        return None if self.found is None else self.found.version
 
 
 def check_server(
@@ -70,45 +80,17 @@ def check_server(
             return CheckedServer(found, server.settings, server.configuration, ready_after_s)
 
 
-def catalog_rows(catalog: Catalog) -> list[CatalogRow]:
-    """Look for every server of a catalogue on this machine; no server is started."""
-    return [_row(entry) for entry in catalog]
+def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:
+    """Look for servers of a catalogue on this machine; none is started."""
+    return [_row(entry) for entry in entries]
 
 
 def _row(entry: CatalogEntry) -> CatalogRow:
-    description = entry.description
     try:
-        found = find_server(entry, {})
+        looked_for = find_server(entry, {})
     except ServerFailure as failure:
-        install = install_command_here(description.install)
-        return CatalogRow(
-            entry.name,
-            description.title,
-            description.documentation,
-            "broken",
-            None,
-            None,
-            failure.text,
-            install,
-        )
-    if isinstance(found, MissingServer):
-        return CatalogRow(
-            entry.name,
-            description.title,
-            description.documentation,
-            "missing",
-            None,
-            None,
-            found.reason,
-            found.install,
-        )
-    return CatalogRow(
-        entry.name,
-        description.title,
-        description.documentation,
-        "found",
-        found.version,
-        found.binary,
-        None,
-        None,
-    )
+        install = install_command_here(entry.description.install)
+        return CatalogRow(entry, "broken", None, str(failure), install)
+    if isinstance(looked_for, MissingServer):
+        return CatalogRow(entry, "missing", None, looked_for.reason, looked_for.install)
+    return CatalogRow(entry, "found", looked_for, None, None)
