@@ -93,12 +93,18 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
+    def runs_without_its_main_process(self) -> bool:
+        """Say whether the main process has ended and others of the server run on."""
+        return self.exit_in_words() is not None and any(processes_of(self._start_record))
+
     def foreign_listeners(self) -> set[int]:
         """Return the sockets that listen on the port and are not this server's.
 
         Where the open files of one of its processes may not be read, all are taken for its own.
         """
         foreign = listening_sockets(self.port)
+        if not foreign:
+            return foreign
         for process in processes_of(self._start_record):
             held = held_sockets(process.identity)
             if held is None:
