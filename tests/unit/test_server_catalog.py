@@ -44,7 +44,10 @@ def refusal(catalog, **parts) -> str:
 
 
 def test_the_packaged_servers_are_there():
-    assert [entry.name for entry in load_catalog()] == ["apache-event", "limit", "nginx"]
+    names = (
+        "apache-event apache-php apache-prefork apache-worker caddy cherokee h2o lighttpd limit mini-httpd"
+    )
+    assert [entry.name for entry in load_catalog()] == [*names.split(), "nginx", "node", "thttpd"]
 
 
 def test_settings_of_the_same_name_have_the_same_type_in_all_packaged_servers():
