@@ -10,7 +10,7 @@ from server_support import CATALOG, SERVERS, is_root, server_of, servers
 import loadcurve.server.instance as instance_module
 from loadcurve.server.catalog import read_entry
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer, find_server
+from loadcurve.server.found import MissingServer, Overrides, find_server
 
 
 def failure_of(entry, content_folder, **settings):
@@ -75,7 +75,7 @@ def test_a_given_program_that_is_not_executable_is_named(name, tmp_path):
     program = tmp_path / "nginx"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o644)
-    missing = find_server(CATALOG[name], {}, program)
+    missing = find_server(CATALOG[name], {}, Overrides(binary=program))
     assert isinstance(missing, MissingServer)
     assert missing.failure().code == "not_installed"
     assert f"{program} is not executable" in missing.reason
@@ -84,6 +84,6 @@ def test_a_given_program_that_is_not_executable_is_named(name, tmp_path):
 @servers("nginx")
 def test_a_program_that_is_no_nginx_has_no_known_version(name):
     with pytest.raises(ServerFailure, match="is not measured") as caught:
-        find_server(CATALOG[name], {}, Path("/bin/echo"))
+        find_server(CATALOG[name], {}, Overrides(binary=Path("/bin/echo")))
     assert caught.value.code == "version_unknown"
     assert caught.value.log_tail == "-v"

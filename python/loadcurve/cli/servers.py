@@ -14,27 +14,39 @@ from loadcurve.study.expected import show
 
 
 def list_command(catalogs: Sequence[Path]) -> None:
-    """Print the whole catalogue in one table: what is here, and then how to install the rest."""
-    rows = sorted(catalog_rows(load_catalog(catalogs)), key=lambda row: row.found is None)
+    """Print the whole catalogue in one table: what is here, what a study names, how to install the rest."""
+    catalog = load_catalog(catalogs)
+    found: list[tuple[str, str, str]] = []
+    missing: list[tuple[str, str, str]] = []
+    for row in catalog_rows(catalog):
+        cells = (row.name, row.version or row.status, _where(row))
+        (missing if row.found is None else found).append(cells)
+    named = [
+        (entry.name, "any", f"what the study names with {entry.description.from_study} = …")
+        for entry in catalog
+        if entry.description.from_study is not None
+    ]
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title in ("server", "version", "where, or how to install it"):
         table.add_column(title, overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(cell) for cell in (row.name, row.version or row.status, _where(row))])
+    for cells in (*found, *named, *missing):
+        table.add_row(*map(Text, cells))
     Console(highlight=False).print(table)
 
 
 def show_command(name: str, catalogs: Sequence[Path]) -> None:
     """Print what the catalogue knows of one server."""
     entry = load_catalog(catalogs)[name]
-    (row,) = catalog_rows([entry])
-    facts = {
-        "title": entry.description.title,
-        "status": row.status,
-        "version": row.version,
-        "program": row.found and str(row.found.binary),
-        "problem": row.problem,
-        "install": row.install,
+    facts: dict[str, str | None] = {"title": entry.description.title}
+    for row in catalog_rows([entry]):
+        facts |= {
+            "status": row.status,
+            "version": row.version,
+            "program": None if row.found is None else str(row.found.binary),
+            "problem": row.problem,
+            "install": row.install,
+        }
+    facts |= {
         "documentation": entry.description.documentation,
         "notes": "\n".join(entry.description.notes),
     }

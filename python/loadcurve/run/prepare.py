@@ -14,7 +14,7 @@ from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
@@ -104,7 +104,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = find_server(catalog[server.use], server.settings, server.binary)
+            found[name] = find_server(catalog[server.use], server.settings, overrides_of(server))
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
         except ServerFailure as failure:
@@ -116,6 +116,11 @@ def find_servers(
         lines = [describe_missing(name, server) for name, server in missing.items()]
         raise NothingMeasured("\n".join(["none of the study's servers is installed:", *lines]))
     return found
+
+
+def overrides_of(server: StudyServer) -> Overrides:
+    """Return what a study says of a server besides its settings."""
+    return Overrides(server.binary, server.start, server.version, server.version_command)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:

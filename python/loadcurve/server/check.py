@@ -2,11 +2,12 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from loadcurve.errors import BadInput
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
@@ -53,20 +54,18 @@ class CatalogRow:
         return None if self.found is None else self.found.version
 
 
-def check_server(
-    entry: CatalogEntry,
-    given_settings: Mapping[str, object] | None = None,
-    binary: Path | None = None,
-    cpus: Collection[int] | None = None,
-) -> CheckedServer:
+def check_server(entry: CatalogEntry) -> CheckedServer:
     """Start a server with some generated content, verify every answer, and stop it.
 
     Raises:
-        BadInput: a setting does not fit, the ledger cannot be written, or the CPUs cannot be had.
+        BadInput: the server is one that only a study can name, or the ledger cannot be written.
         ServerFailure: the server is missing, or fails at any step; the code says why.
 
     """
-    found = find_server(entry, given_settings or {}, binary)
+    if entry.description.from_study is not None:
+        text = f"{entry.name} is a server of which a study says what it is: try it with loadcurve run --quick"
+        raise BadInput(text)
+    found = find_server(entry, {})
     if isinstance(found, MissingServer):
         raise found.failure()
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
@@ -74,15 +73,15 @@ def check_server(
         Path(folder).chmod(0o755)
         content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
         started = time.monotonic()
-        with Server(found, Path(folder), content, cpus) as server:
+        with Server(found, Path(folder), content) as server:
             ready_after_s = time.monotonic() - started
             server.verify([f"/{name}" for name in content])
             return CheckedServer(found, server.settings, server.configuration, ready_after_s)
 
 
 def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:
-    """Look for servers of a catalogue on this machine; none is started."""
-    return [_row(entry) for entry in entries]
+    """Look for servers on this machine, but not for those that only a study can name; none is started."""
+    return [_row(entry) for entry in entries if entry.description.from_study is None]
 
 
 def _row(entry: CatalogEntry) -> CatalogRow:

@@ -35,6 +35,7 @@ class Launch:
         self.port = port
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
+        self._start_command = found.start
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
@@ -74,7 +75,7 @@ class Launch:
                 self.configuration = write_private_folder(
                     folder, self._entry, self._names | unprivileged_names()
                 )
-                argv = self._filled(self._entry.description.start)
+                argv = self._filled(self._start_command)
                 self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
