@@ -29,31 +29,38 @@ pub struct Distribution {
 
 impl From<&TimeHistogram> for Distribution {
     fn from(histogram: &TimeHistogram) -> Self {
-        let percentile = |percent| bounded_percentile_ms(histogram, percent);
+        let percentile = |ten_thousandths| bounded_percentile_ms(histogram, ten_thousandths);
         let millis_from_ns = |ns: f64| ns / 1e6;
         Self {
             count: histogram.count(),
             min: histogram.extremes().map(|(minimum, _)| minimum.as_millis_f64()),
             mean: histogram.mean_ns().map(millis_from_ns),
             stddev: histogram.standard_deviation_ns().map(millis_from_ns),
-            p50: percentile(50.0),
-            p75: percentile(75.0),
-            p90: percentile(90.0),
-            p95: percentile(95.0),
-            p99: percentile(99.0),
-            p99_9: percentile(99.9),
-            p99_99: percentile(99.99),
+            p50: percentile(5_000),
+            p75: percentile(7_500),
+            p90: percentile(9_000),
+            p95: percentile(9_500),
+            p99: percentile(9_900),
+            p99_9: percentile(9_990),
+            p99_99: percentile(9_999),
             max: histogram.extremes().map(|(_, maximum)| maximum.as_millis_f64()),
         }
     }
 }
 
 /// The percentile in ms, or none where the samples do not bound it.
-fn bounded_percentile_ms(histogram: &TimeHistogram, percent: f64) -> Option<f64> {
-    let quantile = percent / 100.0;
+fn bounded_percentile_ms(histogram: &TimeHistogram, ten_thousandths: u32) -> Option<f64> {
+    let quantile = f64::from(ten_thousandths) / 1e4;
     let furthest = quantile.max(1.0 - quantile);
     let bounded = histogram.count() as f64 * furthest.ln() <= 0.025_f64.ln();
-    bounded.then(|| histogram.quantile(quantile).map(Nanos::as_millis_f64)).flatten()
+    let rank = nearest_rank(histogram.count(), ten_thousandths);
+    bounded.then(|| histogram.at_rank(rank).map(Nanos::as_millis_f64)).flatten()
+}
+
+/// The rank ⌈q·n⌉ of the quantile q of n samples, in whole numbers, because 99.9 / 100 · 20,000 is more than 19,980 in
+/// binary fractions. The product has room for 10¹⁵ samples.
+fn nearest_rank(count: u64, ten_thousandths: u32) -> u64 {
+    (count * u64::from(ten_thousandths)).div_ceil(10_000)
 }
 
 #[cfg(test)]
@@ -61,6 +68,7 @@ mod tests {
     use super::Distribution;
     use crate::TimeHistogram;
     use loadcurve_plan::Nanos;
+    use proptest::prelude::*;
 
     fn of_samples(count: u64) -> Distribution {
         let mut histogram = TimeHistogram::default();
@@ -98,5 +106,51 @@ mod tests {
         // ln 0.025 / ln 0.99 = 367.04.
         assert_eq!(of_samples(367).p99, None);
         assert!(of_samples(368).p99.is_some());
+    }
+
+    /// Times in order, each longer than the one before by more than a thousandth, so that no two share a bucket.
+    fn times_apart(count: usize) -> Vec<Nanos> {
+        std::iter::successors(Some(1), |time| Some(time + time / 1_000 + 1)).take(count).map(Nanos).collect()
+    }
+
+    fn assert_every_percentile_is_of_its_rank(count: usize) {
+        let sorted = times_apart(count);
+        let mut histogram = TimeHistogram::default();
+        for time in &sorted {
+            histogram.record(*time);
+        }
+        let told = Distribution::from(&histogram);
+        let percentiles = [
+            (told.p50, 5_000),
+            (told.p75, 7_500),
+            (told.p90, 9_000),
+            (told.p95, 9_500),
+            (told.p99, 9_900),
+            (told.p99_9, 9_990),
+            (told.p99_99, 9_999),
+        ];
+        for (percentile, ten_thousandths) in percentiles {
+            let Some(told_ms) = percentile else { continue };
+            // The first of the times that at least such a share of all does not exceed.
+            let index = (0..count).position(|index| (index + 1) * 10_000 >= count * ten_thousandths).unwrap();
+            let next_ms = sorted.get(index + 1).map_or(f64::INFINITY, |next| next.as_millis_f64());
+            let is_it = (sorted[index].as_millis_f64()..next_ms).contains(&told_ms);
+            assert!(is_it, "{ten_thousandths} of 10,000 of {count}: {told_ms} is not time {index}");
+        }
+    }
+
+    #[test]
+    fn every_percentile_of_20_000_samples_is_of_its_rank() {
+        assert_every_percentile_is_of_its_rank(20_000);
+    }
+
+    proptest! {
+        #[test]
+        fn every_percentile_is_the_sample_of_its_rank(
+            // Where a share of the samples is a whole number of them, rounding is what may go wrong.
+            count in prop_oneof![6_usize..=20_000, (1_usize..=20).prop_map(|thousands| 1_000 * thousands)],
+        ) {
+            assert_every_percentile_is_of_its_rank(count);
+        }
     }
 }
