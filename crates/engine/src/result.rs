@@ -104,6 +104,7 @@ pub struct Generator {
 pub struct Lateness {
     pub p50: Option<f64>,
     pub p99: Option<f64>,
+    pub p99_9: Option<f64>,
     pub max: Option<f64>,
 }
 
@@ -300,6 +301,7 @@ fn lateness(histogram: &TimeHistogram) -> Option<Lateness> {
     (distribution.count > 0).then_some(Lateness {
         p50: distribution.p50,
         p99: distribution.p99,
+        p99_9: distribution.p99_9,
         max: distribution.max,
     })
 }

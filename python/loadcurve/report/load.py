@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT
-from loadcurve.result.load import Distribution, LoadResult, Rate, Requests
+from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Requests
 
 PERCENTILES = {
     "p50": "p50",
@@ -91,10 +91,18 @@ def _counts_table(result: LoadResult) -> Table:
     facts: list[str] = [generator.io]
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per request")
-    if generator.lateness_ms is not None and generator.lateness_ms.p99 is not None:
-        facts.append(f"late by {_time(generator.lateness_ms.p99)} ms (p99)")
     table.add_row("generator", ", ".join(facts))
+    if generator.lateness_ms is not None:
+        table.add_row("lateness", _lateness(generator.lateness_ms))
     return table
+
+
+def _lateness(lateness: Lateness) -> str:
+    """Say how late the generator was, leaving out the percentiles that the samples do not bound."""
+    figures = {"p50": lateness.p50, "p99": lateness.p99, "p99.9": lateness.p99_9, "max": lateness.max}
+    return ", ".join(
+        f"{_time(time_ms)} ms ({name})" for name, time_ms in figures.items() if time_ms is not None
+    )
 
 
 def _fates(requests: Requests) -> str:

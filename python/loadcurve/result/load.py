@@ -144,6 +144,7 @@ class Lateness(Record):
 
     p50: Time | None
     p99: Time | None
+    p99_9: Time | None
     max: Time | None
 
 
