@@ -96,8 +96,8 @@ count = 3
 """
 
 
-def encode(samples_ns: list[int]) -> str:
-    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+def encode(samples_ns: list[int], digits: int = 3) -> str:
+    histogram = HdrHistogram(1, 3_600_000_000_000, digits)
     for value in samples_ns:
         histogram.record_value(value)
     return histogram.encode().decode()
@@ -127,7 +127,7 @@ def distribution(samples_ms: list[float]) -> dict[str, Any]:
         "p75": percentile(75),
         "p90": percentile(90),
         "p95": percentile(95),
-        "p99": percentile(99),
+        "p99": percentile(99) if count >= 368 else None,
         "p99_9": None,
         "p99_99": None,
         "max": samples_ms[-1],
@@ -139,6 +139,25 @@ def _latencies_ms(server: str, connections: int, factor: float) -> tuple[list[fl
     truth = SERVERS[server]
     quantiles = [truth.latency_ms(connections, (i + 0.5) / SAMPLES) / factor for i in range(SAMPLES)]
     return quantiles, encode([round(value * 1e6) for value in quantiles])
+
+
+@functools.cache
+def _series(server: str, connections: int, factor: float) -> list[dict[str, Any]]:
+    """Two seconds with half of the samples each."""
+    samples, _ = _latencies_ms(server, connections, factor)
+    halves = (samples[0::2], samples[1::2])
+    return [
+        {
+            "t_s": float(second),
+            "width_s": 1.0,
+            "answered": len(half),
+            "failed": 0,
+            "body_bytes": len(half) * 1024,
+            "latency_ms": distribution(half),
+            "latency_histogram": encode([round(value * 1e6) for value in half], digits=2),
+        }
+        for second, half in enumerate(halves)
+    ]
 
 
 def load_result(server: str, connections: int, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
@@ -228,7 +247,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             {"operation": "GET /1k.txt", "answered": count, "failed": 0, "latency_ms": distribution(samples)}
         ],
         "slowest": [],
-        "series": [],
+        "series": _series(server, connections, factor),
         "histograms": {
             "latency": encoded,
             "service_time": encoded,

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
 use loadcurve_record::{
-    ConnectionCounts, Distribution, FailureCounts, Recorder, Second, SlowRequest, StatusCounts, TimeHistogram,
+    ConnectionCounts, Distribution, FailureCounts, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub struct LoadResult {
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
     pub slowest: Vec<Slow>,
-    pub series: Vec<SeriesSecond>,
+    pub series: Vec<SeriesPeriod>,
     pub histograms: Histograms,
     pub verdict: Verdict,
 }
@@ -131,15 +131,19 @@ pub struct Slow {
     pub connection: usize,
 }
 
-/// One second of the window; `t_s` is its start.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// What was completed in one period of the window: `t_s` is its start.
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct SeriesSecond {
+pub struct SeriesPeriod {
     pub t_s: f64,
+    /// The same for all periods but the last, which ends with the window.
+    pub width_s: f64,
     pub answered: u64,
     pub failed: u64,
     pub body_bytes: u64,
     pub latency_ms: Distribution,
+    /// Like those of the whole load, but of two significant digits: a series holds many.
+    pub latency_histogram: String,
 }
 
 /// `HdrHistogram`s of nanoseconds, V2 with deflate, base64.
@@ -188,7 +192,7 @@ impl LoadResult {
             kernel,
             operations: operations(recorder, &labels),
             slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, &labels)).collect(),
-            series: series(&recorder.seconds(merged.length)),
+            series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
@@ -320,17 +324,6 @@ fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
         .collect()
 }
 
-fn series(seconds: &[Second]) -> Vec<SeriesSecond> {
-    let described = |(index, second): (usize, &Second)| SeriesSecond {
-        t_s: index as f64,
-        answered: second.answered,
-        failed: second.failed,
-        body_bytes: second.body_bytes,
-        latency_ms: (&second.latency.expand()).into(),
-    };
-    seconds.iter().enumerate().map(described).collect()
-}
-
 impl From<&Recorder> for Requests {
     fn from(recorder: &Recorder) -> Self {
         let counts = recorder.requests;
@@ -363,6 +356,21 @@ impl Slow {
             latency_ms: slow.latency.as_millis_f64(),
             retransmits: None,
             connection: slow.connection,
+        }
+    }
+}
+
+impl From<&Period> for SeriesPeriod {
+    fn from(period: &Period) -> Self {
+        let latency = period.latency.expand();
+        Self {
+            t_s: period.start.as_secs_f64(),
+            width_s: period.width.as_secs_f64(),
+            answered: period.answered,
+            failed: period.failed,
+            body_bytes: period.body_bytes,
+            latency_ms: (&latency).into(),
+            latency_histogram: latency.encode(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use loadcurve_plan::{
     Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
 };
-use loadcurve_record::{RequestCounts, TimeHistogram};
+use loadcurve_record::{CoarseHistogram, RequestCounts, TimeHistogram};
 
 use simulated::{Accepting, START, Simulation};
 
@@ -224,6 +224,24 @@ fn rests_after_refused_connections_double_up_to_1_28_seconds() {
 }
 
 #[test]
+fn the_series_of_a_long_load_says_how_wide_its_periods_are() {
+    // 1,001 s in seconds would be more than 600 periods, so they are of 2 s. One connection has its answers at 1, 2 …
+    // 1,000 s: one in the first period, two in each of the 499 next, one in the last, which ends within its first half.
+    let result = Simulation::of(&closed(1, Stop::DurationS(1_001.0))).result(taking(ms(1000)));
+    let told: Vec<_> =
+        result.series.iter().map(|period| (period.t_s, period.width_s, period.answered)).collect();
+    let mut expected: Vec<_> = (0..500).map(|index| (2.0 * f64::from(index), 2.0, 2)).collect();
+    expected[0].2 = 1;
+    expected.push((1_000.0, 1.0, 1));
+    assert_eq!(told, expected);
+    for period in result.series {
+        let histogram = CoarseHistogram::decode(&period.latency_histogram).unwrap();
+        assert_eq!((histogram.count(), period.latency_ms.count), (period.answered, period.answered));
+        assert_eq!(period.latency_ms.mean, Some(1000.0));
+    }
+}
+
+#[test]
 fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     // Requests are due every 100 ms from 0 on and take 150 ms; the window is [1 s, 2 s). Due within it: 1.0 … 1.9 s,
     // all of them answered, the last after its end. Answered within it: those due at 0.9 … 1.8 s.
@@ -234,8 +252,8 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     assert_eq!((part.recorder.requests.due, part.recorder.requests.answered), (10, 10));
     assert_eq!((part.recorder.answered_within, part.recorder.sent_within), (10, 10));
     assert_eq!(part.recorder.latency().extremes(), Some((ms(150), ms(150))));
-    let seconds = part.recorder.seconds(ms(1000));
-    assert_eq!(seconds.iter().map(|second| second.answered).collect::<Vec<_>>(), [10]);
+    let periods = part.recorder.periods(ms(1000));
+    assert_eq!(periods.iter().map(|period| period.answered).collect::<Vec<_>>(), [10]);
     assert_eq!(part.ended, epoch + ms(2050));
 }
 

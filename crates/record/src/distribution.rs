@@ -3,7 +3,7 @@
 use loadcurve_plan::Nanos;
 use serde::Serialize;
 
-use crate::TimeHistogram;
+use crate::Histogram;
 
 /// A distribution of times in milliseconds.
 ///
@@ -27,8 +27,8 @@ pub struct Distribution {
     pub max: Option<f64>,
 }
 
-impl From<&TimeHistogram> for Distribution {
-    fn from(histogram: &TimeHistogram) -> Self {
+impl<const DIGITS: u8> From<&Histogram<DIGITS>> for Distribution {
+    fn from(histogram: &Histogram<DIGITS>) -> Self {
         let percentile = |ten_thousandths| bounded_percentile_ms(histogram, ten_thousandths);
         let millis_from_ns = |ns: f64| ns / 1e6;
         Self {
@@ -49,7 +49,10 @@ impl From<&TimeHistogram> for Distribution {
 }
 
 /// The percentile in ms, or none where the samples do not bound it.
-fn bounded_percentile_ms(histogram: &TimeHistogram, ten_thousandths: u32) -> Option<f64> {
+fn bounded_percentile_ms<const DIGITS: u8>(
+    histogram: &Histogram<DIGITS>,
+    ten_thousandths: u32,
+) -> Option<f64> {
     let quantile = f64::from(ten_thousandths) / 1e4;
     let furthest = quantile.max(1.0 - quantile);
     let bounded = histogram.count() as f64 * furthest.ln() <= 0.025_f64.ln();

@@ -11,8 +11,8 @@ mod series;
 mod slowest;
 
 pub use distribution::Distribution;
-pub use histogram::{CompactHistogram, HistogramError, TimeHistogram};
+pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use outcome::{Answer, Failure, FailureCounts, StatusCounts};
 pub use recorder::{ConnectionCounts, OperationTally, Recorder, RequestCounts, Window};
-pub use series::Second;
+pub use series::Period;
 pub use slowest::{SlowRequest, Slowest};

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::Nanos;
 
-use crate::series::{Second, Series};
+use crate::series::{Period, Series};
 use crate::{Answer, Failure, FailureCounts, Slowest, StatusCounts, TimeHistogram};
 
 /// The measured window on the monotonic clock.
@@ -284,10 +284,10 @@ impl Recorder {
         all
     }
 
-    /// The seconds of a window of this length.
+    /// The periods of a window of this length.
     #[must_use]
-    pub fn seconds(&self, length: Nanos) -> Vec<Second> {
-        self.series.clone().seconds(length)
+    pub fn periods(&self, length: Nanos) -> Vec<Period> {
+        self.series.clone().periods(length)
     }
 }
 

@@ -191,18 +191,25 @@ class Operation(Record):
     latency_ms: Distribution
 
 
-class Second(Record):
-    """One second of the measured window; ``t_s`` is its start."""
+class SeriesPeriod(Record):
+    """What was completed in one period of the measured window; ``t_s`` is the period's start.
+
+    All periods of a series are equally wide, a power of two in seconds, but for the last, which ends with the
+    window. So series merge: periods of half the width join in pairs, counts add, and histograms merge.
+    """
 
     t_s: Time
+    width_s: Time
     answered: Count
     failed: Count
     body_bytes: Count
     latency_ms: Distribution
+    latency_histogram: str
+    """Like those of :class:`Histograms`, but of two significant digits instead of three."""
 
 
 class Histograms(Record):
-    """HdrHistograms of nanoseconds, encoding V2 with deflate, base64."""
+    """HdrHistograms of nanoseconds, of three significant digits, encoding V2 with deflate, base64."""
 
     latency: str
     service_time: str
@@ -247,6 +254,6 @@ class LoadResult(Record):
     kernel: Kernel
     operations: list[Operation]
     slowest: list[SlowRequest]
-    series: list[Second]
+    series: list[SeriesPeriod]
     histograms: Histograms
     verdict: Verdict
