@@ -19,6 +19,6 @@ mod worker;
 mod worker_tests;
 
 pub use kernel::TcpCounters;
-pub use load::{Load, Progress, StartError};
+pub use load::{Load, Progress, StartError, uring_refusal};
 pub use result::LoadResult;
 pub use verdict::{Reason, Status, Verdict};

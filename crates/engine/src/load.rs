@@ -1,6 +1,7 @@
 //! One load from start to result: the threads, their common start, their common end.
 
 use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -224,6 +225,13 @@ fn urings(plan: &LoadPlan) -> Result<Vec<Uring>, StartError> {
         .map(make)
         .collect::<Result<_, _>>()
         .map_err(|unavailable| StartError::Machine(unavailable.to_string()))
+}
+
+/// Why the kernel does not offer `io_uring` to this process; none where it does.
+#[must_use]
+pub fn uring_refusal() -> Option<String> {
+    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    Uring::new(anywhere, 0).err().map(|unavailable| unavailable.to_string())
 }
 
 /// The whole life of one thread.

@@ -196,6 +196,24 @@ def report(
     typer.echo(write_report(run_folder))
 
 
+@app.command()
+def doctor(
+    connection_rate: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="CPS", help="New connections per second that shall be reached."),
+    ] = None,
+    no_ceiling: Annotated[
+        bool, typer.Option("--no-ceiling", help="Leave the rig's ceiling unmeasured, which takes 15 s.")
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Say whether this machine is fit to measure, and what the rig's ceiling is."""
+    from loadcurve.cli.doctor import doctor_command
+
+    _raise_on_interrupts()
+    raise typer.Exit(doctor_command(connection_rate, with_ceiling=not no_ceiling, json_output=json_output))
+
+
 def version_callback(asked: bool) -> None:  # noqa: FBT001 -- typer hands it over so
     """Print the version and end."""
     if asked:
