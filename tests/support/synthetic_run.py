@@ -316,6 +316,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
                 "listen_backlog_max": 4096,
                 "governor": None,
             },
+            "ceiling": None,
             "servers": servers,
             "content": {"1k.txt": {"bytes": 1024, "sha256": "0" * 64}},
         }

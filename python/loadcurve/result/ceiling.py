@@ -5,7 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.result.load import Count, Record, Time, Verdict
+from loadcurve.result.load import Count, LoadResult, Reason, Record, Time, Verdict
+
+NEAR_CEILING = 0.9
+"""A rate of at least this share of the ceiling says more of the rig than of the server."""
 
 
 class Rig(Record):
@@ -57,3 +60,25 @@ class Ceiling(Record):
                 share = (connections - left.connections) / (right.connections - left.connections)
                 return left.requests_per_s + share * (right.requests_per_s - left.requests_per_s)
         return self.points[-1].requests_per_s
+
+
+def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
+    """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
+
+    Pipelined loads are left as they are: they have another ceiling, which is not measured.
+    """
+    answered_rps, plan = result.rate_rps.answered, result.load
+    if answered_rps is None or plan.pipeline > 1:
+        return result
+    ceiling_rps = ceiling.requests_per_s_at(plan.connections)
+    if answered_rps < NEAR_CEILING * ceiling_rps:
+        return result
+    text = (
+        f"{answered_rps:,.0f} requests per second are {answered_rps / ceiling_rps:.0%} of the "
+        f"{ceiling_rps:,.0f} that this rig reaches with {plan.connections:,} connections against a server "
+        "that does nothing: the limit is the rig's rather than the server's"
+    )
+    status = "invalid" if result.verdict.status == "invalid" else "suspect"
+    reasons = [*result.verdict.reasons, Reason(code="rig_ceiling", text=text)]
+    verdict = result.verdict.model_copy(update={"status": status, "reasons": reasons})
+    return result.model_copy(update={"verdict": verdict})
