@@ -65,9 +65,52 @@ impl Slowest {
     }
 
     fn keep(&mut self, request: SlowRequest) {
-        if self.0.len() == KEPT {
+        self.0.push(Reverse(request));
+        if self.0.len() > KEPT {
             self.0.pop();
         }
-        self.0.push(Reverse(request));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slowest;
+    use crate::Answer;
+    use loadcurve_plan::Nanos;
+
+    /// Offers an answer of each of these latencies.
+    fn offer(slowest: &mut Slowest, latencies_ns: impl IntoIterator<Item = u64>) {
+        for latency in latencies_ns.into_iter().map(Nanos) {
+            let answer = Answer {
+                operation: 0,
+                connection: 0,
+                due: Nanos::ZERO,
+                sent: Nanos::ZERO,
+                first_byte: latency,
+                done: latency,
+                connect: None,
+                status: 200,
+                header_bytes: 0,
+                body_bytes: 0,
+                framing_bytes: 0,
+            };
+            slowest.offer(&answer, Nanos::ZERO);
+        }
+    }
+
+    fn latencies_ns(slowest: &Slowest) -> Vec<u64> {
+        slowest.in_order().iter().map(|request| request.latency.0).collect()
+    }
+
+    #[test]
+    fn the_slowest_requests_of_two_workers_are_those_of_one_that_did_all_the_work() {
+        // Latencies 1 to 40, dealt to the workers by turns, and the slow half all to one of them.
+        for belongs_to_first in [|latency: &u64| latency % 2 == 0, |latency: &u64| *latency > 20] {
+            let (mut first, mut second) = (Slowest::default(), Slowest::default());
+            offer(&mut first, (1..=40).filter(belongs_to_first));
+            offer(&mut second, (1..=40).filter(|latency| !belongs_to_first(latency)));
+            first.merge(&second);
+            assert_eq!(latencies_ns(&first), (31..=40).rev().collect::<Vec<_>>());
+        }
     }
 }
