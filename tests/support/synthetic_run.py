@@ -246,7 +246,20 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
         "operations": [
             {"operation": "GET /1k.txt", "answered": count, "failed": 0, "latency_ms": distribution(samples)}
         ],
-        "slowest": [],
+        "slowest": [
+            {
+                "operation": "GET /1k.txt",
+                "due_s": 0.5,
+                "connect_ms": None,
+                "first_byte_ms": samples[-1] / 2,
+                "service_time_ms": samples[-1],
+                "latency_ms": samples[-1],
+                "error": None,
+                "syn_retransmits": 0,
+                "retransmits": 0,
+                "connection": 0,
+            }
+        ],
         "series": _series(server, connections, factor),
         "histograms": {
             "latency": encoded,

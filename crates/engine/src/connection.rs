@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Answer, Failure};
+use loadcurve_record::{Answer, FailedRequest, Failure};
 use loadcurve_wire::{Limits, RequestKind, Response, ResponseParser};
 
 /// A request of the plan, encoded once.
@@ -68,6 +68,8 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     /// When connecting began.
     pub(crate) since: Nanos,
+    /// How often the SYN of the open connection was sent again; none where the kernel does not tell.
+    pub(crate) syn_retransmits: Option<u32>,
     /// The requests under way, the oldest first.
     pub(crate) in_flight: VecDeque<InFlight>,
     /// Requests begun on this connection.
@@ -94,6 +96,7 @@ impl Connection {
             number,
             state: State::Closed,
             since: Nanos::ZERO,
+            syn_retransmits: None,
             in_flight: VecDeque::with_capacity(pipeline),
             calls: 0,
             session: None,
@@ -138,6 +141,22 @@ impl Connection {
             }
             _ => Reading::Failed(Failure::ClosedEarly),
         }
+    }
+
+    /// Takes the oldest request under way, which has failed, with its place.
+    pub(crate) fn fail_oldest(&mut self, failure: Failure, now: Nanos) -> Option<(FailedRequest, usize)> {
+        let oldest = self.in_flight.pop_front()?;
+        let failed = FailedRequest {
+            operation: oldest.operation,
+            connection: self.number,
+            due: oldest.due,
+            sent: oldest.sent,
+            first_byte: oldest.first_byte,
+            failed: now,
+            connect: oldest.connect,
+            failure,
+        };
+        Some((failed, oldest.place))
     }
 
     fn complete(

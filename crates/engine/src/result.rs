@@ -2,7 +2,8 @@
 
 use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
 use loadcurve_record::{
-    ConnectionCounts, Distribution, FailureCounts, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
+    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, SlowRequest, StatusCounts,
+    TimeHistogram,
 };
 use serde::Serialize;
 
@@ -118,16 +119,20 @@ pub struct Operation {
     pub latency_ms: Distribution,
 }
 
-/// One of the slowest requests; `due_s` counts from the start of the window.
+/// One of the slowest requests; `due_s` counts from the start of the window, `error` is none where it was answered, and
+/// what was sent again is its connection's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Slow {
     pub operation: String,
     pub due_s: f64,
     pub connect_ms: Option<f64>,
-    pub first_byte_ms: f64,
+    pub first_byte_ms: Option<f64>,
+    pub service_time_ms: Option<f64>,
     pub latency_ms: f64,
-    pub retransmits: Option<u64>,
+    pub error: Option<Failure>,
+    pub syn_retransmits: Option<u32>,
+    pub retransmits: Option<u32>,
     pub connection: usize,
 }
 
@@ -352,9 +357,12 @@ impl Slow {
             operation: labels[slow.operation].clone(),
             due_s: slow.due.as_secs_f64(),
             connect_ms: slow.connect.map(Nanos::as_millis_f64),
-            first_byte_ms: slow.first_byte.as_millis_f64(),
+            first_byte_ms: slow.first_byte.map(Nanos::as_millis_f64),
+            service_time_ms: slow.service_time.map(Nanos::as_millis_f64),
             latency_ms: slow.latency.as_millis_f64(),
-            retransmits: None,
+            error: slow.failure,
+            syn_retransmits: slow.retransmits.map(|retransmits| retransmits.syn),
+            retransmits: slow.retransmits.map(|retransmits| retransmits.established),
             connection: slow.connection,
         }
     }

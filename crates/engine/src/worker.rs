@@ -1,6 +1,7 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
-//! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next.
+//! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next, `slow`
+//! is what is asked about the slowest of them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -17,6 +18,7 @@ use crate::pacing::{Pacing, Unit};
 
 mod begin;
 mod end;
+mod slow;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);

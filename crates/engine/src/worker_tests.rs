@@ -3,6 +3,7 @@
 
 mod conversations;
 mod simulated;
+mod slowest;
 
 use std::cell::RefCell;
 use std::rc::Rc;

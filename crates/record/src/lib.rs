@@ -12,7 +12,7 @@ mod slowest;
 
 pub use distribution::Distribution;
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
-pub use outcome::{Answer, Failure, FailureCounts, StatusCounts};
+pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, StatusCounts};
 pub use recorder::{ConnectionCounts, OperationTally, Recorder, RequestCounts, Window};
 pub use series::Period;
-pub use slowest::{SlowRequest, Slowest};
+pub use slowest::{Retransmits, SlowRequest, Slowest};

@@ -3,7 +3,7 @@
 use loadcurve_plan::Nanos;
 
 use crate::series::{Period, Series};
-use crate::{Answer, Failure, FailureCounts, Slowest, StatusCounts, TimeHistogram};
+use crate::{Answer, FailedRequest, FailureCounts, SlowRequest, Slowest, StatusCounts, TimeHistogram};
 
 /// The measured window on the monotonic clock.
 ///
@@ -183,8 +183,10 @@ impl Recorder {
         }
     }
 
-    /// A request was answered.
-    pub fn answered(&mut self, answer: &Answer) {
+    /// A request was answered. It is returned if it is among the slowest so far, to be kept there when it is known what
+    /// its connection has sent again.
+    #[must_use = "a slow request is kept by Slowest::keep"]
+    pub fn answered(&mut self, answer: &Answer) -> Option<SlowRequest> {
         let latency = answer.done - answer.due;
         self.replies += 1;
         if self.window.contains(answer.done) {
@@ -192,7 +194,7 @@ impl Recorder {
             self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
         }
         if !self.window.measures(answer.due) {
-            return;
+            return None;
         }
         self.requests.answered += 1;
         self.status.add(answer.status);
@@ -205,21 +207,25 @@ impl Recorder {
         self.header_bytes += answer.header_bytes;
         self.body_bytes += answer.body_bytes;
         self.framing_bytes += answer.framing_bytes;
-        self.slowest.offer(answer, self.window.start);
         self.last_outcome = Some(answer.done);
+        self.slowest.admits(latency).then(|| SlowRequest::answered(answer, self.window.start))
     }
 
-    /// A request due then failed at `time`.
-    pub fn failed(&mut self, operation: usize, failure: Failure, due: Nanos, time: Nanos) {
-        if self.window.contains(time) {
-            self.series.failed(time - self.window.start);
+    /// A request failed. It is returned as by [`Recorder::answered`].
+    #[must_use = "a slow request is kept by Slowest::keep"]
+    pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowRequest> {
+        if self.window.contains(request.failed) {
+            self.series.failed(request.failed - self.window.start);
         }
-        if self.window.measures(due) {
-            self.requests.failed += 1;
-            self.operations[operation].failed += 1;
-            self.failures.add(failure);
-            self.last_outcome = Some(time);
+        if !self.window.measures(request.due) {
+            return None;
         }
+        self.requests.failed += 1;
+        self.operations[request.operation].failed += 1;
+        self.failures.add(request.failure);
+        self.last_outcome = Some(request.failed);
+        let latency = request.failed - request.due;
+        self.slowest.admits(latency).then(|| SlowRequest::failed(request, self.window.start))
     }
 
     /// The load ended before the request due then was answered.
@@ -294,7 +300,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::{Recorder, RequestCounts, Window};
-    use crate::{Answer, Failure};
+    use crate::{Answer, FailedRequest, Failure};
     use loadcurve_plan::Nanos;
 
     const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -305,8 +311,8 @@ mod tests {
         recorder
     }
 
-    fn answer(due: u64, sent: u64, done: u64) -> Answer {
-        Answer {
+    fn answered(recorder: &mut Recorder, due: u64, sent: u64, done: u64) {
+        let answer = Answer {
             operation: 0,
             connection: 0,
             due: Nanos(due),
@@ -318,13 +324,32 @@ mod tests {
             header_bytes: 10,
             body_bytes: 100,
             framing_bytes: 0,
+        };
+        if let Some(slow) = recorder.answered(&answer) {
+            recorder.slowest.keep(slow);
+        }
+    }
+
+    fn timed_out(recorder: &mut Recorder, due: u64, sent: u64, failed: u64) {
+        let request = FailedRequest {
+            operation: 0,
+            connection: 0,
+            due: Nanos(due),
+            sent: Some(Nanos(sent)),
+            first_byte: None,
+            failed: Nanos(failed),
+            connect: None,
+            failure: Failure::Timeout,
+        };
+        if let Some(slow) = recorder.failed(&request) {
+            recorder.slowest.keep(slow);
         }
     }
 
     #[test]
     fn latency_counts_from_due_and_service_time_from_sent() {
         let mut recorder = recorder();
-        recorder.answered(&answer(1_100, 1_150, 1_400));
+        answered(&mut recorder, 1_100, 1_150, 1_400);
         assert_eq!(recorder.latency().extremes(), Some((Nanos(300), Nanos(300))));
         assert_eq!(recorder.service_time.extremes(), Some((Nanos(250), Nanos(250))));
     }
@@ -332,14 +357,14 @@ mod tests {
     #[test]
     fn a_request_of_the_warm_up_that_ends_in_the_window_counts_for_the_rate_alone() {
         let mut recorder = recorder();
-        recorder.answered(&answer(900, 900, 1_100));
+        answered(&mut recorder, 900, 900, 1_100);
         assert_eq!((recorder.answered_within, recorder.requests.answered), (1, 0));
     }
 
     #[test]
     fn a_request_of_the_window_that_is_answered_after_its_end_counts_for_the_latency_alone() {
         let mut recorder = recorder();
-        recorder.answered(&answer(1_900, 1_900, 2_100));
+        answered(&mut recorder, 1_900, 1_900, 2_100);
         assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
         assert_eq!(recorder.latency().count(), 1);
     }
@@ -351,8 +376,8 @@ mod tests {
             first.begun(Nanos(due));
             first.sent(Nanos(due), Nanos(due), 30, true);
         }
-        first.answered(&answer(1_000, 1_000, 1_500));
-        first.failed(0, Failure::Reset, Nanos(1_100), Nanos(1_600));
+        answered(&mut first, 1_000, 1_000, 1_500);
+        timed_out(&mut first, 1_100, 1_100, 1_600);
         first.unanswered(Nanos(1_200));
         let mut second = recorder();
         second.never_sent(4);
@@ -360,7 +385,7 @@ mod tests {
         let expected =
             RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
         assert_eq!(first.requests, expected);
-        assert_eq!(first.failures.reset, 1);
+        assert_eq!(first.failures.timeout, 1);
     }
 
     #[test]
@@ -374,12 +399,14 @@ mod tests {
     }
 
     #[test]
-    fn the_ten_slowest_requests_are_kept_slowest_first() {
+    fn a_request_that_failed_late_is_slower_than_one_that_was_answered_sooner() {
         let mut recorder = recorder();
-        for latency in [5, 90, 15, 20, 60, 30, 25, 70, 40, 35, 80, 50] {
-            recorder.answered(&answer(1_100, 1_100, 1_100 + latency));
-        }
-        let kept: Vec<u64> = recorder.slowest.in_order().iter().map(|request| request.latency.0).collect();
-        assert_eq!(kept, [90, 80, 70, 60, 50, 40, 35, 30, 25, 20]);
+        answered(&mut recorder, 1_100, 1_110, 1_140);
+        timed_out(&mut recorder, 1_200, 1_250, 1_600);
+        let [slowest, second] = recorder.slowest.in_order()[..] else { panic!("two requests were slow") };
+        assert_eq!((slowest.failure, slowest.latency), (Some(Failure::Timeout), Nanos(400)));
+        assert_eq!((slowest.service_time, slowest.first_byte), (Some(Nanos(350)), None));
+        assert_eq!((second.failure, second.latency, second.service_time), (None, Nanos(40), Some(Nanos(30))));
+        assert_eq!(recorder.latency().count(), 1, "a failed request has no place among the latencies");
     }
 }

@@ -27,13 +27,17 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// What the server does when it is asked for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepting {
-    AtOnce,
+    /// It has it after so long.
+    After(Nanos),
     Refusing,
     Never,
 }
 
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
+
+/// How many segments a connection has sent again, when the kernel is asked now; none where it does not tell.
+type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
@@ -54,6 +58,7 @@ pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
     accepting: Accepting,
     service: Box<Service>,
+    retransmits: Rc<Retransmits>,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
@@ -73,7 +78,7 @@ impl Io for SimulatedIo {
         assert!(!line.in_use, "slot {slot} was connected while in use");
         *line = Line { in_use: true, generation: line.generation + 1 };
         match self.accepting {
-            Accepting::AtOnce => self.happen(self.clock.get(), slot, Happening::Connected),
+            Accepting::After(length) => self.happen(self.clock.get() + length, slot, Happening::Connected),
             Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
             Accepting::Never => {}
         }
@@ -88,6 +93,11 @@ impl Io for SimulatedIo {
             }
         }
         Ok(())
+    }
+
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        assert!(self.lines[slot].in_use, "the kernel was asked about slot {slot}, which is closed");
+        (self.retransmits)(self.clock.get())
     }
 
     fn close(&mut self, slot: Slot) {
@@ -128,13 +138,15 @@ impl Io for SimulatedIo {
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
+    pub(super) retransmits: Rc<Retransmits>,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
 }
 
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
-        Self { plan, accepting: Accepting::AtOnce, stop_at: Nanos::NEVER }
+        let accepting = Accepting::After(Nanos::ZERO);
+        Self { plan, accepting, retransmits: Rc::new(|_| None), stop_at: Nanos::NEVER }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -154,6 +166,7 @@ impl<'a> Simulation<'a> {
             clock: Rc::clone(&clock),
             accepting: self.accepting,
             service: Box::new(service),
+            retransmits: Rc::clone(&self.retransmits),
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
