@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT
-from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Requests
+from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Requests, SlowRequest
 
 PERCENTILES = {
     "p50": "p50",
@@ -14,13 +14,19 @@ PERCENTILES = {
     "p99_9": "p99.9",
     "p99_99": "p99.99",
 }
+SLOWEST_SHOWN = 5
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
-    tables = (_latency_table(result), Text(), _counts_table(result))
-    return Group(_headline(result), Text(), *tables, Text(), *_verdict_lines(result))
+    tables = [_latency_table(result), _counts_table(result)]
+    if result.slowest:
+        tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
+    parts: list[RenderableType] = [_headline(result), Text()]
+    for table in tables:
+        parts += [table, Text()]
+    return Group(*parts, *_verdict_lines(result))
 
 
 def _headline(result: LoadResult) -> Text:
@@ -115,6 +121,33 @@ def _fates(requests: Requests) -> str:
     }
     fates = [f"{count:,} {fate}" for fate, count in counts.items() if count]
     return f"{requests.due:,} due: " + (", ".join(fates) or "nothing became of them")
+
+
+def _slowest_table(slowest: list[SlowRequest]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("slowest, ms", overflow="fold")
+    columns = (
+        "due, s",
+        "latency",
+        "service\ntime",
+        "connect",
+        "first\nbyte",
+        "SYNs\nresent",
+        "segments\nresent",
+    )
+    for title in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for slow in slowest:
+        # The service time shows what a request waited for: a connection or, once it was sent, the server.
+        times_ms = (slow.latency_ms, slow.service_time_ms, slow.connect_ms, slow.first_byte_ms)
+        table.add_row(
+            Text.assemble(slow.operation, *([(f" {slow.error}", "red")] if slow.error else [])),
+            f"{slow.due_s:,.3f}",
+            *map(_time, times_ms),
+            _number(slow.syn_retransmits),
+            _number(slow.retransmits),
+        )
+    return table
 
 
 def _verdict_lines(result: LoadResult) -> list[Text]:
