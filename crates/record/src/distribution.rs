@@ -5,11 +5,23 @@ use serde::Serialize;
 
 use crate::TimeHistogram;
 
-/// A distribution of times in milliseconds.
+/// The percentiles that a distribution gives, where [`samples_needed`] are there.
+pub const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+/// How many samples bound a percentile, given from 0 to 100, from both sides.
 ///
-/// A percentile is given only where the samples bound it from both sides: the share `q` of `n` samples has a
-/// distribution-free 95 % interval between two order statistics only if `q^n ≤ 0.025` and `(1 − q)^n ≤ 0.025` (Hahn
-/// and Meeker, Statistical Intervals, 1991, section 5.2). So p50 needs 6 samples, p99 needs 368, p99.99 needs 36,888.
+/// The share `q` of `n` samples has a distribution-free 95 % interval between two order statistics only if
+/// `q^n ≤ 0.025` and `(1 − q)^n ≤ 0.025` (Hahn and Meeker, Statistical Intervals, 1991, section 5.2). So p50 needs 6
+/// samples, p99 needs 368, p99.99 needs 36,887.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of samples is whole")]
+pub fn samples_needed(percent: f64) -> u64 {
+    let quantile = percent / 100.0;
+    let furthest = quantile.max(1.0 - quantile);
+    (0.025_f64.ln() / furthest.ln()).ceil() as u64
+}
+
+/// A distribution of times in milliseconds. A percentile is none where [`samples_needed`] are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs)] // Each field is the figure of its name, in milliseconds.
 pub struct Distribution {
@@ -29,20 +41,21 @@ pub struct Distribution {
 
 impl From<&TimeHistogram> for Distribution {
     fn from(histogram: &TimeHistogram) -> Self {
-        let percentile = |percent| bounded_percentile_ms(histogram, percent);
+        let [p50, p75, p90, p95, p99, p99_9, p99_99] =
+            PERCENTILES.map(|percent| bounded_percentile_ms(histogram, percent));
         let millis_from_ns = |ns: f64| ns / 1e6;
         Self {
             count: histogram.count(),
             min: histogram.extremes().map(|(minimum, _)| minimum.as_millis_f64()),
             mean: histogram.mean_ns().map(millis_from_ns),
             stddev: histogram.standard_deviation_ns().map(millis_from_ns),
-            p50: percentile(50.0),
-            p75: percentile(75.0),
-            p90: percentile(90.0),
-            p95: percentile(95.0),
-            p99: percentile(99.0),
-            p99_9: percentile(99.9),
-            p99_99: percentile(99.99),
+            p50,
+            p75,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            p99_99,
             max: histogram.extremes().map(|(_, maximum)| maximum.as_millis_f64()),
         }
     }
@@ -50,15 +63,13 @@ impl From<&TimeHistogram> for Distribution {
 
 /// The percentile in ms, or none where the samples do not bound it.
 fn bounded_percentile_ms(histogram: &TimeHistogram, percent: f64) -> Option<f64> {
-    let quantile = percent / 100.0;
-    let furthest = quantile.max(1.0 - quantile);
-    let bounded = histogram.count() as f64 * furthest.ln() <= 0.025_f64.ln();
-    bounded.then(|| histogram.quantile(quantile).map(Nanos::as_millis_f64)).flatten()
+    let is_bounded = histogram.count() >= samples_needed(percent);
+    is_bounded.then(|| histogram.quantile(percent / 100.0).map(Nanos::as_millis_f64)).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Distribution;
+    use super::{Distribution, samples_needed};
     use crate::TimeHistogram;
     use loadcurve_plan::Nanos;
 
@@ -98,5 +109,12 @@ mod tests {
         // ln 0.025 / ln 0.99 = 367.04.
         assert_eq!(of_samples(367).p99, None);
         assert!(of_samples(368).p99.is_some());
+    }
+
+    #[test]
+    fn ten_times_as_far_from_the_middle_needs_about_ten_times_as_many_samples() {
+        // ln 0.025 / ln 0.999 = 3,687.03 and ln 0.025 / ln 0.9999 = 36,886.95.
+        assert_eq!([99.9, 99.99].map(samples_needed), [3_688, 36_887]);
+        assert_eq!(samples_needed(1.0), samples_needed(99.0));
     }
 }

@@ -3,7 +3,7 @@
 use loadcurve_plan::Nanos;
 
 use crate::series::{Second, Series};
-use crate::{Answer, Failure, FailureCounts, Slowest, StatusCounts, TimeHistogram};
+use crate::{Answer, Failure, FailureCounts, OperationTally, Slowest, StatusCounts, TimeHistogram};
 
 /// The measured window on the monotonic clock.
 ///
@@ -59,15 +59,13 @@ pub struct ConnectionCounts {
     pub concurrent_max: u64,
 }
 
-/// The part of one operation.
-#[derive(Clone, Debug, Default)]
-pub struct OperationTally {
-    /// Requests answered.
-    pub answered: u64,
+/// The requests of the warm-up, which are in no other figure of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarmUpCounts {
+    /// Requests taken up.
+    pub begun: u64,
     /// Requests failed.
     pub failed: u64,
-    /// From due to done.
-    pub latency: TimeHistogram,
 }
 
 /// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
@@ -76,6 +74,9 @@ pub struct OperationTally {
 pub struct Recorder {
     window: Window,
     pub requests: RequestCounts,
+    pub warm_up: WarmUpCounts,
+    /// Requests that were never sent although a connection was free.
+    pub never_sent_while_free: u64,
     pub connections: ConnectionCounts,
     pub status: StatusCounts,
     pub failures: FailureCounts,
@@ -98,6 +99,8 @@ pub struct Recorder {
     pub header_bytes: u64,
     pub body_bytes: u64,
     pub framing_bytes: u64,
+    /// When the last measured request that was taken up was due.
+    pub last_due: Option<Nanos>,
     /// When the last measured request was answered or failed.
     pub last_outcome: Option<Nanos>,
     series: Series,
@@ -110,6 +113,8 @@ impl Recorder {
         Self {
             window: Window::NOT_YET,
             requests: RequestCounts::default(),
+            warm_up: WarmUpCounts::default(),
+            never_sent_while_free: 0,
             connections: ConnectionCounts::default(),
             status: StatusCounts::default(),
             failures: FailureCounts::default(),
@@ -128,6 +133,7 @@ impl Recorder {
             header_bytes: 0,
             body_bytes: 0,
             framing_bytes: 0,
+            last_due: None,
             last_outcome: None,
             series: Series::default(),
         }
@@ -161,6 +167,9 @@ impl Recorder {
     pub fn begun(&mut self, due: Nanos) {
         if self.window.measures(due) {
             self.requests.due += 1;
+            self.last_due = self.last_due.max(Some(due));
+        } else {
+            self.warm_up.begun += 1;
         }
     }
 
@@ -199,6 +208,9 @@ impl Recorder {
         let operation = &mut self.operations[answer.operation];
         operation.answered += 1;
         operation.latency.record(latency);
+        if (200..300).contains(&answer.status) {
+            operation.note_body(answer.body_bytes);
+        }
         self.service_time.record(answer.done - answer.sent);
         self.first_byte.record(answer.first_byte - answer.sent);
         self.transfer.record(answer.done - answer.first_byte);
@@ -219,6 +231,16 @@ impl Recorder {
             self.operations[operation].failed += 1;
             self.failures.add(failure);
             self.last_outcome = Some(time);
+        } else {
+            self.warm_up.failed += 1;
+        }
+    }
+
+    /// A request was answered with a body of another length than the verified one, and so has failed.
+    pub fn mismatched(&mut self, answer: &Answer) {
+        self.failed(answer.operation, Failure::Mismatch, answer.due, answer.done);
+        if self.window.measures(answer.due) {
+            self.operations[answer.operation].mismatched_body_bytes.get_or_insert(answer.body_bytes);
         }
     }
 
@@ -243,6 +265,9 @@ impl Recorder {
         self.requests.failed += other.requests.failed;
         self.requests.unanswered += other.requests.unanswered;
         self.requests.never_sent += other.requests.never_sent;
+        self.warm_up.begun += other.warm_up.begun;
+        self.warm_up.failed += other.warm_up.failed;
+        self.never_sent_while_free += other.never_sent_while_free;
         self.connections.opened += other.connections.opened;
         self.connections.failed += other.connections.failed;
         self.connections.reused += other.connections.reused;
@@ -252,9 +277,7 @@ impl Recorder {
         self.status.merge(&other.status);
         self.failures.merge(&other.failures);
         for (operation, more) in self.operations.iter_mut().zip(&other.operations) {
-            operation.answered += more.answered;
-            operation.failed += more.failed;
-            operation.latency.merge(&more.latency);
+            operation.merge(more);
         }
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
@@ -270,6 +293,7 @@ impl Recorder {
         self.header_bytes += other.header_bytes;
         self.body_bytes += other.body_bytes;
         self.framing_bytes += other.framing_bytes;
+        self.last_due = self.last_due.max(other.last_due);
         self.last_outcome = self.last_outcome.max(other.last_outcome);
         self.series.merge(&other.series);
     }
@@ -293,7 +317,7 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests {
-    use super::{Recorder, RequestCounts, Window};
+    use super::{Recorder, RequestCounts, WarmUpCounts, Window};
     use crate::{Answer, Failure};
     use loadcurve_plan::Nanos;
 
@@ -361,6 +385,34 @@ mod tests {
             RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
         assert_eq!(first.requests, expected);
         assert_eq!(first.failures.reset, 1);
+    }
+
+    #[test]
+    fn requests_of_the_warm_up_are_counted_for_themselves() {
+        let mut recorder = recorder();
+        for due in [800, 900, 1_100] {
+            recorder.begun(Nanos(due));
+        }
+        recorder.failed(0, Failure::Reset, Nanos(900), Nanos(1_200));
+        recorder.answered(&answer(1_100, 1_100, 1_300));
+        assert_eq!(recorder.warm_up, WarmUpCounts { begun: 2, failed: 1 });
+        assert_eq!((recorder.requests.due, recorder.requests.failed, recorder.failures.reset), (1, 0, 0));
+        assert_eq!(recorder.last_due, Some(Nanos(1_100)));
+    }
+
+    #[test]
+    fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
+        let with = |status, body_bytes| Answer { status, body_bytes, ..answer(1_100, 1_100, 1_200) };
+        let (mut first, mut second) = (recorder(), recorder());
+        for answer in [with(200, 30), with(404, 9)] {
+            first.answered(&answer);
+        }
+        second.answered(&with(206, 20));
+        second.mismatched(&with(200, 5));
+        first.merge(&second);
+        assert_eq!(first.operations[0].body_bytes, Some((20, 30)));
+        assert_eq!(first.operations[0].mismatched_body_bytes, Some(5));
+        assert_eq!((first.failures.mismatch, first.requests.failed, first.requests.answered), (1, 1, 3));
     }
 
     #[test]
