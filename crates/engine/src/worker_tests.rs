@@ -3,6 +3,7 @@
 
 mod conversations;
 mod simulated;
+mod verdicts;
 
 use std::cell::RefCell;
 use std::rc::Rc;
