@@ -12,6 +12,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
+from loadcurve.cli.output import results_on_stdout
 from loadcurve.errors import LoadcurveError
 
 EXIT_INTERRUPTED = 130
@@ -221,7 +222,8 @@ def main() -> None:
     for number in INTERRUPTS:
         signal.signal(number, _end_at_once)
     try:
-        app()
+        with results_on_stdout():
+            app()
     except LoadcurveError as error:
         _say(f"loadcurve: {error}")
         sys.exit(error.exit_code)
