@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -72,8 +73,10 @@ def test_more_connections_than_local_ports_are_refused_with_both_numbers_and_the
 ):
     finished = sandbox.run("load", "{url}/1k.txt", "-c", PORTS + 1, within=small_network)
     assert (finished.returncode, finished.stdout) == (4, "")
-    for part in ("41 connections at once", "40 are free", "net.ipv4.ip_local_port_range"):
-        assert part in finished.stderr
+    assert "41 connections at once" in finished.stderr
+    # The connection that asked whether anybody answers there may still hold one of the 40.
+    assert re.search("; (39|40) are free", finished.stderr)
+    assert "net.ipv4.ip_local_port_range" in finished.stderr
 
 
 def test_local_ports_that_run_short_during_the_load_are_told_with_the_numbers_and_the_setting(
@@ -87,7 +90,7 @@ def test_local_ports_that_run_short_during_the_load_are_told_with_the_numbers_an
     assert result["errors"]["address_unavailable"] > 0
     text = reasons(result)["ports_short"]
     assert "500 new ones per second" in text
-    assert "40 were free" in text
+    assert re.search("; (39|40) were free", text)
     assert "net.ipv4.ip_local_port_range" in text
 
 
