@@ -8,6 +8,8 @@ use crate::words::{grouped, list, percentage};
 
 /// Failed requests above this share spoil a result; any at all cast doubt on it.
 const INVALID_ERROR_SHARE: f64 = 0.01;
+/// Operations that a sentence names.
+const MOST_EXAMPLES: usize = 3;
 /// Requests without an end above this share may have been the slowest.
 const SUSPECT_UNANSWERED_SHARE: f64 = 0.01;
 
@@ -53,33 +55,36 @@ impl Verdict {
     }
 
     pub(super) fn judge_lengths(&mut self, evidence: &Evidence) {
-        let mismatches = evidence.failures.mismatch;
-        let mut differing = Vec::new();
+        let (mut mismatched, mut differing) = (Vec::new(), Vec::new());
         for body in &evidence.odd_bodies {
             match body {
                 OddBody::Mismatched { operation, verified_bytes, found_bytes } => {
-                    let text = format!(
-                        "answers to {operation} were not of the verified length, one for instance had {} instead of {} \
-                         bytes; in all there are {} such answers, which count as failed: the server does other work \
-                         under load than the work that was verified, and its log may say why",
-                        grouped(*found_bytes),
-                        grouped(*verified_bytes),
-                        grouped(mismatches)
-                    );
-                    self.add(status_of_share(mismatches, evidence.requests.due), "mismatch", text);
+                    let (found, verified) = (grouped(*found_bytes), grouped(*verified_bytes));
+                    mismatched.push(format!("{found} instead of {verified} bytes for {operation}"));
                 }
-                OddBody::Differing { operation, shortest_bytes, longest_bytes } => differing.push(format!(
-                    "{operation} from {} to {} bytes",
-                    grouped(*shortest_bytes),
-                    grouped(*longest_bytes)
-                )),
+                OddBody::Differing { operation, shortest_bytes, longest_bytes } => {
+                    let (shortest, longest) = (grouped(*shortest_bytes), grouped(*longest_bytes));
+                    differing.push(format!("from {shortest} to {longest} bytes for {operation}"));
+                }
             }
+        }
+        if !mismatched.is_empty() {
+            let (count, due) = (evidence.failures.mismatch, evidence.requests.due);
+            let text = format!(
+                "{} of {} requests ({}) got an answer of another length than the verified one, which counts as failed: \
+                 {}; under load the server does other work than the work that was verified, and its log may say why",
+                grouped(count),
+                grouped(due),
+                percentage(count, due),
+                list(&examples(mismatched))
+            );
+            self.add(status_of_share(count, due), "mismatch", text);
         }
         if !differing.is_empty() {
             let text = format!(
-                "answers to the same request differ in length, to {}: unless they are made anew for each request, some \
-                 of them are not what was asked for",
-                list(&differing)
+                "answers to the same request differ in length: {}; unless they are made anew for each request, some of \
+                 them are not what was asked for",
+                list(&examples(differing))
             );
             self.add(Status::Suspect, "lengths_differ", text);
         }
@@ -161,6 +166,15 @@ impl Verdict {
 
 fn status_of_share(count: u64, whole: u64) -> Status {
     if count as f64 > INVALID_ERROR_SHARE * whole as f64 { Status::Invalid } else { Status::Suspect }
+}
+
+/// The first few of many parts, and how many more there are.
+fn examples(mut parts: Vec<String>) -> Vec<String> {
+    if parts.len() > MOST_EXAMPLES {
+        let more = parts.split_off(MOST_EXAMPLES).len();
+        parts.push(format!("{more} more"));
+    }
+    parts
 }
 
 fn interruption(evidence: &Evidence) -> String {

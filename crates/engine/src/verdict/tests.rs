@@ -115,7 +115,7 @@ fn answers_of_another_length_than_verified_are_told_with_both_lengths() {
         ..closed()
     };
     assert_eq!(verdict(&mismatched), (Status::Suspect, vec!["errors", "mismatch"]));
-    assert_says(&mismatched, "mismatch", &["GET /1k.txt", "512 instead of 1,024", "3 such answers"]);
+    assert_says(&mismatched, "mismatch", &["3 of 100,000", "512 instead of 1,024 bytes for GET /1k.txt"]);
 }
 
 #[test]
@@ -128,8 +128,19 @@ fn lengths_that_differ_where_none_was_verified_cast_doubt() {
     let evidence =
         Evidence { odd_bodies: vec![differing("GET /a", 1_024), differing("GET /b", 30)], ..closed() };
     assert_eq!(verdict(&evidence), (Status::Suspect, vec!["lengths_differ"]));
-    let parts = ["GET /a from 20 to 1,024 bytes", "GET /b from 20 to 30 bytes"];
+    let parts = ["from 20 to 1,024 bytes for GET /a", "from 20 to 30 bytes for GET /b"];
     assert_says(&evidence, "lengths_differ", &parts);
+}
+
+#[test]
+fn of_many_operations_a_few_are_named_and_the_others_counted() {
+    let differing = |number: u64| OddBody::Differing {
+        operation: format!("GET /{number}"),
+        shortest_bytes: 20,
+        longest_bytes: 30,
+    };
+    let evidence = Evidence { odd_bodies: (1..=10).map(differing).collect(), ..closed() };
+    assert_says(&evidence, "lengths_differ", &["GET /3 and 7 more"]);
 }
 
 #[test]
