@@ -268,7 +268,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "first_byte": EMPTY_HISTOGRAM,
             "transfer": EMPTY_HISTOGRAM,
         },
-        "verdict": {"status": "valid", "reasons": []},
+        "verdict": {"status": "valid", "reasons": [], "notes": []},
     } | changes
 
 
@@ -353,11 +353,11 @@ def trial_records(
             changes: dict[str, Any] = {}
             if (planned.server, planned.block, connections) == SUSPECT:
                 reason = {"code": "generator_busy", "text": "the generator used 91 % of its CPU"}
-                changes["verdict"] = {"status": "suspect", "reasons": [reason]}
+                changes["verdict"] = {"status": "suspect", "reasons": [reason], "notes": []}
             factor = TRIAL_FACTORS[planned.block]
             if (planned.server, planned.block, connections) == INVALID:
                 reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
-                changes["verdict"] = {"status": "invalid", "reasons": [reason]}
+                changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
             records.append(PointRecord.model_validate({"kind": "point", **identity, **at, "load": load}))

@@ -53,8 +53,9 @@ pub(crate) struct InFlight {
 pub(crate) enum Reading {
     /// Its answer is not complete yet.
     Unfinished,
-    /// It was answered; so many of the bytes belong to the answer, and the connection can be used again or not.
-    Answered { answer: Answer, place: usize, consumed: usize, keep_alive: bool },
+    /// It was answered, with a body of the verified length or another one; so many of the bytes belong to the answer,
+    /// and the connection can be used again or not.
+    Answered { answer: Answer, is_mismatched: bool, place: usize, consumed: usize, keep_alive: bool },
     /// It failed, and the connection with it.
     Failed(Failure),
     /// No request was under way; the connection is of no more use.
@@ -168,9 +169,6 @@ impl Connection {
         consumed: usize,
         now: Nanos,
     ) -> Reading {
-        if request.is_mismatched_by(response) {
-            return Reading::Failed(Failure::Mismatch);
-        }
         self.in_flight.pop_front();
         let answer = Answer {
             operation: oldest.operation,
@@ -185,6 +183,12 @@ impl Connection {
             body_bytes: response.body_bytes,
             framing_bytes: response.framing_bytes,
         };
-        Reading::Answered { answer, place: oldest.place, consumed, keep_alive: response.keep_alive }
+        Reading::Answered {
+            answer,
+            is_mismatched: request.is_mismatched_by(response),
+            place: oldest.place,
+            consumed,
+            keep_alive: response.keep_alive,
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
+use loadcurve_plan::{LoadPlan, Nanos, Stop};
 use loadcurve_record::{
     ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, SlowRequest, StatusCounts,
     TimeHistogram,
 };
 use serde::Serialize;
 
+use crate::capacity::Capacity;
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
@@ -169,6 +170,7 @@ impl LoadResult {
         parts: Vec<Part>,
         io: &'static str,
         kernel: TcpCounters,
+        capacity: Option<&Capacity>,
         interrupted: bool,
     ) -> Self {
         let merged = Merged::new(plan, parts, interrupted);
@@ -201,39 +203,20 @@ impl LoadResult {
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        result.verdict = Verdict::of(&result.evidence(plan));
+        result.verdict = Verdict::of(&Evidence::of(&result, plan, &merged, capacity));
         result
-    }
-
-    fn evidence(&self, plan: &LoadPlan) -> Evidence {
-        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s - self.generator.cpu_spun_s;
-        let available_s = self.duration_s * plan.threads as f64;
-        Evidence {
-            requests_kept_up: matches!(plan.model, Model::Closed { .. })
-                .then(|| plan.model.connections() * plan.conversation.pipeline),
-            think_ms: plan.conversation.think_s * 1e3,
-            due_rps: self.rate_rps.asked.map(|_| self.requests.due as f64 / self.duration_s),
-            interrupted: self.interrupted,
-            due: self.requests.due,
-            answered: self.requests.answered,
-            ok: self.requests.ok,
-            failed: self.requests.failed,
-            failures: self.errors.by_class().into_iter().filter(|(_, count)| *count > 0).collect(),
-            answered_rps: self.rate_rps.answered,
-            mean_latency_ms: self.latency_ms.mean,
-            lateness_p99_ms: self.generator.lateness_ms.and_then(|lateness| lateness.p99.or(lateness.max)),
-            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
-        }
     }
 }
 
 /// The parts of all threads as one.
-struct Merged {
-    recorder: Recorder,
+pub(crate) struct Merged {
+    pub(crate) recorder: Recorder,
+    /// The start of the window.
+    pub(crate) start: Nanos,
     /// The length of the window; shorter than planned when interrupted.
-    length: Nanos,
+    pub(crate) length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
-    whole: Nanos,
+    pub(crate) whole: Nanos,
     cpu: CpuUse,
 }
 
@@ -259,7 +242,7 @@ impl Merged {
             Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - plan.warmup());
-        Self { recorder, length: end - window.start, whole, cpu }
+        Self { recorder, start: window.start, length: end - window.start, whole, cpu }
     }
 
     fn per_second(&self, count: u64) -> Option<f64> {

@@ -4,6 +4,7 @@
 mod conversations;
 mod simulated;
 mod slowest;
+mod verdicts;
 
 use std::cell::RefCell;
 use std::rc::Rc;

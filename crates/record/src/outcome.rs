@@ -51,6 +51,22 @@ pub struct FailedRequest {
     pub failure: Failure,
 }
 
+impl Answer {
+    /// The same request as one that has failed, because of its answer.
+    pub(crate) fn failed(&self, failure: Failure) -> FailedRequest {
+        FailedRequest {
+            operation: self.operation,
+            connection: self.connection,
+            due: self.due,
+            sent: Some(self.sent),
+            first_byte: Some(self.first_byte),
+            failed: self.done,
+            connect: self.connect,
+            failure,
+        }
+    }
+}
+
 /// Why a request failed: the error classes of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -241,7 +241,7 @@ class Histograms(Record):
 
 
 class Reason(Record):
-    """Why a verdict is not ``valid``: a stable code and a sentence with the evidence."""
+    """Why a verdict is not ``valid``, or a note: a stable code, and a sentence with evidence and advice."""
 
     code: str
     text: str
@@ -252,6 +252,8 @@ class Verdict(Record):
 
     status: Literal["valid", "suspect", "invalid"]
     reasons: list[Reason]
+    notes: list[Reason] = []
+    """What a reader should know, although it is no reason for doubt; records may lack it."""
 
 
 class LoadResult(Record):

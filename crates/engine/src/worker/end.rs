@@ -55,10 +55,15 @@ impl<I: Io> Worker<I> {
                 Reading::Unfinished => break After::Keep,
                 Reading::Ended => break After::Disconnect,
                 Reading::Failed(failure) => break After::Fail(failure),
-                Reading::Answered { answer, place, consumed, keep_alive } => {
+                Reading::Answered { answer, is_mismatched, place, consumed, keep_alive } => {
                     answered = true;
-                    slow_requests.extend(self.recorder.answered(&answer));
-                    self.activity.answered += 1;
+                    if is_mismatched {
+                        slow_requests.extend(self.recorder.mismatched(&answer));
+                        self.activity.failed += 1;
+                    } else {
+                        slow_requests.extend(self.recorder.answered(&answer));
+                        self.activity.answered += 1;
+                    }
                     self.in_flight -= 1;
                     self.answer_deadlines.clear(slot * self.orders.pipeline + place);
                     rest = &rest[consumed..];

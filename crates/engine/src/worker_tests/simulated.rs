@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ struct Line {
 /// An [`Io`] whose clock jumps from one event to the next.
 pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
+    held_up: Range<Nanos>,
     accepting: Accepting,
     service: Box<Service>,
     retransmits: Rc<Retransmits>,
@@ -107,6 +109,7 @@ impl Io for SimulatedIo {
     fn wait(&mut self, until: Nanos) -> Nanos {
         let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
         let now = self.clock.get().max(next);
+        let now = if self.held_up.contains(&now) { self.held_up.end } else { now };
         self.clock.set(now);
         while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied() {
             if time > now {
@@ -139,6 +142,8 @@ pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
     pub(super) retransmits: Rc<Retransmits>,
+    /// When the worker's thread does not run although it could; never for most.
+    pub(super) held_up: Range<Nanos>,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
 }
@@ -146,7 +151,7 @@ pub(super) struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
         let accepting = Accepting::After(Nanos::ZERO);
-        Self { plan, accepting, retransmits: Rc::new(|_| None), stop_at: Nanos::NEVER }
+        Self { plan, accepting, retransmits: Rc::new(|_| None), held_up: START..START, stop_at: Nanos::NEVER }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -164,6 +169,7 @@ impl<'a> Simulation<'a> {
         let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
+            held_up: self.held_up.clone(),
             accepting: self.accepting,
             service: Box::new(service),
             retransmits: Rc::clone(&self.retransmits),
@@ -191,6 +197,6 @@ impl<'a> Simulation<'a> {
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), interrupted)
+        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), None, interrupted)
     }
 }
