@@ -2,10 +2,8 @@
 //! with what arithmetic gives.
 
 mod conversations;
+mod shares;
 mod simulated;
-
-use std::cell::RefCell;
-use std::rc::Rc;
 
 use loadcurve_plan::{
     Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
@@ -225,57 +223,15 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     // Requests are due every 100 ms from 0 on and take 150 ms; the window is [1 s, 2 s). Due within it: 1.0 … 1.9 s,
     // all of them answered, the last after its end. Answered within it: those due at 0.9 … 1.8 s.
     let plan = LoadPlan { warmup_s: 1.0, ..open(3, 10.0, Stop::DurationS(1.0)) };
-    let sent = Rc::new(RefCell::new(Vec::new()));
-    let (part, epoch) = Simulation::of(&plan).run(noting(&sent, ms(150)));
-    assert_eq!(*sent.borrow(), (0..20).map(|k| epoch + ms(100 * k)).collect::<Vec<_>>());
+    let simulation = Simulation::of(&plan);
+    let (part, epoch) = simulation.run(taking(ms(150)));
+    assert_eq!(*simulation.sent.borrow(), (0..20).map(|k| (epoch + ms(100 * k), 0)).collect::<Vec<_>>());
     assert_eq!((part.recorder.requests.due, part.recorder.requests.answered), (10, 10));
     assert_eq!((part.recorder.answered_within, part.recorder.sent_within), (10, 10));
     assert_eq!(part.recorder.latency().extremes(), Some((ms(150), ms(150))));
     let seconds = part.recorder.seconds(ms(1000));
     assert_eq!(seconds.iter().map(|second| second.answered).collect::<Vec<_>>(), [10]);
     assert_eq!(part.ended, epoch + ms(2050));
-}
-
-/// A server that notes when each request arrives.
-fn noting(
-    arrivals: &Rc<RefCell<Vec<Nanos>>>,
-    service_time: Nanos,
-) -> impl FnMut(Nanos) -> Option<Nanos> + use<> {
-    let arrivals = Rc::clone(arrivals);
-    move |arrival| {
-        arrivals.borrow_mut().push(arrival);
-        Some(arrival + service_time)
-    }
-}
-
-/// When the requests of all workers are sent, since the start, in order of time.
-fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Nanos> {
-    let sent = Rc::new(RefCell::new(Vec::new()));
-    for index in 0..plan.threads {
-        let (_, epoch) = Simulation::of(plan).run_share(index, noting(&sent, ms(1)));
-        assert_eq!(epoch, START);
-    }
-    let mut sent: Vec<Nanos> = sent.borrow().iter().map(|time| *time - START).collect();
-    sent.sort_unstable();
-    sent
-}
-
-#[test]
-fn three_workers_together_send_the_undivided_schedule() {
-    let plan = LoadPlan { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
-    let sent = sent_by_all_workers(&plan);
-    // Request k is due after k/997 s; 498 such intervals end before 0.5 s, so requests 0 to 498 are due.
-    assert_eq!(sent.len(), 499);
-    for (number, time) in sent.iter().enumerate() {
-        assert!((time.as_secs_f64() - number as f64 / 997.0).abs() < 2e-9, "request {number} at {time:?}");
-    }
-}
-
-#[test]
-fn three_workers_together_send_the_first_requests_after_the_warm_up() {
-    // Due every 100 ms: 0 … 300 ms are of the warm-up of 0.4 s, and the five measured ones follow without a gap.
-    let plan = LoadPlan { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
-    assert_eq!(sent_by_all_workers(&plan), (0..9).map(|k| ms(100 * k)).collect::<Vec<_>>());
 }
 
 #[test]
