@@ -2,6 +2,8 @@
 //! with what arithmetic gives.
 
 mod conversations;
+mod md1;
+mod queue;
 mod shares;
 mod simulated;
 
@@ -101,16 +103,23 @@ fn an_open_loop_lasts_its_whole_window_however_early_the_last_request_is_answere
 }
 
 /// A stall of this length at the start of every period.
-const STALL: Nanos = ms(100);
-const PERIOD: Nanos = ms(1000);
+#[derive(Clone, Copy)]
+struct Stalls {
+    length: Nanos,
+    period: Nanos,
+}
+
+/// Rare ones, which the median does not see, and ones that last longer than what is between them.
+const STALLS: [Stalls; 2] =
+    [Stalls { length: ms(100), period: ms(1000) }, Stalls { length: ms(300), period: ms(500) }];
 /// How long a request takes otherwise.
 const BETWEEN_STALLS: Nanos = Nanos(1_000);
 
 /// A server that takes 1 µs for each request, and answers none during its stalls.
-fn stalling() -> impl FnMut(Nanos) -> Option<Nanos> {
-    |arrival| {
-        let since_period = Nanos((arrival - START).0 % PERIOD.0);
-        Some(arrival + (STALL - since_period) + BETWEEN_STALLS)
+fn stalling(stalls: Stalls) -> impl FnMut(Nanos) -> Option<Nanos> {
+    move |arrival| {
+        let since_period = Nanos((arrival - START).0 % stalls.period.0);
+        Some(arrival + (stalls.length - since_period) + BETWEEN_STALLS)
     }
 }
 
@@ -119,42 +128,46 @@ fn stalling() -> impl FnMut(Nanos) -> Option<Nanos> {
 /// Due times are spread evenly over each period of T seconds, in whose first S seconds nothing is answered. A request
 /// due at t < S waits S − t, one due later waits 0: P(latency > x) = (S − x) / T, so the quantile q is S − T(1 − q)
 /// where that is above zero. The mean is S² / 2T. One interval of the schedule, 0.5 ms, is the resolution.
-fn assert_latency_shows_the_stalls(latency: &TimeHistogram) {
-    let (stall_s, period_s) = (STALL.as_secs_f64(), PERIOD.as_secs_f64());
+fn assert_latency_shows(stalls: Stalls, latency: &TimeHistogram) {
+    let (length_s, period_s) = (stalls.length.as_secs_f64(), stalls.period.as_secs_f64());
     for quantile in [0.5, 0.75, 0.9, 0.92, 0.95, 0.98, 0.99, 0.999] {
-        let expected_s = (stall_s - period_s * (1.0 - quantile)).max(0.0);
+        let expected_s = (length_s - period_s * (1.0 - quantile)).max(0.0);
         let found_s = latency.quantile(quantile).unwrap().as_secs_f64();
         let tolerance_s = (0.02 * expected_s).max(0.001);
         assert!((found_s - expected_s).abs() <= tolerance_s, "{quantile}: {found_s} instead of {expected_s}");
     }
-    let mean_s = latency.mean_ns().unwrap() / 1e9;
-    assert!((mean_s - stall_s * stall_s / (2.0 * period_s)).abs() < 0.000_1, "mean {mean_s}");
-    assert_eq!(latency.extremes().unwrap().1, STALL + BETWEEN_STALLS);
+    let (mean_s, expected_s) = (latency.mean_ns().unwrap() / 1e9, length_s * length_s / (2.0 * period_s));
+    assert!((mean_s - expected_s).abs() < 0.02 * expected_s, "mean {mean_s} instead of {expected_s}");
+    assert_eq!(latency.extremes().unwrap().1, stalls.length + BETWEEN_STALLS);
 }
 
 #[test]
 fn stalls_show_in_the_latency_where_every_request_finds_a_connection() {
-    // During a stall 0.1 s · 2000 per second = 200 requests wait, each on a connection of its own.
-    let plan = open(250, 2_000.0, Stop::DurationS(10.0));
-    let (part, _) = Simulation::of(&plan).run(stalling());
-    assert_eq!(part.recorder.requests.answered, 20_000);
-    assert_latency_shows_the_stalls(&part.recorder.latency());
-    assert_latency_shows_the_stalls(&part.recorder.service_time);
+    // During the longer stall 0.3 s · 2000 per second = 600 requests wait, each on a connection of its own.
+    let plan = open(700, 2_000.0, Stop::DurationS(10.0));
+    for stalls in STALLS {
+        let (part, _) = Simulation::of(&plan).run(stalling(stalls));
+        assert_eq!(part.recorder.requests.answered, 20_000);
+        assert_latency_shows(stalls, &part.recorder.latency());
+        assert_latency_shows(stalls, &part.recorder.service_time);
+    }
 }
 
 #[test]
 fn stalls_show_in_the_latency_even_where_requests_wait_unsent_for_the_only_connection() {
     let plan = open(1, 2_000.0, Stop::DurationS(10.0));
-    let (part, _) = Simulation::of(&plan).run(stalling());
-    assert_eq!(part.recorder.requests.answered, 20_000);
-    assert_latency_shows_the_stalls(&part.recorder.latency());
-    // Only the first request of each stall is sent into it: 10 of 20,000. The server was never seen to stall
-    // otherwise, which is what a generator reports that counts from sent.
-    let service_time = &part.recorder.service_time;
-    assert_eq!(service_time.extremes(), Some((BETWEEN_STALLS, STALL + BETWEEN_STALLS)));
-    assert!(service_time.quantile(0.999).unwrap() <= Nanos(1_001));
-    // Waiting for the only connection is the server's doing, not the generator's.
-    assert_eq!(part.recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    for stalls in STALLS {
+        let (part, _) = Simulation::of(&plan).run(stalling(stalls));
+        assert_eq!(part.recorder.requests.answered, 20_000);
+        assert_latency_shows(stalls, &part.recorder.latency());
+        // Only the first request of each stall is sent into it: 10 or 20 of 20,000. The server was hardly seen to stall
+        // otherwise, which is what a generator reports that counts from sent.
+        let service_time = &part.recorder.service_time;
+        assert_eq!(service_time.extremes(), Some((BETWEEN_STALLS, stalls.length + BETWEEN_STALLS)));
+        assert!(service_time.quantile(0.999).unwrap() <= Nanos(1_001));
+        // Waiting for the only connection is the server's doing, not the generator's.
+        assert_eq!(part.recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    }
 }
 
 #[test]
@@ -162,6 +175,30 @@ fn a_generator_that_is_woken_exactly_is_never_late() {
     let result = Simulation::of(&open(10, 1_000.0, Stop::DurationS(1.0))).result(taking(ms(3)));
     let lateness = result.generator.lateness_ms.unwrap();
     assert_eq!((lateness.p50, lateness.p99, lateness.max), (Some(0.0), Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn two_service_times_stand_at_the_percentiles_of_their_shares() {
+    // Of every ten requests nine take 2 ms and one 20 ms: 3.8 ms in the mean, and a mean square of 43.6 ms².
+    let mut number = 0;
+    let result = Simulation::of(&open(100, 1_000.0, Stop::RequestsTotal(40_000))).result(move |arrival| {
+        number += 1;
+        Some(arrival + if number % 10 == 0 { ms(20) } else { ms(2) })
+    });
+    for distribution in [result.latency_ms, result.service_time_ms, result.first_byte_ms] {
+        let low = [distribution.min, distribution.p50, distribution.p75, distribution.p90];
+        let high =
+            [distribution.p95, distribution.p99, distribution.p99_9, distribution.p99_99, distribution.max];
+        for (figures, expected_ms) in [(low.as_slice(), 2.0), (high.as_slice(), 20.0)] {
+            for figure in figures {
+                // The histogram gives a time to a thousandth.
+                assert!((figure.unwrap() - expected_ms).abs() <= expected_ms / 1e3, "{distribution:?}");
+            }
+        }
+        assert_close(distribution.mean.unwrap(), 3.8);
+        let count = 40_000.0_f64;
+        assert_close(distribution.stddev.unwrap(), ((43.6 - 3.8 * 3.8) * count / (count - 1.0)).sqrt());
+    }
 }
 
 #[test]
