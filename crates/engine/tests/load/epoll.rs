@@ -5,7 +5,10 @@ mod accounting;
 mod failures;
 mod limits;
 mod protocol;
+mod queue;
+mod stalls;
 mod support;
+mod times;
 
 /// What the plans of these tests ask for.
 const IO: loadcurve_plan::IoChoice = loadcurve_plan::IoChoice::Epoll;

@@ -5,7 +5,10 @@ mod accounting;
 mod failures;
 mod limits;
 mod protocol;
+mod queue;
+mod stalls;
 mod support;
+mod times;
 
 use loadcurve_plan::{IoChoice, LoadPlan};
 
