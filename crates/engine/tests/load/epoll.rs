@@ -2,6 +2,7 @@
 //! what the engine reports is held against what the server has seen.
 
 mod accounting;
+mod cuts;
 mod failures;
 mod limits;
 mod protocol;

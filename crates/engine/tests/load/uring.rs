@@ -3,6 +3,7 @@
 
 mod accounting;
 mod agreement;
+mod cuts;
 mod failures;
 mod limits;
 mod protocol;
