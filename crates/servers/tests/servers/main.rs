@@ -1,0 +1,7 @@
+//! The forking servers: what they answer.
+
+mod cases;
+mod folder;
+mod memory;
+mod response;
+mod splits;
