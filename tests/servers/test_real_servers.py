@@ -3,7 +3,9 @@
 import http.client
 import multiprocessing
 import os
+import socket
 import subprocess
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.instance import Server
 
 NOBODY = 65534
+PATIENCE_S = 30
+FORKING_SERVERS = ["simple", "persistent", "pipelined"]
 EACH_SERVER = pytest.mark.parametrize(
     "name",
     [
@@ -51,10 +55,34 @@ def test_a_server_is_started_verified_and_gone_after_the_block(name, content_fol
         http.client.HTTPConnection("127.0.0.1", port).request("GET", "/1k.txt")
 
 
-def test_the_packages_own_server_limit_passes_the_same_check():
-    checked = check_server(load_catalog()["limit"])
+@pytest.mark.parametrize("name", ["limit", *FORKING_SERVERS])
+def test_the_packages_own_servers_pass_the_same_check(name):
+    checked = check_server(load_catalog()[name])
     assert checked.found.binary.parent.name == "native"
     assert checked.found.version.startswith("0.")
+
+
+@pytest.mark.parametrize("name", FORKING_SERVERS)
+def test_a_client_that_stays_does_not_keep_its_process_beyond_the_stop(name, content_folder):
+    with server_of(load_catalog()[name], content_folder) as server, socket.socket() as client:
+        client.connect(("127.0.0.1", server.port))
+        deadline = time.monotonic() + PATIENCE_S
+        while len(members_of_session(server.pid)) == 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        pid = server.pid
+        assert len(members_of_session(pid)) == 2
+        server.stop()
+        assert members_of_session(pid) == set()
+
+
+def test_the_settings_of_pipelined_reach_the_program(content_folder):
+    entry = load_catalog()["pipelined"]
+    with server_of(entry, content_folder, listen_backlog=7, keepalive_timeout=1, buffer_bytes=1000) as server:
+        command = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
+        options = dict(zip(command[2::2], command[3::2], strict=False))
+    assert options["--backlog"] == "7"
+    assert options["--idle-timeout-s"] == "1"
+    assert options["--buffer-bytes"] == "1000"
 
 
 @EACH_SERVER
