@@ -74,12 +74,6 @@ def test_an_ordinary_user_can_check_a_server(name):
         assert as_nobody.submit(checked_version, name).result() == found(CATALOG[name]).version
 
 
-def test_the_packages_own_server_limit_passes_the_same_check():
-    checked = check_server(CATALOG["limit"])
-    assert checked.found.binary.parent.name == "native"
-    assert checked.found.version.startswith("0.")
-
-
 @servers(*SERVERS, fixture="running")
 def test_a_server_serves_each_file_as_it_is(running):
     running.server.verify(["/1k.txt", "/deep/a%20b.txt?again=1"])

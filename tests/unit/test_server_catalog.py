@@ -45,7 +45,7 @@ def refusal(catalog, **parts) -> str:
 
 PACKAGED = """
 apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o lighttpd limit mini-httpd
-nginx node thttpd
+nginx node persistent pipelined simple thttpd
 """
 
 

@@ -203,7 +203,7 @@ impl Team<'_> {
 }
 
 /// The numbers of the connections of one thread.
-fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+pub(crate) fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
     (index..plan.model.connections()).step_by(plan.threads)
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use loadcurve_plan::{LoadPlan, Nanos, Picker, Share};
-use loadcurve_record::{Failure, Recorder};
+use loadcurve_record::{Failure, Recorder, SlowRequest};
 
 use crate::clock;
 use crate::connection::{Connection, EncodedRequest};
@@ -95,6 +95,8 @@ pub(crate) struct Worker<I> {
     unwritten: Vec<Slot>,
     /// Where several requests are put together for one write.
     scratch: Vec<u8>,
+    /// Requests that have just ended and are among the slowest, of the slot whose event is handled.
+    slow_requests: Vec<SlowRequest>,
     now: Nanos,
     activity: Activity,
     /// The thread's processor time at the end of the last look for work, where nothing has happened since.
@@ -122,6 +124,7 @@ impl<I: Io> Worker<I> {
             answer_deadlines: Deadlines::new(slots * pipeline),
             unwritten: Vec::with_capacity(slots),
             scratch: Vec::new(),
+            slow_requests: Vec::with_capacity(pipeline),
             now: Nanos::ZERO,
             activity: Activity::default(),
             looking_since: None,

@@ -44,7 +44,6 @@ impl<I: Io> Worker<I> {
             }
         };
         let mut answered = false;
-        let mut slow_requests = Vec::new();
         let after = loop {
             let reading = if is_end {
                 connection.end_of_input(&self.orders.requests, self.now)
@@ -58,10 +57,10 @@ impl<I: Io> Worker<I> {
                 Reading::Answered { answer, is_mismatched, place, consumed, keep_alive } => {
                     answered = true;
                     if is_mismatched {
-                        slow_requests.extend(self.recorder.mismatched(&answer));
+                        self.slow_requests.extend(self.recorder.mismatched(&answer));
                         self.activity.failed += 1;
                     } else {
-                        slow_requests.extend(self.recorder.answered(&answer));
+                        self.slow_requests.extend(self.recorder.answered(&answer));
                         self.activity.answered += 1;
                     }
                     self.in_flight -= 1;
@@ -78,7 +77,7 @@ impl<I: Io> Worker<I> {
                 }
             }
         };
-        self.keep_slow(slot, slow_requests);
+        self.keep_slow(slot);
         match after {
             After::Keep => {}
             After::Disconnect => self.disconnect(slot),
@@ -211,14 +210,13 @@ impl<I: Io> Worker<I> {
 
     /// Records the failure of every request under way on a slot.
     fn end_requests(&mut self, slot: Slot, failure: Failure) {
-        let mut slow_requests = Vec::new();
         while let Some((request, place)) = self.connections[slot].fail_oldest(failure, self.now) {
-            slow_requests.extend(self.recorder.failed(&request));
+            self.slow_requests.extend(self.recorder.failed(&request));
             self.answer_deadlines.clear(slot * self.orders.pipeline + place);
             self.activity.failed += 1;
             self.in_flight -= 1;
         }
-        self.keep_slow(slot, slow_requests);
+        self.keep_slow(slot);
     }
 
     fn disconnect(&mut self, slot: Slot) {

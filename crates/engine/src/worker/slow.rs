@@ -18,13 +18,13 @@ impl<I: Io> Worker<I> {
         if length < SHORTEST_RETRANSMISSION { Some(0) } else { self.io.retransmits(slot) }
     }
 
-    /// Keeps slow requests of a slot, whose connection has not been closed since they ended.
-    pub(super) fn keep_slow(&mut self, slot: Slot, requests: Vec<SlowRequest>) {
-        if requests.is_empty() {
+    /// Keeps the slow requests of a slot that have just ended, whose connection has not been closed since.
+    pub(super) fn keep_slow(&mut self, slot: Slot) {
+        if self.slow_requests.is_empty() {
             return;
         }
         let retransmits = self.retransmits(slot);
-        for request in requests {
+        for request in self.slow_requests.drain(..) {
             self.recorder.slowest.keep(SlowRequest { retransmits, ..request });
         }
     }

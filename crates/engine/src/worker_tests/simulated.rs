@@ -1,6 +1,6 @@
 //! A server and a clock that are arithmetic: a load of many seconds runs in milliseconds, the same every time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use loadcurve_wire::RequestKind;
 use crate::connection::EncodedRequest;
 use crate::io::{Event, Io, Slot};
 use crate::kernel::TcpCounters;
-use crate::load::{CpuUse, Part};
+use crate::load::{CpuUse, Part, numbers};
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
@@ -22,7 +22,8 @@ use crate::worker::{Orders, Worker};
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
 
-const REQUEST: &[u8] = b"GET";
+/// How many bytes a request has; the last of them tells which request of the plan's list it is.
+const REQUEST_BYTES: usize = 2;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What the server does when it is asked for a connection.
@@ -54,6 +55,9 @@ struct Line {
     generation: u32,
 }
 
+/// When a request was sent, and which one of the plan's list it was.
+pub(super) type Sent = (Nanos, usize);
+
 /// An [`Io`] whose clock jumps from one event to the next.
 pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
@@ -61,6 +65,7 @@ pub(super) struct SimulatedIo {
     accepting: Accepting,
     service: Box<Service>,
     retransmits: Rc<Retransmits>,
+    sent: Rc<RefCell<Vec<Sent>>>,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
@@ -89,7 +94,8 @@ impl Io for SimulatedIo {
 
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
         assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
-        for _ in bytes.chunks_exact(REQUEST.len()) {
+        for request in bytes.chunks_exact(REQUEST_BYTES) {
+            self.sent.borrow_mut().push((self.clock.get(), usize::from(request[REQUEST_BYTES - 1])));
             if let Some(done) = (self.service)(self.clock.get()) {
                 self.happen(done, slot, Happening::Answered);
             }
@@ -137,6 +143,11 @@ impl Io for SimulatedIo {
     }
 }
 
+fn encoded(operation: usize) -> EncodedRequest {
+    let bytes = vec![b'R', u8::try_from(operation).expect("lists of these tests are short")];
+    EncodedRequest { bytes, kind: RequestKind::Other, expected_body_bytes: None }
+}
+
 /// One simulated load.
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
@@ -146,12 +157,20 @@ pub(super) struct Simulation<'a> {
     pub(super) held_up: Range<Nanos>,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
+    /// What the workers that were run have sent.
+    pub(super) sent: Rc<RefCell<Vec<Sent>>>,
 }
 
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
-        let accepting = Accepting::After(Nanos::ZERO);
-        Self { plan, accepting, retransmits: Rc::new(|_| None), held_up: START..START, stop_at: Nanos::NEVER }
+        Self {
+            plan,
+            accepting: Accepting::After(Nanos::ZERO),
+            retransmits: Rc::new(|_| None),
+            held_up: START..START,
+            stop_at: Nanos::NEVER,
+            sent: Rc::default(),
+        }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -166,21 +185,21 @@ impl<'a> Simulation<'a> {
         service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
-        let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
+        let numbers = numbers(self.plan, index);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
             held_up: self.held_up.clone(),
             accepting: self.accepting,
             service: Box::new(service),
             retransmits: Rc::clone(&self.retransmits),
+            sent: Rc::clone(&self.sent),
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let request =
-            EncodedRequest { bytes: REQUEST.to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
+        let requests: Arc<[EncodedRequest]> = (0..self.plan.requests.len()).map(encoded).collect();
         let share = Share::new(index, self.plan.threads);
-        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request]), false));
+        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();

@@ -32,23 +32,6 @@ fn requests_that_the_server_resets_are_counted_as_reset() {
 }
 
 #[test]
-fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
-    let (measured, seen) = fail_every_tenth(Reply::part(&ok("hello")[..20]).then(Then::Reset), 400);
-    assert_eq!(measured.errors(), [("reset", seen.resets)]);
-}
-
-#[test]
-fn half_an_answer_before_the_close_is_closed_early() {
-    let whole = ok("hello");
-    for cut in [0, 1, 20, whole.len() - 1] {
-        let (measured, seen) = fail_every_tenth(Reply::part(&whole[..cut]).then(Then::Close), 100);
-        let failed = 100 - seen.answered;
-        assert!(failed > 0);
-        assert_eq!(measured.errors(), [("closed_early", failed)], "after {cut} bytes");
-    }
-}
-
-#[test]
 fn garbage_is_malformed() {
     let (measured, seen) = fail_every_tenth(Reply::part("SSH-2.0-OpenSSH_9.9\r\n"), 100);
     assert_eq!(measured.errors(), [("malformed", 100 - seen.answered)]);

@@ -6,6 +6,8 @@ use loadcurve_engine::{Load, LoadResult};
 use loadcurve_plan::LoadPlan;
 use serde_json::Value;
 
+use crate::support::among_others;
+
 /// A result whose requests are all accounted for.
 pub(crate) struct Measured(Value);
 
@@ -22,8 +24,9 @@ pub(crate) fn start(plan: LoadPlan) -> Load {
     })
 }
 
-/// Runs a load to its end.
+/// Runs a load to its end, beside other loads.
 pub(crate) fn measure(plan: LoadPlan) -> Measured {
+    let _among_others = among_others();
     Measured::from(&start(plan).finish())
 }
 

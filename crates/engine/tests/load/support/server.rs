@@ -1,16 +1,18 @@
 //! A server for tests, on threads of its own, that counts what it sees.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
+use loadcurve_plan::Nanos;
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
-use crate::support::{Listed, Reply, Then};
+use crate::support::{Listed, Reply, Then, clock};
 
 /// Longer than any test takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,18 +32,24 @@ pub(crate) struct Seen {
     pub(crate) answered: u64,
     /// Connections reset.
     pub(crate) resets: u64,
+    /// The most that a write of a reply was behind its script.
+    pub(crate) late: Nanos,
 }
 
 /// A request as a script sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Asked<'a> {
+    /// Its method and target.
+    pub(crate) label: &'a str,
     /// Its number over all connections, from zero.
     pub(crate) number: usize,
     /// Its number on its connection, from zero.
     pub(crate) on_connection: usize,
+    /// When its head was read, on the clock.
+    pub(crate) arrived: Nanos,
 }
 
-type Script = dyn Fn(Asked) -> Reply + Send + Sync;
+type Script = dyn Fn(Asked<'_>) -> Reply + Send + Sync;
 
 #[derive(Default)]
 struct Shared {
@@ -71,7 +79,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server that replies to each request as the script says.
-    pub(crate) fn scripted(script: impl Fn(Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn scripted(script: impl Fn(Asked<'_>) -> Reply + Send + Sync + 'static) -> Self {
         let server = Self::idle(listener(), Some(Arc::new(script)));
         server.accept_connections();
         server
@@ -192,15 +200,18 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<
 /// Serves one connection until its script or its peer ends it.
 fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
+    // The kernel may wake a thread up to 50 µs late, if it is not told otherwise.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+    let (mut reader, mut writer) = (BufReader::new(stream), BufWriter::new(stream));
     for on_connection in 0.. {
         let Some(head) = read_head(&mut reader)? else { break };
         let number = shared.asked.fetch_add(1, Ordering::Relaxed);
-        let reply = script(Asked { number, on_connection });
+        let reply = script(Asked { label: &head.label, number, on_connection, arrived: clock::now() });
         let first = head.body_bytes.min(reply.body_bytes_first);
         skip(&mut reader, first)?;
         if first < head.body_bytes {
-            write(stream, &reply)?;
+            write(&mut writer, &reply, shared)?;
+            writer.flush()?;
             skip(&mut reader, head.body_bytes - first)?;
         }
         shared.count(|seen| {
@@ -208,7 +219,11 @@ fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()>
             seen.body_bytes += head.body_bytes;
         });
         if first == head.body_bytes {
-            write(stream, &reply)?;
+            write(&mut writer, &reply, shared)?;
+        }
+        // Answers to requests that came together leave together.
+        if reader.buffer().is_empty() || reply.then != Then::ReadOn {
+            writer.flush()?;
         }
         shared.count(|seen| {
             seen.answered += u64::from(reply.is_complete);
@@ -256,6 +271,21 @@ fn skip(reader: &mut impl Read, bytes: u64) -> io::Result<()> {
     if skipped == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-fn write(mut stream: &TcpStream, reply: &Reply) -> io::Result<()> {
-    reply.bytes.chunks(reply.piece_bytes).try_for_each(|piece| stream.write_all(piece))
+fn write(writer: &mut impl Write, reply: &Reply, shared: &Shared) -> io::Result<()> {
+    let mut at = reply.at;
+    for piece in reply.bytes.chunks(reply.piece_bytes) {
+        if at > clock::now() {
+            writer.flush()?;
+        }
+        if at > Nanos::ZERO {
+            let late = clock::sleep_until(at);
+            shared.count(|seen| seen.late = seen.late.max(late));
+            at = at + reply.pause;
+        }
+        writer.write_all(piece)?;
+        if piece.len() < reply.bytes.len() {
+            writer.flush()?;
+        }
+    }
+    Ok(())
 }
