@@ -46,6 +46,7 @@ def refusal(catalog, **parts) -> str:
 PACKAGED = """
 apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o lighttpd limit mini-httpd
 nginx node persistent pipelined simple thttpd
+url
 """
 
 

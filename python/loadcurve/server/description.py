@@ -30,7 +30,7 @@ TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
 
 
-STUDY_KEYS = frozenset({"use", "binary", "start", "version", "version_command"})
+STUDY_KEYS = frozenset({"use", "binary", "start", "url", "version", "version_command"})
 """What a study may say of any server, besides its settings."""
 
 
@@ -123,7 +123,7 @@ class ServerDescription(TomlTable):
     """
     title: str
     documentation: str | None = None
-    from_study: Literal["start"] | None = None
+    from_study: Literal["start", "url"] | None = None
     """The key by which the study says what is measured, where the catalogue names no program.
 
     Otherwise ``binary``, ``version`` and ``start`` are all given here.

@@ -37,6 +37,8 @@ class Overrides:
 
     binary: Path | None = None
     start: Sequence[str] | None = None
+    url: str | None = None
+    """Where the server runs already."""
     version: str | None = None
     version_command: Sequence[str] | None = None
 
@@ -104,6 +106,9 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     """Return the command that starts a server; raises UnusableSetting where it cannot be one."""
     description = entry.description
     start = overrides.start or description.start
+    if overrides.url is not None:
+        text = f'given, but the server {entry.name} is started here; expected use = "url" beside it'
+        raise UnusableSetting("url", text)
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)

@@ -88,6 +88,11 @@ class Server:
         return f"{ADDRESS}:{self._running.port}"
 
     @property
+    def authority(self) -> str:
+        """What ``Host`` names."""
+        return self.address
+
+    @property
     def port(self) -> int:
         """The port of :attr:`address`."""
         return self._running.port

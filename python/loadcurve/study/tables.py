@@ -202,6 +202,8 @@ class StudyServer(TomlTable, extra="allow"):
     """The entry of the catalogue; without this key, the server's own name."""
     binary: StudyPath | None = None
     """Another program than those that the catalogue names, such as a second version of the server."""
+    url: Text | None = None
+    """Where the server runs already, for one that is not started."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders."""
     version: Text | None = None
