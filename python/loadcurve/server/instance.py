@@ -201,8 +201,7 @@ class Server:
         return f"the last status was {status}"
 
     def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
-        said_so = os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower()
-        if said_so or launch.foreign_listeners():
+        if os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower():
             self._fail("port_taken", f"{self._title} found port {launch.port} taken by another program.")
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
