@@ -88,7 +88,7 @@ def test_without_any_installed_server_nothing_is_written(sandbox):
     sandbox.write("tiny.toml", study_text(f"[servers.gone]\n{binary}"))
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert "none of the study's servers is installed" in finished.stderr
+    assert "none of the study's servers can be measured" in finished.stderr
     assert "install it with: make -C gone install" in finished.stderr
     assert "there is no program /no/such/program" in finished.stderr
     assert not (sandbox.work / "run").exists()

@@ -1,6 +1,5 @@
 """``loadcurve load``: one load against one URL."""
 
-import socket
 import sys
 from contextlib import nullcontext
 
@@ -8,11 +7,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from loadcurve.cli.load_plan import LoadOptions, Target, plan_of, read_url
+from loadcurve.cli.load_plan import LoadOptions, plan_of
 from loadcurve.errors import NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.run.load import LoadInterrupted, Progress, run_load
 from loadcurve.run.plan import EnginePlan
+from loadcurve.server.target import reachable_address, read_url
 
 EXIT_DONE = 0
 EXIT_INVALID = 3
@@ -32,7 +32,7 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
     # The address is looked up last, so that bad options are refused without a question to any name server.
     plan = plan_of(options, target)
     try:
-        plan = plan.model_copy(update={"address": _reachable_address(target, plan.timeout_s)})
+        plan = plan.model_copy(update={"address": reachable_address(target, plan.timeout_s)})
     except KeyboardInterrupt:
         _talk().print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
@@ -45,35 +45,6 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
     if not result.requests.answered:
         raise NothingMeasured(f"{options.url}: no request was answered: {_failures(result)}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
-
-
-def _reachable_address(target: Target, timeout_s: float) -> str:
-    """Return the first address of the host that accepts a connection, as ``host:port``."""
-    where = _endpoint(target.host, target.port)
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a host name"
-        raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
-    reasons = []
-    for *_, address in found:
-        host, port = str(address[0]), int(address[1])
-        try:
-            with socket.create_connection((host, port), timeout=timeout_s):
-                return _endpoint(host, port)
-        except TimeoutError:
-            reasons.append(f"{host}: no connection within {timeout_s:g} s")
-        except OSError as error:
-            reasons.append(f"{host}: {error.strerror or error}")
-    raise NothingMeasured(
-        f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))}); "
-        "is the server running, and is this its address?"
-    )
-
-
-def _endpoint(host: str, port: int) -> str:
-    """Return host and port as they stand in a URL, where an IPv6 address is put into brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _talk() -> Console:

@@ -4,13 +4,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import SplitResult, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from loadcurve.errors import BadInput
 from loadcurve.result.load import Rate
 from loadcurve.run.plan import EngineConversation, EnginePlan, EngineRequest, EngineStop, IoChoice
+from loadcurve.server.target import Target
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
 from loadcurve.study.requests import ListedRequest, read_requests
@@ -19,7 +19,6 @@ from loadcurve.study.text_file import read_exact_text
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_DURATION = "10s"
-DEFAULT_PORT = 80
 MOST_SESSIONS = 10_000
 """Sessions that may be open at once, unless the person says otherwise."""
 
@@ -56,52 +55,6 @@ class LoadOptions:
     body_file: Path | None
     cpus: str
     io: IoChoice
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a URL leads."""
-
-    host: str
-    port: int
-    authority: str
-    """What ``Host`` names."""
-    path: str
-
-
-def read_url(url: str) -> Target:
-    """Return where ``url`` leads; raises BadInput where it cannot be used."""
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise BadInput(f"{url}: not a URL: {error}; expected http://host:port/path") from error
-    fault = _fault(parts)
-    if fault:
-        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
-    if parts.username is not None:
-        raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
-    path = parts.path or "/"
-    return Target(
-        host=parts.hostname or "",
-        port=DEFAULT_PORT if parts.port is None else parts.port,
-        authority=parts.netloc,
-        path=f"{path}?{parts.query}" if parts.query else path,
-    )
-
-
-def _fault(parts: SplitResult) -> str | None:
-    """Say what keeps a URL from being loaded."""
-    if not parts.scheme:
-        return "the scheme is missing"
-    if parts.scheme != "http":
-        return f"the scheme is {parts.scheme!r}"
-    if not parts.hostname:
-        return "the host is missing"
-    try:
-        is_port = parts.port != 0
-    except ValueError:
-        is_port = False
-    return None if is_port else "the port is not a number from 1 to 65535"
 
 
 def plan_of(options: LoadOptions, target: Target) -> EnginePlan:
