@@ -89,6 +89,8 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ('stop = { signal = "SIGNOTHING" }', "SIGNOTHING is not a signal"),
         ('stop = { timeout = "0s" }', "above zero"),
         ("check = []", "at least 1"),
+        ("build = []", "at least 1"),
+        ('build = ["{native}"]', "build names {native}"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
@@ -111,6 +113,11 @@ def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
 )
 def test_a_table_that_makes_no_sense_is_refused(tables, expected, catalog):
     assert expected in refusal(catalog, tables=tables)
+
+
+def test_the_place_of_what_is_built_is_known_only_where_something_is_built(catalog):
+    assert "binary names {build}" in refusal(catalog, binary="{build}/demo")
+    assert catalog(binary="{build}/demo", more='build = ["make"]')["demo"].description.build == ["make"]
 
 
 def write_with_version(tmp_path, command, pattern):

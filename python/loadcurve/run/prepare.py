@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.result.records import ContentRecord, ServerRecord
 from loadcurve.server.answers import content_name
-from loadcurve.server.catalog import Catalog
+from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
@@ -91,9 +91,9 @@ def _require_requested_files(
 
 
 def find_servers(
-    study: Study, document: TomlDocument, catalog: Catalog
+    study: Study, document: TomlDocument, catalog: Catalog, say: Callable[[str], None]
 ) -> dict[str, FoundServer | MissingServer]:
-    """Look for every server of the study on this machine.
+    """Look for every server of the study on this machine, and build those that lack nothing else.
 
     Raises:
         BadInput: the study names a server or a setting that the catalogue does not know, with its line.
@@ -104,18 +104,45 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = find_server(catalog[server.use], server.settings, server.binary)
+            found[name] = _find_server(catalog[server.use], server)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
-        except ServerFailure as failure:
-            found[name] = MissingServer(catalog[server.use], failure.text, None)
     if problems:
         raise BadInput("\n".join(problems))
+    _build_what_is_unbuilt(study, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
         lines = [describe_missing(name, server) for name, server in missing.items()]
         raise NothingMeasured("\n".join(["none of the study's servers is installed:", *lines]))
     return found
+
+
+def _find_server(entry: CatalogEntry, server: StudyServer) -> FoundServer | MissingServer:
+    """Look for a server; one whose version cannot be found out is as good as missing."""
+    try:
+        return find_server(entry, server.settings, server.binary)
+    except ServerFailure as failure:
+        return MissingServer(entry, failure.text, None)
+
+
+def _build_what_is_unbuilt(
+    study: Study, found: dict[str, FoundServer | MissingServer], say: Callable[[str], None]
+) -> None:
+    """Build the servers that lack nothing else, each once; one that cannot be built stays missing."""
+    failures: dict[str, ServerFailure] = {}
+    for name, server in found.items():
+        if isinstance(server, FoundServer) or server.build is None:
+            continue
+        entry = server.entry
+        if entry.name not in failures:
+            try:
+                server.build.run(say)
+            except ServerFailure as failure:
+                failures[entry.name] = failure
+        if entry.name in failures:
+            found[name] = MissingServer(entry, str(failures[entry.name]), None)
+        else:
+            found[name] = _find_server(entry, study.servers[name])
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:

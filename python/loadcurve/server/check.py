@@ -36,7 +36,7 @@ class CatalogRow:
     name: str
     title: str
     documentation: str
-    status: Literal["found", "missing", "broken"]
+    status: Literal["found", "missing", "not built", "broken"]
     version: str | None
     binary: Path | None
     problem: str | None
@@ -96,7 +96,7 @@ def _row(entry: CatalogEntry) -> CatalogRow:
             entry.name,
             description.title,
             description.documentation,
-            "missing",
+            "missing" if found.build is None else "not built",
             None,
             None,
             found.reason,

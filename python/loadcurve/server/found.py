@@ -3,13 +3,15 @@
 import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.server.catalog import PACKAGE_FOLDER, CatalogEntry
+from loadcurve.server.build import Build, build_of
+from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.settings import SettingValue, choose_settings
@@ -40,6 +42,8 @@ class MissingServer:
     entry: CatalogEntry
     reason: str
     install: str | None
+    build: Build | None = None
+    """How it is built, where that is all it lacks."""
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""
@@ -61,7 +65,10 @@ def find_server(
     """
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
-    program = _given_program(binary) if binary else _search_program(entry)
+    build = build_of(entry)
+    if build is not None and binary is None and not build.is_done():
+        return _unbuilt(entry, build)
+    program = _given_program(binary) if binary else _search_program(entry, build)
     if isinstance(program, str):
         hint = None if binary else install_command_here(description.install)
         return MissingServer(entry, program, hint)
@@ -90,16 +97,27 @@ def _given_program(binary: Path) -> Path | str:
     return binary.absolute()
 
 
-def _search_program(entry: CatalogEntry) -> Path | str:
+def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
+    """Return what is missing of a server that is not built: its program, or what would build it."""
+    if shutil.which(build.tool) is None:
+        reason = f"it is built from source by {build.tool}, which was not found on PATH"
+        return MissingServer(entry, reason, install_command_here(entry.description.install))
+    catalog = entry.folder.parent
+    words = [] if catalog == PACKAGED_CATALOG else ["--catalog", str(catalog)]
+    check = shlex.join(["loadcurve", "servers", "check", entry.name, *words])
+    return MissingServer(entry, "it is not built yet", check, build)
+
+
+def _search_program(entry: CatalogEntry, build: Build | None) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
     search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
-    for candidate in entry.description.binary:
-        program = candidate.format(entry=entry.folder, native=NATIVE_FOLDER)
+    known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
+    programs = [candidate.format(**known) for candidate in entry.description.binary]
+    for program in programs:
         found = shutil.which(program, path=search_path)
         if found:
             return Path(found).absolute()
-    names = " or ".join(entry.description.binary).format(entry=entry.folder, native=NATIVE_FOLDER)
-    return f"no program {names} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+    return f"no program {' or '.join(programs)} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
 
 def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
