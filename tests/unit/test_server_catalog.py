@@ -44,7 +44,7 @@ def refusal(catalog, **parts) -> str:
 
 
 def test_the_packaged_servers_are_there():
-    assert [entry.name for entry in load_catalog()] == ["apache-event", "limit", "nginx"]
+    assert [entry.name for entry in load_catalog()] == ["actix", "apache-event", "hyper", "limit", "nginx"]
 
 
 def test_settings_of_the_same_name_have_the_same_type_in_all_packaged_servers():
