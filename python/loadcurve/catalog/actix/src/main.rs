@@ -23,7 +23,7 @@ Options:
   --backlog N               length of the listen queue (default 2048)
   --keepalive true|false    whether a connection may carry several requests (default true)
   --keepalive-timeout N     seconds after which an idle connection is closed (default 5)
-  --nodelay true|false      whether TCP_NODELAY is set (default false)
+  --nodelay true|false      whether TCP_NODELAY is set (default true)
   --version                 the version of actix-web
 ";
 
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut listen, mut root) = (None, None);
     let (mut workers, mut backlog) = (NonZero::<usize>::MIN, 2048);
-    let (mut keepalive, mut keepalive_timeout_s, mut nodelay) = (true, 5, false);
+    let (mut keepalive, mut keepalive_timeout_s, mut nodelay) = (true, 5, true);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(parser.value()?.parse()?),
