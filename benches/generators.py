@@ -16,16 +16,29 @@ LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 FLOOR = str(Path(__file__).resolve().parent.parent / "target" / "release" / "loadcurve-floor")
 FASTEST_RPS = 1_000_000
 """More than any generator reaches here: a count of requests that the duration always cuts short."""
+WRK_PIPELINE_SCRIPT = str(Path(__file__).with_name("pipeline.lua"))
 HTTPERF_RPS = 100_000
 """httperf ends by a count of requests; at this rate that takes it as long as the others run."""
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A closed loop: every connection keeps so many requests under way."""
+
+    connections: int
+    pipeline: int = 1
+
+    def __str__(self) -> str:
+        """Return the connections, and the depth of their pipelines where they are any."""
+        return str(self.connections) if self.pipeline == 1 else f"{self.connections} x {self.pipeline}"
+
+
+@dataclass(frozen=True)
 class Load:
-    """A closed loop: every connection sends its next request when the previous one is answered."""
+    """What a generator is to do."""
 
     target: Target
-    connections: int
+    loop: Loop
     duration_s: int
 
 
@@ -52,6 +65,12 @@ class Generator:
     read: Callable[[str], Reading]
     version_option: str | None = None
     """What makes the program print its version first; ``None`` where nothing does."""
+    pipelines: bool = False
+    """Whether it can keep several requests under way on a connection."""
+
+    def can(self, loop: Loop) -> bool:
+        """Say whether it can drive such a loop."""
+        return self.pipelines or loop.pipeline == 1
 
     def is_installed(self) -> bool:
         """Say whether the program is there."""
@@ -99,10 +118,12 @@ OURS = Generator(
     program=LOADCURVE,
     install="make setup",
     command=lambda load: [
-        *("load", load.target.url, "--json", "-c", str(load.connections), "-d", f"{load.duration_s}s"),
+        *("load", load.target.url, "--json", "-c", str(load.loop.connections), "-d", f"{load.duration_s}s"),
+        *("--pipeline", str(load.loop.pipeline)),
     ],
     read=_read_loadcurve,
     version_option="--version",
+    pipelines=True,
 )
 
 FLOOR_GENERATOR = Generator(
@@ -111,7 +132,7 @@ FLOOR_GENERATOR = Generator(
     install="cargo build --release --package loadcurve-floor",
     command=lambda load: [
         *("exchange", "--address", load.target.address, "--request", load.target.request),
-        *("--answer-bytes", str(load.target.answer_bytes), "--connections", str(load.connections)),
+        *("--answer-bytes", str(load.target.answer_bytes), "--connections", str(load.loop.connections)),
         *("--duration", str(load.duration_s)),
     ],
     read=_read_floor,
@@ -123,10 +144,14 @@ OTHERS = (
         program="wrk",
         install="apt-get install wrk",
         command=lambda load: [
-            *("-t", "1", "-c", str(load.connections), "-d", f"{load.duration_s}s", load.target.url),
+            *("-t", "1", "-c", str(load.loop.connections), "-d", f"{load.duration_s}s"),
+            # Its own way to send one request at a time is quicker than a script.
+            *(() if load.loop.pipeline == 1 else ("-s", WRK_PIPELINE_SCRIPT)),
+            *(load.target.url, "--", str(load.loop.pipeline)),
         ],
         read=_reading_of(requests=r"(\d+) requests in", rps=r"Requests/sec:\s*([0-9.]+)"),
         version_option="-v",
+        pipelines=True,
     ),
     Generator(
         name="ab",
@@ -134,7 +159,7 @@ OTHERS = (
         install="apt-get install apache2-utils",
         # A duration sets the count of requests to 50,000, so the count comes after it.
         command=lambda load: [
-            *("-k", "-q", "-c", str(load.connections), "-t", str(load.duration_s)),
+            *("-k", "-q", "-c", str(load.loop.connections), "-t", str(load.duration_s)),
             *("-n", str(FASTEST_RPS * load.duration_s), load.target.url),
         ],
         read=_reading_of(requests=r"Complete requests:\s*(\d+)", rps=r"Requests per second:\s*([0-9.]+)"),
@@ -148,8 +173,8 @@ OTHERS = (
         command=lambda load: [
             *("--hog", "--server", load.target.host),
             *("--port", load.target.port, "--uri", PATH),
-            *("--num-conns", str(load.connections), "--rate", str(FASTEST_RPS)),
-            *("--num-calls", str(HTTPERF_RPS * load.duration_s // load.connections)),
+            *("--num-conns", str(load.loop.connections), "--rate", str(FASTEST_RPS)),
+            *("--num-calls", str(HTTPERF_RPS * load.duration_s // load.loop.connections)),
         ],
         read=_reading_of(requests=r"replies (\d+) test-duration", rps=r"Request rate:\s*([0-9.]+)"),
         version_option="--version",
@@ -159,7 +184,16 @@ OTHERS = (
         program="h2load",
         install="apt-get install nghttp2-client",
         command=lambda load: [
-            *("--h1", "-t", "1", "-c", str(load.connections), "-D", str(load.duration_s), load.target.url),
+            *(
+                "--h1",
+                "-t",
+                "1",
+                "-c",
+                str(load.loop.connections),
+                "-D",
+                str(load.duration_s),
+                load.target.url,
+            ),
         ],
         read=_reading_of(requests=r"(\d+) succeeded", rps=r"([0-9.]+) req/s"),
         version_option="--version",
@@ -169,7 +203,7 @@ OTHERS = (
         program="hey",
         install="apt-get install hey",
         command=lambda load: [
-            *("-cpus", "1", "-c", str(load.connections), "-z", f"{load.duration_s}s", load.target.url),
+            *("-cpus", "1", "-c", str(load.loop.connections), "-z", f"{load.duration_s}s", load.target.url),
         ],
         read=_reading_of(requests=r"\[200\]\s*(\d+) responses", rps=r"Requests/sec:\s*([0-9.]+)"),
     ),
@@ -179,7 +213,7 @@ OTHERS = (
         install="cargo install --locked oha",
         # It has as many threads as CPUs that it may use.
         command=lambda load: [
-            *("--no-tui", "-c", str(load.connections), "-z", f"{load.duration_s}s", load.target.url),
+            *("--no-tui", "-c", str(load.loop.connections), "-z", f"{load.duration_s}s", load.target.url),
         ],
         read=_reading_of(requests=r"\[200\]\s*(\d+) responses", rps=r"Requests/sec:\s*([0-9.]+)"),
         version_option="--version",

@@ -13,8 +13,8 @@ from benches.generators import FLOOR, LOADCURVE
 from benches.rig import Target, machine, own_cpus, run_or_exit, running_server
 from loadcurve.result.load import Lateness, LoadResult
 
-Quantile = Literal["p50", "p99", "max"]
-QUANTILES: tuple[Quantile, ...] = ("p50", "p99", "max")
+Quantile = Literal["p50", "p99", "p99_9", "max"]
+QUANTILES: tuple[Quantile, ...] = ("p50", "p99", "p99_9", "max")
 EXIT_MEASURED = (0, 3)
 """Of the command: done, and measured but invalid, which a noisy machine makes of a late load."""
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
-from benches.generators import OURS, Generator, Load, Reading
+from benches.generators import OURS, Generator, Load, Loop, Reading
 from benches.rig import run_or_exit
 
 
@@ -33,7 +33,7 @@ class Comparison:
     """The engine against one other generator, in one quantity."""
 
     other: str
-    connections: int
+    loop: Loop
     quantity: Quantity
     ratios: list[float]
     """Ours by theirs, one for each pair."""
@@ -54,13 +54,13 @@ def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Com
     return [
         Comparison(
             other.name,
-            load.connections,
+            load.loop,
             Quantity.REQUESTS_PER_SECOND,
             [ours.reading.rps / theirs.reading.rps for ours, theirs in pairs],
         ),
         Comparison(
             other.name,
-            load.connections,
+            load.loop,
             Quantity.CPU_PER_REQUEST,
             [_ratio_of_cpu(ours, theirs) for ours, theirs in pairs],
         ),

@@ -7,8 +7,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benches.generators import OTHERS, OURS, Generator, Load
-from benches.goals import CONNECTIONS, GOALS
+from benches.generators import OTHERS, OURS, Generator, Load, Loop
+from benches.goals import GOALS, LOOPS, PIPELINED
 from benches.pairs import Comparison, compare
 from benches.rig import machine, own_cpus, running_server
 
@@ -21,7 +21,9 @@ def main() -> None:
     )
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--duration", type=int, default=3, metavar="SECONDS", help="of each run")
-    parser.add_argument("--connections", type=int, nargs="+", default=CONNECTIONS)
+    parser.add_argument(
+        "--loops", type=_loop, nargs="+", default=(*LOOPS, PIPELINED), metavar="CONNECTIONS[xPIPELINE]"
+    )
     parser.add_argument(
         "--against", nargs="+", choices=names, default=names, metavar="GENERATOR", help="all by default"
     )
@@ -36,9 +38,9 @@ def main() -> None:
     _print_beginning(others, missing, arguments.server)
     comparisons: list[Comparison] = []
     with running_server(arguments.server, cpus.server) as target:
-        for connections in arguments.connections:
-            load = Load(target, connections, arguments.duration)
-            for other in others:
+        for loop in arguments.loops:
+            load = Load(target, loop, arguments.duration)
+            for other in (other for other in others if other.can(loop)):
                 latest = compare(other, load, arguments.pairs, cpus.generator)
                 for comparison in latest:
                     _print_comparison(comparison)
@@ -46,6 +48,11 @@ def main() -> None:
     print(f"\n{'connections':>11}  {'pair':<17} {'ratio of':<15} {'goal':>7}  median")
     for goal in GOALS:
         print(goal.beside(comparisons))
+
+
+def _loop(text: str) -> Loop:
+    connections, _, pipeline = text.partition("x")
+    return Loop(int(connections), int(pipeline or 1))
 
 
 def _print_beginning(others: Sequence[Generator], missing: Sequence[Generator], server: str) -> None:
@@ -66,7 +73,7 @@ def _in_words(missing: Sequence[Generator]) -> str:
 
 def _print_comparison(comparison: Comparison) -> None:
     print(
-        f"{comparison.connections:>11}  {f'loadcurve/{comparison.other}':<17} {comparison.quantity:<15} "
+        f"{comparison.loop!s:>11}  {f'loadcurve/{comparison.other}':<17} {comparison.quantity:<15} "
         f"{comparison.median:>7.2f}  {min(comparison.ratios):>7.2f}  {max(comparison.ratios):>7.2f}",
         flush=True,
     )

@@ -2,7 +2,7 @@
 
 from typing import Self, final
 
-__all__ = ["Load", "percentile_curve", "toml_positions"]
+__all__ = ["Load", "percentile_curve", "toml_positions", "uring_refusal"]
 
 @final
 class Load:
@@ -44,3 +44,6 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
         ValueError: the text is not TOML; its arguments are the message, the line and the column.
 
     """
+
+def uring_refusal() -> str | None:
+    """Return why the kernel does not offer io_uring to this process; ``None`` where it does."""

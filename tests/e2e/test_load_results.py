@@ -41,22 +41,41 @@ def test_the_json_follows_its_schema_and_its_parts_agree(sandbox, limit_url):
     answered = result["requests"]["answered"]
     assert result["bytes"]["body"] == 1024 * answered
     assert result["status"]["2xx"] == answered
-    assert [second["t_s"] for second in result["series"]] == [0, 1]
-    within = sum(second["answered"] for second in result["series"])
-    # The rate and the seconds count what was answered within the window. A request that was due just before
+    assert [(period["t_s"], period["width_s"]) for period in result["series"]] == [(0, 1), (1, 0.2)]
+    within = sum(period["answered"] for period in result["series"])
+    # The rate and the series count what was answered within the window. A request that was due just before
     # its end is answered just after it, at most one on each connection.
     assert answered - 4 <= within <= answered
     assert result["rate_rps"]["answered"] == pytest.approx(within / result["duration_s"])
 
 
-def test_a_number_of_requests_is_kept_exactly_and_the_seconds_add_up_to_it(sandbox, limit_url):
+def test_a_number_of_requests_is_kept_exactly_and_the_series_adds_up_to_it(sandbox, limit_url):
     result = measured(sandbox.run("load", limit_url, "-c", 7, "-t", 2, "-n", 1000, "--json"))
     done = dict.fromkeys(("due", "sent", "answered", "ok"), 1000)
     assert result["requests"] == done | dict.fromkeys(("failed", "unanswered", "never_sent"), 0)
-    assert sum(second["answered"] for second in result["series"]) == 1000
-    assert sum(second["body_bytes"] for second in result["series"]) == 1000 * 1024
-    assert sum(second["latency_ms"]["count"] for second in result["series"]) == 1000
-    assert max(second["latency_ms"]["max"] for second in result["series"]) == result["latency_ms"]["max"]
+    series = result["series"]
+    assert sum(period["answered"] for period in series) == 1000
+    assert sum(period["body_bytes"] for period in series) == 1000 * 1024
+    assert sum(period["latency_ms"]["count"] for period in series) == 1000
+    assert max(period["latency_ms"]["max"] for period in series) == result["latency_ms"]["max"]
+    assert sum(period["width_s"] for period in series) == pytest.approx(result["duration_s"])
+
+
+def test_another_implementation_merges_the_series_to_the_latency_of_the_whole_load(sandbox, limit_url):
+    total = 8800
+    result = measured(sandbox.run("load", limit_url, "-R", 4000, "-n", total, "--json"))
+    assert [period["t_s"] for period in result["series"]][:3] == [0, 1, 2]
+    merged = HdrHistogram(1, 3_600_000_000_000, 2)
+    for period in result["series"]:
+        histogram = HdrHistogram.decode(period["latency_histogram"])
+        assert histogram.get_total_count() == period["latency_ms"]["count"] == period["answered"]
+        merged.add(histogram)
+    assert merged.get_total_count() == total
+    whole = HdrHistogram.decode(result["histograms"]["latency"])
+    for percentile in PERCENTILES.values():
+        expected = whole.get_value_at_percentile(percentile)
+        # The series keeps two digits: its buckets are a hundredth of their times wide.
+        assert merged.get_value_at_percentile(percentile) == pytest.approx(expected, rel=0.01)
 
 
 def test_an_open_loop_is_due_at_its_rate_exactly(sandbox, limit_url):
@@ -93,6 +112,15 @@ def test_method_headers_body_and_query_reach_the_server(sandbox):
         assert request.header("X-Token") == ["a:b", "c"]
         assert request.header("Content-Length") == ["5"]
         assert request.header("Host") == [server.authority]
+
+
+def test_a_body_from_a_file_reaches_the_server_byte_for_byte(sandbox):
+    body = "\ufeffgrün\r\n\n"
+    (sandbox.work / "body.txt").write_bytes(body.encode())
+    with recording_server() as server:
+        options = ["-X", "POST", "--body-file", "body.txt", "-c", 1, "-n", 2]
+        measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert [request.body for request in server.seen] == [body.encode()] * 2
 
 
 def test_what_was_due_and_never_answered_is_counted(sandbox):

@@ -96,8 +96,8 @@ count = 3
 """
 
 
-def encode(samples_ns: list[int]) -> str:
-    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+def encode(samples_ns: list[int], digits: int = 3) -> str:
+    histogram = HdrHistogram(1, 3_600_000_000_000, digits)
     for value in samples_ns:
         histogram.record_value(value)
     return histogram.encode().decode()
@@ -127,7 +127,7 @@ def distribution(samples_ms: list[float]) -> dict[str, Any]:
         "p75": percentile(75),
         "p90": percentile(90),
         "p95": percentile(95),
-        "p99": percentile(99),
+        "p99": percentile(99) if count >= 368 else None,
         "p99_9": None,
         "p99_99": None,
         "max": samples_ms[-1],
@@ -139,6 +139,25 @@ def _latencies_ms(server: str, connections: int, factor: float) -> tuple[list[fl
     truth = SERVERS[server]
     quantiles = [truth.latency_ms(connections, (i + 0.5) / SAMPLES) / factor for i in range(SAMPLES)]
     return quantiles, encode([round(value * 1e6) for value in quantiles])
+
+
+@functools.cache
+def _series(server: str, connections: int, factor: float) -> list[dict[str, Any]]:
+    """Two seconds with half of the samples each."""
+    samples, _ = _latencies_ms(server, connections, factor)
+    halves = (samples[0::2], samples[1::2])
+    return [
+        {
+            "t_s": float(second),
+            "width_s": 1.0,
+            "answered": len(half),
+            "failed": 0,
+            "body_bytes": len(half) * 1024,
+            "latency_ms": distribution(half),
+            "latency_histogram": encode([round(value * 1e6) for value in half], digits=2),
+        }
+        for second, half in enumerate(halves)
+    ]
 
 
 def load_result(server: str, connections: int, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
@@ -227,8 +246,21 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
         "operations": [
             {"operation": "GET /1k.txt", "answered": count, "failed": 0, "latency_ms": distribution(samples)}
         ],
-        "slowest": [],
-        "series": [],
+        "slowest": [
+            {
+                "operation": "GET /1k.txt",
+                "due_s": 0.5,
+                "connect_ms": None,
+                "first_byte_ms": samples[-1] / 2,
+                "service_time_ms": samples[-1],
+                "latency_ms": samples[-1],
+                "error": None,
+                "syn_retransmits": 0,
+                "retransmits": 0,
+                "connection": 0,
+            }
+        ],
+        "series": _series(server, connections, factor),
         "histograms": {
             "latency": encoded,
             "service_time": encoded,
@@ -236,7 +268,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "first_byte": EMPTY_HISTOGRAM,
             "transfer": EMPTY_HISTOGRAM,
         },
-        "verdict": {"status": "valid", "reasons": []},
+        "verdict": {"status": "valid", "reasons": [], "notes": []},
     } | changes
 
 
@@ -297,6 +329,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
                 "listen_backlog_max": 4096,
                 "governor": None,
             },
+            "ceiling": None,
             "servers": servers,
             "content": {"1k.txt": {"bytes": 1024, "sha256": "0" * 64}},
         }
@@ -320,11 +353,11 @@ def trial_records(
             changes: dict[str, Any] = {}
             if (planned.server, planned.block, connections) == SUSPECT:
                 reason = {"code": "generator_busy", "text": "the generator used 91 % of its CPU"}
-                changes["verdict"] = {"status": "suspect", "reasons": [reason]}
+                changes["verdict"] = {"status": "suspect", "reasons": [reason], "notes": []}
             factor = TRIAL_FACTORS[planned.block]
             if (planned.server, planned.block, connections) == INVALID:
                 reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
-                changes["verdict"] = {"status": "invalid", "reasons": [reason]}
+                changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
             records.append(PointRecord.model_validate({"kind": "point", **identity, **at, "load": load}))

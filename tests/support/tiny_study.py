@@ -57,9 +57,12 @@ def write_missing_server(catalog: Path, name: str) -> None:
 
 
 def write_failing_server(
-    catalog: Path, name: str, failure: Literal["exits", "hangs"], *, requests_total: int
+    catalog: Path, name: str, failure: Literal["exits", "hangs", "shortens"], *, requests_total: int
 ) -> None:
-    """Add a server to a catalogue that says some last words after so many requests and then fails."""
+    """Add a server to a catalogue that fails after so many requests.
+
+    It exits with some last words, or hangs, or answers every second request with 512 bytes.
+    """
     arguments = f'"{FAILING_SERVER}", "{{port}}", "{{content}}", "{requests_total}", "{failure}"'
     _write_entry(
         catalog / name,

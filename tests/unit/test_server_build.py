@@ -10,7 +10,7 @@ from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import CatalogEntry, load_catalog, read_entry
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 
 DESCRIPTION = """
 title = "Tiny"
@@ -155,7 +155,7 @@ def test_a_given_program_is_not_built(tiny, tmp_path):
     program = tmp_path / "mine"
     program.write_text("#!/bin/sh\necho tiny 2.0\n")
     program.chmod(0o755)
-    found = find_server(tiny(), {}, program)
+    found = find_server(tiny(), {}, Overrides(binary=program))
     assert isinstance(found, FoundServer)
     assert found.version == "2.0"
 
@@ -163,5 +163,5 @@ def test_a_given_program_is_not_built(tiny, tmp_path):
 def test_the_catalogue_says_what_is_not_built_and_how_it_is(tiny):
     catalog = tiny().folder.parent
     (row,) = [row for row in catalog_rows(load_catalog([catalog])) if row.name == "tiny"]
-    assert (row.status, row.binary) == ("not built", None)
+    assert (row.status, row.found) == ("not built", None)
     assert row.install == f"loadcurve servers check tiny --catalog {catalog}"

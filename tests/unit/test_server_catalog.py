@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.templates import quoted
 
 MINIMAL = """
@@ -43,8 +43,14 @@ def refusal(catalog, **parts) -> str:
     return str(caught.value)
 
 
+PACKAGED = """
+actix apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o hyper lighttpd limit
+mini-httpd nginx node thttpd
+"""
+
+
 def test_the_packaged_servers_are_there():
-    assert [entry.name for entry in load_catalog()] == ["actix", "apache-event", "hyper", "limit", "nginx"]
+    assert [entry.name for entry in load_catalog()] == PACKAGED.split()
 
 
 def test_settings_of_the_same_name_have_the_same_type_in_all_packaged_servers():
@@ -91,6 +97,7 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ("check = []", "at least 1"),
         ("build = []", "at least 1"),
         ('build = ["{native}"]', "build names {native}"),
+        ('from_study = "start"', "binary is given beside from_study"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
@@ -103,6 +110,7 @@ def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
     ("tables", "expected"),
     [
         ('[settings.port]\ntype = "integer"\ndefault = 1\ndoc = ""', "cannot be named `port`"),
+        ('[settings.version]\ntype = "integer"\ndefault = 1\ndoc = ""', "cannot be named `version`"),
         ('[settings.size]\ntype = "integer"\ndefault = 0\nminimum = 1\ndoc = ""', "at least 1"),
         ('[settings.size]\ntype = "integre"\ndefault = 0\ndoc = ""', 'did you mean "integer"?'),
         ('[settings.size]\ntype = "boolean"\ndefault = 0\ndoc = ""', "true or false"),
@@ -226,6 +234,17 @@ def test_a_base_that_is_missing_or_leads_back_is_named_with_its_line(base, based
         based(f"base = {base}")
 
 
+@pytest.mark.parametrize("key", ["binary", "start"])
+def test_a_description_without_a_program_is_refused_unless_a_study_names_it(key, tmp_path):
+    lines = MINIMAL.format(binary="echo", more="", tables="").splitlines()
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "server.toml").write_text(
+        "\n".join(line for line in lines if not line.startswith(key))
+    )
+    with pytest.raises(BadInput, match=f"{key} is missing: expected binary, version, start, or from_study"):
+        load_catalog([tmp_path])
+
+
 def test_a_folder_that_is_no_catalogue_is_refused(tmp_path, catalog):
     with pytest.raises(BadInput, match="is not a folder"):
         load_catalog([tmp_path / "nowhere"])
@@ -285,7 +304,7 @@ def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     with pytest.raises(ServerFailure, match="cannot be run: No such file") as caught:
-        find_server(catalog()["demo"], {}, program)
+        find_server(catalog()["demo"], {}, Overrides(binary=program))
     assert caught.value.code == "version_unknown"
 
 

@@ -21,6 +21,7 @@ pub(crate) struct Wakes {
 struct Lateness {
     p50: f64,
     p99: f64,
+    p99_9: f64,
     max: f64,
 }
 
@@ -56,13 +57,18 @@ fn sleep_until(due: Duration) -> Result<(), Errno> {
 fn summarise(mut lateness: Vec<Duration>) -> Option<Wakes> {
     lateness.sort_unstable();
     let count = lateness.len();
-    let at_percent = |percent: usize| {
-        let rank = (count * percent).div_ceil(100);
+    let at_permille = |permille: usize| {
+        let rank = (count * permille).div_ceil(1000);
         Some(lateness.get(rank.checked_sub(1)?)?.as_secs_f64() * 1e3)
     };
     Some(Wakes {
         count,
-        lateness_ms: Lateness { p50: at_percent(50)?, p99: at_percent(99)?, max: at_percent(100)? },
+        lateness_ms: Lateness {
+            p50: at_permille(500)?,
+            p99: at_permille(990)?,
+            p99_9: at_permille(999)?,
+            max: at_permille(1000)?,
+        },
     })
 }
 
@@ -74,9 +80,11 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_nearest_rank() {
         let lateness = (1..=1000).rev().map(Duration::from_millis).collect();
-        let expected = Wakes { count: 1000, lateness_ms: Lateness { p50: 500.0, p99: 990.0, max: 1000.0 } };
+        let lateness_ms = Lateness { p50: 500.0, p99: 990.0, p99_9: 999.0, max: 1000.0 };
+        let expected = Wakes { count: 1000, lateness_ms };
         assert_eq!(summarise(lateness), Some(expected));
-        let expected = Wakes { count: 1, lateness_ms: Lateness { p50: 7.0, p99: 7.0, max: 7.0 } };
+        let lateness_ms = Lateness { p50: 7.0, p99: 7.0, p99_9: 7.0, max: 7.0 };
+        let expected = Wakes { count: 1, lateness_ms };
         assert_eq!(summarise(vec![Duration::from_millis(7)]), Some(expected));
         assert_eq!(summarise(Vec::new()), None);
     }

@@ -3,6 +3,7 @@
 //! A [`LoadPlan`](loadcurve_plan::LoadPlan) goes in, a [`LoadResult`] comes out. Every load model and every I/O
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
+mod capacity;
 mod clock;
 mod connection;
 mod deadlines;
@@ -11,14 +12,16 @@ mod io;
 mod kernel;
 mod load;
 mod pacing;
+mod ranges;
 mod result;
 mod thread;
 mod verdict;
+mod words;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
 
 pub use kernel::TcpCounters;
-pub use load::{Load, Progress, StartError};
+pub use load::{Load, Progress, StartError, uring_refusal};
 pub use result::LoadResult;
 pub use verdict::{Reason, Status, Verdict};

@@ -1,11 +1,13 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
+use loadcurve_plan::{LoadPlan, Nanos, Stop};
 use loadcurve_record::{
-    ConnectionCounts, Distribution, FailureCounts, Recorder, Second, SlowRequest, StatusCounts, TimeHistogram,
+    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, SlowRequest, StatusCounts,
+    TimeHistogram,
 };
 use serde::Serialize;
 
+use crate::capacity::Capacity;
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
@@ -34,7 +36,7 @@ pub struct LoadResult {
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
     pub slowest: Vec<Slow>,
-    pub series: Vec<SeriesSecond>,
+    pub series: Vec<SeriesPeriod>,
     pub histograms: Histograms,
     pub verdict: Verdict,
 }
@@ -104,6 +106,7 @@ pub struct Generator {
 pub struct Lateness {
     pub p50: Option<f64>,
     pub p99: Option<f64>,
+    pub p99_9: Option<f64>,
     pub max: Option<f64>,
 }
 
@@ -117,28 +120,36 @@ pub struct Operation {
     pub latency_ms: Distribution,
 }
 
-/// One of the slowest requests; `due_s` counts from the start of the window.
+/// One of the slowest requests; `due_s` counts from the start of the window, `error` is none where it was answered, and
+/// what was sent again is its connection's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Slow {
     pub operation: String,
     pub due_s: f64,
     pub connect_ms: Option<f64>,
-    pub first_byte_ms: f64,
+    pub first_byte_ms: Option<f64>,
+    pub service_time_ms: Option<f64>,
     pub latency_ms: f64,
-    pub retransmits: Option<u64>,
+    pub error: Option<Failure>,
+    pub syn_retransmits: Option<u32>,
+    pub retransmits: Option<u32>,
     pub connection: usize,
 }
 
-/// One second of the window; `t_s` is its start.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// What was completed in one period of the window: `t_s` is its start.
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct SeriesSecond {
+pub struct SeriesPeriod {
     pub t_s: f64,
+    /// The same for all periods but the last, which ends with the window.
+    pub width_s: f64,
     pub answered: u64,
     pub failed: u64,
     pub body_bytes: u64,
     pub latency_ms: Distribution,
+    /// Like those of the whole load, but of two significant digits: a series holds many.
+    pub latency_histogram: String,
 }
 
 /// `HdrHistogram`s of nanoseconds, V2 with deflate, base64.
@@ -159,6 +170,7 @@ impl LoadResult {
         parts: Vec<Part>,
         io: &'static str,
         kernel: TcpCounters,
+        capacity: Option<&Capacity>,
         interrupted: bool,
     ) -> Self {
         let merged = Merged::new(plan, parts, interrupted);
@@ -187,43 +199,24 @@ impl LoadResult {
             kernel,
             operations: operations(recorder, &labels),
             slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, &labels)).collect(),
-            series: series(&recorder.seconds(merged.length)),
+            series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        result.verdict = Verdict::of(&result.evidence(plan));
+        result.verdict = Verdict::of(&Evidence::of(&result, plan, &merged, capacity));
         result
-    }
-
-    fn evidence(&self, plan: &LoadPlan) -> Evidence {
-        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s - self.generator.cpu_spun_s;
-        let available_s = self.duration_s * plan.threads as f64;
-        Evidence {
-            requests_kept_up: matches!(plan.model, Model::Closed { .. })
-                .then(|| plan.model.connections() * plan.conversation.pipeline),
-            think_ms: plan.conversation.think_s * 1e3,
-            due_rps: self.rate_rps.asked.map(|_| self.requests.due as f64 / self.duration_s),
-            interrupted: self.interrupted,
-            due: self.requests.due,
-            answered: self.requests.answered,
-            ok: self.requests.ok,
-            failed: self.requests.failed,
-            failures: self.errors.by_class().into_iter().filter(|(_, count)| *count > 0).collect(),
-            answered_rps: self.rate_rps.answered,
-            mean_latency_ms: self.latency_ms.mean,
-            lateness_p99_ms: self.generator.lateness_ms.and_then(|lateness| lateness.p99.or(lateness.max)),
-            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
-        }
     }
 }
 
 /// The parts of all threads as one.
-struct Merged {
-    recorder: Recorder,
+pub(crate) struct Merged {
+    pub(crate) recorder: Recorder,
+    /// The start of the window.
+    pub(crate) start: Nanos,
     /// The length of the window; shorter than planned when interrupted.
-    length: Nanos,
+    pub(crate) length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
-    whole: Nanos,
+    pub(crate) whole: Nanos,
     cpu: CpuUse,
 }
 
@@ -249,7 +242,7 @@ impl Merged {
             Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - plan.warmup());
-        Self { recorder, length: end - window.start, whole, cpu }
+        Self { recorder, start: window.start, length: end - window.start, whole, cpu }
     }
 
     fn per_second(&self, count: u64) -> Option<f64> {
@@ -300,6 +293,7 @@ fn lateness(histogram: &TimeHistogram) -> Option<Lateness> {
     (distribution.count > 0).then_some(Lateness {
         p50: distribution.p50,
         p99: distribution.p99,
+        p99_9: distribution.p99_9,
         max: distribution.max,
     })
 }
@@ -316,17 +310,6 @@ fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
             latency_ms: (&tally.latency).into(),
         })
         .collect()
-}
-
-fn series(seconds: &[Second]) -> Vec<SeriesSecond> {
-    let described = |(index, second): (usize, &Second)| SeriesSecond {
-        t_s: index as f64,
-        answered: second.answered,
-        failed: second.failed,
-        body_bytes: second.body_bytes,
-        latency_ms: (&second.latency.expand()).into(),
-    };
-    seconds.iter().enumerate().map(described).collect()
 }
 
 impl From<&Recorder> for Requests {
@@ -357,10 +340,28 @@ impl Slow {
             operation: labels[slow.operation].clone(),
             due_s: slow.due.as_secs_f64(),
             connect_ms: slow.connect.map(Nanos::as_millis_f64),
-            first_byte_ms: slow.first_byte.as_millis_f64(),
+            first_byte_ms: slow.first_byte.map(Nanos::as_millis_f64),
+            service_time_ms: slow.service_time.map(Nanos::as_millis_f64),
             latency_ms: slow.latency.as_millis_f64(),
-            retransmits: None,
+            error: slow.failure,
+            syn_retransmits: slow.retransmits.map(|retransmits| retransmits.syn),
+            retransmits: slow.retransmits.map(|retransmits| retransmits.established),
             connection: slow.connection,
+        }
+    }
+}
+
+impl From<&Period> for SeriesPeriod {
+    fn from(period: &Period) -> Self {
+        let latency = period.latency.expand();
+        Self {
+            t_s: period.start.as_secs_f64(),
+            width_s: period.width.as_secs_f64(),
+            answered: period.answered,
+            failed: period.failed,
+            body_bytes: period.body_bytes,
+            latency_ms: (&latency).into(),
+            latency_histogram: latency.encode(),
         }
     }
 }

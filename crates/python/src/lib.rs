@@ -9,6 +9,7 @@ mod toml_positions;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<load::Load>()?;
+    module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     Ok(())

@@ -50,3 +50,9 @@ impl Load {
 fn already_finished() -> PyErr {
     PyRuntimeError::new_err("the load has been finished and its result taken")
 }
+
+/// Why the kernel does not offer `io_uring`; `None` where it does.
+#[pyfunction]
+pub(crate) fn uring_refusal() -> Option<String> {
+    loadcurve_engine::uring_refusal()
+}

@@ -1,12 +1,14 @@
 //! `limit`: a fixed answer at the least cost the kernel allows.
 //!
-//! One thread, one read and one write for each request, and no work twice: a request that equals the one before, byte
-//! for byte, gets the same answer without being read again. Whatever a real server does comes on top of this.
+//! One thread, one read and one write for all requests that came together, and no work twice: a request that equals the
+//! one before, byte for byte, gets the same answer without being read again. Whatever a real server does comes on top of
+//! this.
 
 use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 use memchr::memmem;
@@ -18,6 +20,8 @@ use crate::content::Content;
 
 const EVENTS_PER_WAIT: usize = 64;
 const BUFFER_BYTES: usize = 64 * 1024;
+/// Answers to requests that came together are written together up to about this length.
+const BATCH_BYTES: usize = 64 * 1024;
 /// A request header longer than this is refused.
 const LONGEST_HEADER_BYTES: usize = 16 * 1024;
 /// The token of the listening socket; connections have their slot's number.
@@ -39,17 +43,21 @@ struct Connection {
     close_when_sent: bool,
 }
 
-/// What is left to do with a connection.
-#[derive(PartialEq)]
-enum After {
-    Keep,
-    Close,
+impl Connection {
+    fn new(descriptor: OwnedFd) -> Self {
+        Self { descriptor, partial: Vec::new(), unsent: Vec::new(), close_when_sent: false }
+    }
 }
+
+/// Goes on with a connection, or breaks off because it is to be closed.
+type Step<T = ()> = ControlFlow<(), T>;
 
 struct Server {
     content: Content,
     last_request: Vec<u8>,
     last_answer: Answer,
+    /// Answers that wait to be written with the next ones.
+    batch: Vec<u8>,
 }
 
 /// Serves `content` until the process is ended.
@@ -60,7 +68,7 @@ pub(crate) fn serve(listen: SocketAddr, backlog: i32, content: Content) -> io::R
     let listener = listening_socket(listen, backlog)?;
     let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&set, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-    let mut server = Server { content, last_request: Vec::new(), last_answer: Answer::default() };
+    let mut server = Server::new(content);
     let mut connections: Vec<Option<Connection>> = Vec::new();
     let mut vacant: Vec<usize> = Vec::new();
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -79,7 +87,7 @@ pub(crate) fn serve(listen: SocketAddr, backlog: i32, content: Content) -> io::R
             }
             let Ok(slot) = usize::try_from(token) else { continue };
             let Some(connection) = &mut connections[slot] else { continue };
-            if server.turn(connection, event.flags, &mut buffer) == After::Close {
+            if server.turn(connection, event.flags, &mut buffer).is_break() {
                 connections[slot] = None;
                 vacant.push(slot);
             }
@@ -119,67 +127,84 @@ fn accept_all(
             vacant.push(slot);
             continue;
         }
-        connections[slot] =
-            Some(Connection { descriptor, partial: Vec::new(), unsent: Vec::new(), close_when_sent: false });
+        connections[slot] = Some(Connection::new(descriptor));
     }
 }
 
 impl Server {
+    fn new(content: Content) -> Self {
+        Self { content, last_request: Vec::new(), last_answer: Answer::default(), batch: Vec::new() }
+    }
+
     /// Everything that can be done with a connection that is ready.
-    fn turn(&mut self, connection: &mut Connection, flags: EventFlags, buffer: &mut [u8]) -> After {
-        if flags.contains(EventFlags::OUT) && flush(connection) == After::Close {
-            return After::Close;
+    fn turn(&mut self, connection: &mut Connection, flags: EventFlags, buffer: &mut [u8]) -> Step {
+        if flags.contains(EventFlags::OUT) && !connection.unsent.is_empty() {
+            let unsent = std::mem::take(&mut connection.unsent);
+            write(connection, &unsent)?;
         }
-        if !flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
-            return After::Keep;
+        let is_readable =
+            flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        if !is_readable || connection.close_when_sent {
+            return Step::Continue(());
         }
         loop {
             match rustix::net::recv(&connection.descriptor, &mut *buffer, RecvFlags::empty()) {
-                Ok((0, _)) => return After::Close,
+                Ok((0, _)) => return Step::Break(()),
                 Ok((received, _)) => {
-                    if self.answer_all(connection, &buffer[..received]) == After::Close {
-                        return After::Close;
-                    }
+                    self.answer_all(connection, &buffer[..received])?;
                     if received < buffer.len() && !flags.contains(EventFlags::RDHUP) {
-                        return After::Keep;
+                        return Step::Continue(());
                     }
                 }
-                Err(Errno::AGAIN) => return After::Keep,
+                Err(Errno::AGAIN) => return Step::Continue(()),
                 Err(Errno::INTR) => {}
-                Err(_) => return After::Close,
+                Err(_) => return Step::Break(()),
             }
         }
     }
 
     /// Answers every complete request of `bytes` and keeps the rest.
-    fn answer_all(&mut self, connection: &mut Connection, bytes: &[u8]) -> After {
+    fn answer_all(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step {
         if connection.partial.is_empty() {
-            let consumed = match self.answer_from(connection, bytes) {
-                Ok(consumed) => consumed,
-                Err(after) => return after,
-            };
+            let consumed = self.answer_from(connection, bytes)?;
             connection.partial.extend_from_slice(&bytes[consumed..]);
         } else {
             let mut joined = std::mem::take(&mut connection.partial);
             joined.extend_from_slice(bytes);
-            match self.answer_from(connection, &joined) {
-                Ok(consumed) => drop(joined.drain(..consumed)),
-                Err(after) => return after,
-            }
+            let consumed = self.answer_from(connection, &joined)?;
+            joined.drain(..consumed);
             connection.partial = joined;
         }
-        if connection.partial.len() > LONGEST_HEADER_BYTES { After::Close } else { After::Keep }
+        if connection.partial.len() > LONGEST_HEADER_BYTES { Step::Break(()) } else { Step::Continue(()) }
     }
 
-    fn answer_from(&mut self, connection: &mut Connection, bytes: &[u8]) -> Result<usize, After> {
+    /// Answers the complete requests of `bytes`, up to one that ends the connection; returns how many bytes they have.
+    fn answer_from(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step<usize> {
         let mut consumed = 0;
+        self.batch.clear();
         while let Some(length) = self.prepare_answer(&bytes[consumed..]) {
             consumed += length;
-            if write(connection, &self.last_answer) == After::Close {
-                return Err(After::Close);
+            let answer = &self.last_answer;
+            connection.close_when_sent |= answer.close;
+            let is_last = consumed == bytes.len() || answer.close;
+            // What is written at once anyway need not be copied.
+            if self.batch.is_empty() && (is_last || answer.bytes.len() >= BATCH_BYTES) {
+                write(connection, &answer.bytes)?;
+            } else {
+                self.batch.extend_from_slice(&answer.bytes);
+                if is_last || self.batch.len() >= BATCH_BYTES {
+                    write(connection, &self.batch)?;
+                    self.batch.clear();
+                }
+            }
+            if answer.close {
+                return Step::Continue(bytes.len());
             }
         }
-        Ok(consumed)
+        if !self.batch.is_empty() {
+            write(connection, &self.batch)?;
+        }
+        Step::Continue(consumed)
     }
 
     /// Makes `last_answer` the answer to the first request of `bytes`; returns that request's length if it is whole.
@@ -194,35 +219,20 @@ impl Server {
     }
 }
 
-/// Writes an answer after whatever the connection still has to send.
-fn write(connection: &mut Connection, answer: &Answer) -> After {
-    connection.close_when_sent |= answer.close;
-    if !connection.unsent.is_empty() {
-        connection.unsent.extend_from_slice(&answer.bytes);
-        return After::Keep;
-    }
-    match rustix::net::send(&connection.descriptor, &answer.bytes, SendFlags::NOSIGNAL) {
-        Ok(taken) => connection.unsent.extend_from_slice(&answer.bytes[taken..]),
-        Err(Errno::AGAIN | Errno::INTR) => connection.unsent.extend_from_slice(&answer.bytes),
-        Err(_) => return After::Close,
-    }
-    after_sending(connection)
-}
-
-fn flush(connection: &mut Connection) -> After {
-    if connection.unsent.is_empty() {
-        return After::Keep;
-    }
-    match rustix::net::send(&connection.descriptor, &connection.unsent, SendFlags::NOSIGNAL) {
-        Ok(taken) => drop(connection.unsent.drain(..taken)),
-        Err(Errno::AGAIN | Errno::INTR) => {}
-        Err(_) => return After::Close,
-    }
-    after_sending(connection)
-}
-
-fn after_sending(connection: &Connection) -> After {
-    if connection.close_when_sent && connection.unsent.is_empty() { After::Close } else { After::Keep }
+/// Writes bytes behind whatever the connection still has to send.
+fn write(connection: &mut Connection, bytes: &[u8]) -> Step {
+    let taken = if connection.unsent.is_empty() {
+        match rustix::net::send(&connection.descriptor, bytes, SendFlags::NOSIGNAL) {
+            Ok(taken) => taken,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(_) => return Step::Break(()),
+        }
+    } else {
+        0
+    };
+    connection.unsent.extend_from_slice(&bytes[taken..]);
+    let is_done = connection.close_when_sent && connection.unsent.is_empty();
+    if is_done { Step::Break(()) } else { Step::Continue(()) }
 }
 
 /// The answer to one request header.
@@ -276,7 +286,10 @@ fn plain_answer(status: &str, close: bool) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::answer_to;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::{BATCH_BYTES, Connection, Server, Step, answer_to};
     use crate::content::Content;
 
     fn answer(request: &str) -> (String, bool) {
@@ -321,5 +334,48 @@ mod tests {
         assert_eq!(status("POST /a.txt HTTP/1.1\r\n\r\n"), "405");
         assert_eq!(status("GET /a.txt HTTP/3.0\r\n\r\n"), "505");
         assert_eq!(status("rubbish\r\n\r\n"), "400");
+    }
+
+    /// What a client reads after it has sent `pieces`, and whether the server goes on with the connection.
+    fn conversation(body_bytes: usize, pieces: &[&[u8]]) -> (Vec<u8>, Step) {
+        let content = Content::from([("/a".into(), vec![b'x'; body_bytes])]);
+        let (mut client, server) = UnixStream::pair().unwrap();
+        let mut connection = Connection::new(server.into());
+        let mut server = Server::new(content);
+        let step = pieces.iter().try_for_each(|piece| server.answer_all(&mut connection, piece));
+        assert_eq!(connection.unsent.len(), 0, "the socket took everything");
+        drop(connection);
+        let mut answers = Vec::new();
+        client.read_to_end(&mut answers).unwrap();
+        (answers, step)
+    }
+
+    #[test]
+    fn requests_that_come_together_are_each_answered_in_order_whatever_the_split() {
+        let burst = b"GET /a HTTP/1.1\r\n\r\nHEAD /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n".repeat(5);
+        let one = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxxxHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\
+                   HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+        for split in 0..=burst.len() {
+            let (left, right) = burst.split_at(split);
+            assert_eq!(
+                conversation(3, &[left, right]),
+                (one.repeat(5).into_bytes(), Step::Continue(())),
+                "{split}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_answers_in_a_burst_come_whole() {
+        let (answers, _) = conversation(BATCH_BYTES / 2, &[&b"GET /a HTTP/1.1\r\n\r\n".repeat(3)]);
+        assert_eq!(String::from_utf8(answers).unwrap().matches('x').count(), 3 * BATCH_BYTES / 2);
+    }
+
+    #[test]
+    fn nothing_behind_the_last_request_of_a_connection_is_answered() {
+        let closing = b"GET /b HTTP/1.1\r\n\r\nGET /a HTTP/1.0\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        let (answers, step) = conversation(3, &[closing]);
+        assert_eq!(step, Step::Break(()));
+        assert!(answers.ends_with(b"Connection: close\r\n\r\nxxx"));
     }
 }

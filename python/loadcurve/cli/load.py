@@ -31,7 +31,11 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
     target = read_url(options.url)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     plan = plan_of(options, target)
-    plan = plan.model_copy(update={"address": _reachable_address(target, plan.timeout_s)})
+    try:
+        plan = plan.model_copy(update={"address": _reachable_address(target, plan.timeout_s)})
+    except KeyboardInterrupt:
+        _talk().print("interrupted before anything was measured")
+        return EXIT_INTERRUPTED
     try:
         result = _watched(plan)
     except LoadInterrupted as interrupt:
@@ -45,27 +49,41 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
 
 def _reachable_address(target: Target, timeout_s: float) -> str:
     """Return the first address of the host that accepts a connection, as ``host:port``."""
-    where = f"{target.host}:{target.port}"
+    where = _endpoint(target.host, target.port)
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a host name"
-        raise NothingMeasured(f"{where}: the host is not found: {reason}") from error
+        raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
     reasons = []
-    for family, _, _, _, address in found:
+    for *_, address in found:
         host, port = str(address[0]), int(address[1])
         try:
             with socket.create_connection((host, port), timeout=timeout_s):
-                return f"[{host}]:{port}" if family == socket.AF_INET6 else f"{host}:{port}"
+                return _endpoint(host, port)
+        except TimeoutError:
+            reasons.append(f"{host}: no connection within {timeout_s:g} s")
         except OSError as error:
             reasons.append(f"{host}: {error.strerror or error}")
-    raise NothingMeasured(f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))})")
+    raise NothingMeasured(
+        f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))}); "
+        "is the server running, and is this its address?"
+    )
+
+
+def _endpoint(host: str, port: int) -> str:
+    """Return host and port as they stand in a URL, where an IPv6 address is put into brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _talk() -> Console:
+    return Console(stderr=True, highlight=False)
 
 
 def _watched(plan: EnginePlan) -> LoadResult:
     """Run the load with one live line on stderr, where that is a terminal."""
-    talk = Console(stderr=True, highlight=False)
-    line = Text()
+    talk = _talk()
+    line = Text("connecting")
     live = (
         Live(line, console=talk, refresh_per_second=REFRESH_PER_SECOND, transient=True)
         if talk.is_terminal

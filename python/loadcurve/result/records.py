@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import Count, LoadResult, Reason, Record
 
 Point = dict[str, float]
@@ -56,6 +57,8 @@ class RunRecord(Record):
     order: list[PlannedTrial]
     points: list[Point]
     host: dict[str, Any]
+    ceiling: Ceiling | None
+    """The rig's ceiling, where it was measured before the run."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
 

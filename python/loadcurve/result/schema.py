@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 
@@ -19,6 +20,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     generated = {
         "run.schema.json": RunRecord.model_json_schema(by_alias=True, mode="serialization"),
         "trial.schema.json": TRIAL_RECORD.json_schema(by_alias=True, mode="serialization"),
+        "ceiling.schema.json": Ceiling.model_json_schema(by_alias=True, mode="serialization"),
         "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
     }
     return {name: {"$schema": DIALECT, **schema} for name, schema in generated.items()}

@@ -14,7 +14,7 @@ from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
@@ -117,10 +117,15 @@ def find_servers(
     return found
 
 
+def overrides_of(server: StudyServer) -> Overrides:
+    """Return what a study says of a server besides its settings."""
+    return Overrides(server.binary, server.start, server.version, server.version_command)
+
+
 def _find_server(entry: CatalogEntry, server: StudyServer) -> FoundServer | MissingServer:
     """Look for a server; one whose version cannot be found out is as good as missing."""
     try:
-        return find_server(entry, server.settings, server.binary)
+        return find_server(entry, server.settings, overrides_of(server))
     except ServerFailure as failure:
         return MissingServer(entry, failure.text, None)
 

@@ -13,6 +13,7 @@ from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
+from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
 from loadcurve.run.prepare import (
     Served,
@@ -73,6 +74,7 @@ class StudyRun:
         self._display = display
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
         self._cpus = chosen_cpus(self.study, self._document)
+        self._ceiling = kept_ceiling(rig_of(self._cpus))
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
@@ -105,7 +107,7 @@ class StudyRun:
             return self._run_trials(folder, served)
 
     def _run_trials(self, folder: RunFolder, served: Served) -> int:
-        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display)
+        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
         measured = 0
         for trial in self.order:
             server = self._servers[trial.server]
@@ -131,6 +133,7 @@ class StudyRun:
             order=self.order,
             points=self.study.points(),
             host={**host_facts(), "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
+            ceiling=self._ceiling,
             servers=self._server_records(served),
             content=dict(served.records),
         )

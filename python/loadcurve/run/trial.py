@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.host.cpus import CpuDivision
+from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 from loadcurve.run.display import Display
@@ -34,6 +35,8 @@ class TrialRunner:
     seed: int
     """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
     display: Display
+    ceiling: Ceiling | None = None
+    """The rig's ceiling, where it is known."""
 
     def run(self, trial: PlannedTrial, found: FoundServer) -> Generator[PointRecord | FailureRecord]:
         """Yield one record for each point as soon as it is measured; a failure is the last record.
@@ -79,7 +82,7 @@ class TrialRunner:
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
         require_life()
-        return result
+        return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
 
 
 def _failure_record(

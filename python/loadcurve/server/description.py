@@ -3,8 +3,9 @@
 import re
 import signal
 import string
+from collections.abc import Iterable
 from itertools import chain
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
@@ -29,6 +30,10 @@ TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
 
 
+STUDY_KEYS = frozenset({"use", "binary", "start", "version", "version_command"})
+"""What a study may say of any server, besides its settings."""
+
+
 def placeholders(text: str) -> set[str]:
     """Return the names between braces in a text; raises ValueError where the braces are no placeholder."""
     names = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
@@ -36,6 +41,15 @@ def placeholders(text: str) -> set[str]:
         if not name.isidentifier():
             raise ValueError(f"{{{name}}} is not a placeholder: expected a name between the braces")
     return names
+
+
+def require_known_placeholders(key: str, texts: Iterable[str], known: frozenset[str]) -> None:
+    """Raise ValueError where the texts of a key have a placeholder that is not known there."""
+    for text in texts:
+        unknown = placeholders(text) - known
+        if unknown:
+            names = ", ".join(f"{{{name}}}" for name in sorted(known))
+            raise ValueError(f"{key} names {{{min(unknown)}}}, which is unknown there: known are {names}")
 
 
 def _signal_name(name: str) -> str:
@@ -109,12 +123,17 @@ class ServerDescription(TomlTable):
     Tables join key by key, lists are replaced as a whole, and this one's templates may include its templates.
     """
     title: str
-    documentation: str
-    binary: Annotated[list[str], Field(min_length=1)]
+    documentation: str | None = None
+    from_study: Literal["start"] | None = None
+    """The key by which the study says what is measured, where the catalogue names no program.
+
+    Otherwise ``binary``, ``version`` and ``start`` are all given here.
+    """
+    binary: list[str] = Field(default_factory=list)
     """Programs that may be this server, the best first: names to search for, or paths."""
     build: Argv | None = None
     """The command that builds the server from the sources in this folder, before it is first needed."""
-    version: VersionSource
+    version: VersionSource | None = None
     install: Packages = Packages()
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Folders of the installed server, such as that of its modules: the first that exists is taken."""
@@ -122,7 +141,7 @@ class ServerDescription(TomlTable):
     """Files of the installed server, such as a module: the last match of the first pattern that has any."""
     config: dict[str, str] = Field(default_factory=dict)
     """The files that are written into the private folder, each with the template it is rendered from."""
-    start: Argv
+    start: Argv | None = None
     """The command of the server, which must stay in the foreground."""
     check: Argv | None = None
     """The command that only reads the configuration; asked why, when the server ended before it was ready."""
@@ -136,8 +155,18 @@ class ServerDescription(TomlTable):
     notes: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
+    def _check_program(self) -> Self:
+        program = {"binary": self.binary, "version": self.version, "start": self.start}
+        for key, value in program.items():
+            if self.from_study is None and not value:
+                raise ValueError(f"{key} is missing: expected {', '.join(program)}, or from_study")
+            if self.from_study is not None and value:
+                raise ValueError(f"{key} is given beside from_study, which leaves the program to the study")
+        return self
+
+    @model_validator(mode="after")
     def _check_names(self) -> Self:
-        taken = TEMPLATE_PLACES | self.part_names
+        taken = TEMPLATE_PLACES | STUDY_KEYS | self.part_names
         for name in self.settings:
             if name in taken or not name.isidentifier():
                 raise ValueError(
@@ -168,20 +197,14 @@ class ServerDescription(TomlTable):
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
         for key, texts, known in (
-            ("binary", self.binary, {"entry", "native"} | ({"build"} if self.build else set())),
-            ("build", self.build or [], {"entry", "build"}),
+            ("binary", self.binary, frozenset({"entry", "native"} | ({"build"} if self.build else set()))),
+            ("build", self.build or [], frozenset({"entry", "build"})),
             ("folders", chain.from_iterable(self.folders.values()), PLACES),
             ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),
-            ("version.command", self.version.command, PLACES | self.part_names),
-            ("start", self.start, self.start_names),
+            ("version.command", self.version.command if self.version else [], PLACES | self.part_names),
+            ("start", self.start or [], self.start_names),
             ("check", self.check or [], self.start_names),
             ("environment", self.environment.values(), self.start_names),
         ):
-            for text in texts:
-                unknown = placeholders(text) - known
-                if unknown:
-                    names = ", ".join(f"{{{name}}}" for name in sorted(known))
-                    raise ValueError(
-                        f"{key} names {{{min(unknown)}}}, which is unknown there: known are {names}"
-                    )
+            require_known_placeholders(key, texts, known)
         return self

@@ -6,15 +6,21 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
+from loadcurve.server.description import (
+    PLACES,
+    VersionSource,
+    placeholders,
+    require_known_placeholders,
+)
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
-from loadcurve.server.settings import SettingValue, choose_settings
+from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
 EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
@@ -23,12 +29,31 @@ EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
 VERSION_TIMEOUT_S = 10.0
 
 
+ANY_VERSION = r"(\d[\w.+-]*)"
+"""What is the version in the output of a study's ``version_command``: what begins with the first digit."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What a study says of a server besides its settings; each replaces what the catalogue says, if given."""
+
+    binary: Path | None = None
+    start: Sequence[str] | None = None
+    version: str | None = None
+    version_command: Sequence[str] | None = None
+
+
+NOTHING_ELSE = Overrides()
+
+
 @dataclass(frozen=True)
 class FoundServer:
     """A server that can be started. ``settings`` holds each setting of its entry; "auto" is still open."""
 
     entry: CatalogEntry
     binary: Path
+    start: Sequence[str]
+    """The command of the server, with placeholders."""
     version: str
     parts: Mapping[str, Path]
     """The folders and files of the installed server, by the names that its description gives them."""
@@ -54,28 +79,73 @@ class MissingServer:
 
 
 def find_server(
-    entry: CatalogEntry, given_settings: Mapping[str, object], binary: Path | None = None
+    entry: CatalogEntry, given_settings: Mapping[str, object], overrides: Overrides = NOTHING_ELSE
 ) -> FoundServer | MissingServer:
-    """Look for a server on this machine, or at the path of a program where one is given.
+    """Look for a server on this machine; what ``overrides`` says goes before the catalogue.
 
     Raises:
-        UnusableSetting: a given setting is unknown or does not fit.
+        UnusableSetting: a given setting or key is unknown, does not fit or is missing.
         ServerFailure: the server is there, and its version cannot be found out ("version_unknown").
 
     """
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
-    build = build_of(entry)
-    if build is not None and binary is None and not build.is_done():
+    start = _start(entry, overrides)
+    build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
+    if build is not None and not build.is_done():
         return _unbuilt(entry, build)
-    program = _given_program(binary) if binary else _search_program(entry, build)
+    program = _program(entry, start, overrides, build)
     if isinstance(program, str):
-        hint = None if binary else install_command_here(description.install)
+        hint = None if overrides.binary else install_command_here(description.install)
         return MissingServer(entry, program, hint)
     parts = _search_parts(entry, program)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
-    return FoundServer(entry, program, read_version(entry, program, parts), parts, settings)
+    version = overrides.version or read_version(entry, _version_source(entry, overrides), program, parts)
+    if not _uses_binary(start):
+        start = ["{binary}", *start[1:]]
+    return FoundServer(entry, program, start, version, parts, settings)
+
+
+def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
+    """Return the command that starts a server; raises UnusableSetting where it cannot be one."""
+    description = entry.description
+    start = overrides.start or description.start
+    if start is None:
+        text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
+        raise UnusableSetting("start", text)
+    _require_known("start", start, description.start_names)
+    if overrides.binary is not None and not _uses_binary(start):
+        raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")
+    if overrides.binary is None and not description.binary and _uses_binary(start):
+        raise UnusableSetting("binary", "missing; expected the program for which start says {binary}")
+    return start
+
+
+def _uses_binary(start: Sequence[str]) -> bool:
+    return any("binary" in placeholders(word) for word in start)
+
+
+def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> None:
+    try:
+        require_known_placeholders(key, words, known)
+    except ValueError as error:
+        raise UnusableSetting(key, f"{error}.") from None
+
+
+def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
+    """Return how to ask for the version; raises ServerFailure where nobody says how."""
+    if overrides.version_command is not None:
+        known = PLACES | entry.description.part_names
+        _require_known("version_command", overrides.version_command, known)
+        return VersionSource(command=list(overrides.version_command), pattern=ANY_VERSION)
+    if entry.description.version is None:
+        text = (
+            "The version is unknown, so the server is not measured: give it in the study, such as "
+            'version = "1.2", or version_command = ["server", "--version"].'
+        )
+        raise ServerFailure("version_unknown", text)
+    return entry.description.version
 
 
 def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
@@ -86,6 +156,20 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
         "binary": str(binary),
         "binary_folder": str(binary.parent),
     }
+
+
+def _program(
+    entry: CatalogEntry, start: Sequence[str], overrides: Overrides, build: Build | None
+) -> Path | str:
+    """Return the path of the server's program, or what is wrong with it."""
+    if overrides.binary is not None:
+        return _given_program(overrides.binary)
+    if _uses_binary(start):
+        return _search_program(entry, entry.description.binary, build)
+    _require_known("start", start[:1], frozenset({"entry", "native"}))
+    if "/" in start[0]:
+        return _given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
+    return _search_program(entry, start[:1])
 
 
 def _given_program(binary: Path) -> Path | str:
@@ -108,16 +192,16 @@ def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
     return MissingServer(entry, "it is not built yet", check, build)
 
 
-def _search_program(entry: CatalogEntry, build: Build | None) -> Path | str:
+def _search_program(entry: CatalogEntry, candidates: Sequence[str], build: Build | None = None) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
     search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
     known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
-    programs = [candidate.format(**known) for candidate in entry.description.binary]
-    for program in programs:
-        found = shutil.which(program, path=search_path)
+    names = [candidate.format(**known) for candidate in candidates]
+    for name in names:
+        found = shutil.which(name, path=search_path)
         if found:
             return Path(found).absolute()
-    return f"no program {' or '.join(programs)} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+    return f"no program {' or '.join(names)} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
 
 def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
@@ -141,14 +225,13 @@ def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
     return parts
 
 
-def read_version(entry: CatalogEntry, binary: Path, parts: Mapping[str, Path]) -> str:
+def read_version(entry: CatalogEntry, source: VersionSource, binary: Path, parts: Mapping[str, Path]) -> str:
     """Ask a program for its version.
 
     Raises:
         ServerFailure: "version_unknown", with what the program said.
 
     """
-    source = entry.description.version
     command = [word.format(**places(entry, binary), **parts) for word in source.command]
     asked = (
         f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"

@@ -35,6 +35,7 @@ class Launch:
         self.port = port
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
+        self._start_command = found.start
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
@@ -74,7 +75,7 @@ class Launch:
                 self.configuration = write_private_folder(
                     folder, self._entry, self._names | unprivileged_names()
                 )
-                argv = self._filled(self._entry.description.start)
+                argv = self._filled(self._start_command)
                 self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
@@ -93,12 +94,18 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
+    def runs_without_its_main_process(self) -> bool:
+        """Say whether the main process has ended and others of the server run on."""
+        return self.exit_in_words() is not None and any(processes_of(self._start_record))
+
     def foreign_listeners(self) -> set[int]:
         """Return the sockets that listen on the port and are not this server's.
 
         Where the open files of one of its processes may not be read, all are taken for its own.
         """
         foreign = listening_sockets(self.port)
+        if not foreign:
+            return foreign
         for process in processes_of(self._start_record):
             held = held_sockets(process.identity)
             if held is None:

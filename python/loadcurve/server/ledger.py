@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
 from loadcurve.server.processes import (
     PROC,
@@ -101,12 +102,9 @@ class CleanedUp:
         return f"A killed run (process {self.owner_pid}) left {self.server} behind: {what}."
 
 
-def state_folder() -> Path:
-    """Return the folder of the ledger, below ``$XDG_STATE_HOME`` or ``~/.local/state``."""
-    base = os.environ.get("XDG_STATE_HOME")
-    # The XDG base directory specification wants a relative path to be ignored.
-    root = Path(base) if base and Path(base).is_absolute() else Path("~/.local/state").expanduser()
-    return root / "loadcurve" / "started"
+def ledger_folder() -> Path:
+    """Return the folder of the ledger."""
+    return state_folder("started")
 
 
 def current_boot() -> str:
@@ -137,7 +135,7 @@ class LedgerEntry:
             private_folder=parent / _folder_name(server, mark),
             session_leader=None,
         )
-        self._file = state_folder() / f"{owner.pid}-{mark}.json"
+        self._file = ledger_folder() / f"{owner.pid}-{mark}.json"
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write()
@@ -195,7 +193,7 @@ def clean_up_after_killed_runs() -> list[CleanedUp]:
     Files that another version wrote, or another machine that shares the state folder, are left alone.
     """
     cleaned = []
-    for file in sorted(state_folder().glob("*.json")):
+    for file in sorted(ledger_folder().glob("*.json")):
         try:
             start = Start.model_validate_json(file.read_bytes())
         except (ValidationError, OSError):

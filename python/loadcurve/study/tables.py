@@ -112,6 +112,25 @@ def _existing_folder(folder: Path) -> Path:
 StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
 
+def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
+    """Fill in ``{study}``, and make a program that is named by a relative path an absolute one."""
+    # Braces in the folder's own name are doubled, as other placeholders are filled in later.
+    folder = str(Path(info.context["folder"] if info.context else "").absolute())
+    folder = folder.replace("{", "{{").replace("}", "}}")
+    program, *arguments = (word.replace("{study}", folder) for word in words)
+    if "/" in program and not program.startswith(("/", "{")):
+        program = f"{folder}/{program}"
+    return [program, *arguments]
+
+
+StudyCommand = Annotated[
+    list[Text],
+    Field(min_length=1),
+    AfterValidator(_in_the_studys_folder),
+    Expected('a list of texts, a program and its arguments, such as ["server", "--port", "{port}"]'),
+]
+
+
 _SIZE: TypeAdapter[int] = TypeAdapter(SizeBytes, config=TomlTable.model_config)
 
 
@@ -183,6 +202,12 @@ class StudyServer(TomlTable, extra="allow"):
     """The entry of the catalogue; without this key, the server's own name."""
     binary: StudyPath | None = None
     """Another program than those that the catalogue names, such as a second version of the server."""
+    start: StudyCommand | None = None
+    """Another command than the catalogue's, with its placeholders."""
+    version: Text | None = None
+    """The version, where no program is to be asked for it."""
+    version_command: StudyCommand | None = None
+    """Another command than the catalogue's that prints the version."""
 
     @property
     def settings(self) -> dict[str, str | int | float | bool]:

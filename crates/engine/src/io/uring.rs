@@ -20,7 +20,7 @@ use crate::clock;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
 use crate::io::uring::socket::{Kind, Sending, Socket, Stage, Token};
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure, tcp_info};
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
 const LONGEST_END: Nanos = Nanos::from_millis(1000);
@@ -208,6 +208,10 @@ impl Io for Uring {
         socket.add(bytes);
         self.touched.push(slot);
         Ok(())
+    }
+
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        tcp_info::retransmits(self.sockets[slot].descriptor.as_ref()?.as_fd())
     }
 
     fn close(&mut self, slot: Slot) {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,13 +28,17 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// What the server does when it is asked for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepting {
-    AtOnce,
+    /// It has it after so long.
+    After(Nanos),
     Refusing,
     Never,
 }
 
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
+
+/// How many segments a connection has sent again, when the kernel is asked now; none where it does not tell.
+type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
@@ -52,8 +57,10 @@ struct Line {
 /// An [`Io`] whose clock jumps from one event to the next.
 pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
+    held_up: Range<Nanos>,
     accepting: Accepting,
     service: Box<Service>,
+    retransmits: Rc<Retransmits>,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
@@ -73,7 +80,7 @@ impl Io for SimulatedIo {
         assert!(!line.in_use, "slot {slot} was connected while in use");
         *line = Line { in_use: true, generation: line.generation + 1 };
         match self.accepting {
-            Accepting::AtOnce => self.happen(self.clock.get(), slot, Happening::Connected),
+            Accepting::After(length) => self.happen(self.clock.get() + length, slot, Happening::Connected),
             Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
             Accepting::Never => {}
         }
@@ -90,6 +97,11 @@ impl Io for SimulatedIo {
         Ok(())
     }
 
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        assert!(self.lines[slot].in_use, "the kernel was asked about slot {slot}, which is closed");
+        (self.retransmits)(self.clock.get())
+    }
+
     fn close(&mut self, slot: Slot) {
         self.lines[slot].in_use = false;
     }
@@ -97,6 +109,7 @@ impl Io for SimulatedIo {
     fn wait(&mut self, until: Nanos) -> Nanos {
         let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
         let now = self.clock.get().max(next);
+        let now = if self.held_up.contains(&now) { self.held_up.end } else { now };
         self.clock.set(now);
         while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied() {
             if time > now {
@@ -128,13 +141,17 @@ impl Io for SimulatedIo {
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
+    pub(super) retransmits: Rc<Retransmits>,
+    /// When the worker's thread does not run although it could; never for most.
+    pub(super) held_up: Range<Nanos>,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
 }
 
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
-        Self { plan, accepting: Accepting::AtOnce, stop_at: Nanos::NEVER }
+        let accepting = Accepting::After(Nanos::ZERO);
+        Self { plan, accepting, retransmits: Rc::new(|_| None), held_up: START..START, stop_at: Nanos::NEVER }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -152,8 +169,10 @@ impl<'a> Simulation<'a> {
         let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
+            held_up: self.held_up.clone(),
             accepting: self.accepting,
             service: Box::new(service),
+            retransmits: Rc::clone(&self.retransmits),
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
@@ -178,6 +197,6 @@ impl<'a> Simulation<'a> {
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), interrupted)
+        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), None, interrupted)
     }
 }

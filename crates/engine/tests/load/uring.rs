@@ -5,6 +5,7 @@ mod accounting;
 mod failures;
 mod limits;
 mod protocol;
+mod slowest;
 mod support;
 
 use loadcurve_plan::{IoChoice, LoadPlan};

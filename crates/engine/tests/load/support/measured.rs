@@ -56,6 +56,13 @@ impl Measured {
         self.count(&format!("/requests/{what}"))
     }
 
+    /// What the verdict says under a code; none where it has no such reason.
+    pub(crate) fn reason(&self, code: &str) -> Option<&str> {
+        let reasons = self.value("/verdict/reasons").as_array().unwrap();
+        let reason = reasons.iter().find(|reason| reason["code"] == code)?;
+        Some(reason["text"].as_str().unwrap())
+    }
+
     /// The error classes that occurred, with their counts.
     pub(crate) fn errors(&self) -> Vec<(&str, u64)> {
         let classes = self.value("/errors").as_object().unwrap();

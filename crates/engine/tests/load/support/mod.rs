@@ -1,11 +1,13 @@
 //! The scripted server, plans for it, and results as the values that `load --json` prints.
 
+mod listed;
 mod measured;
 mod plans;
 mod reply;
 mod server;
 
+pub(crate) use listed::Listed;
 pub(crate) use measured::{Measured, measure, start};
-pub(crate) use plans::{closed, get, open};
+pub(crate) use plans::{closed, get, open, sessions};
 pub(crate) use reply::{Reply, Then, chunked, ok};
 pub(crate) use server::{Seen, Server, refusing_address};

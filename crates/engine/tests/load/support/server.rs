@@ -4,16 +4,18 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
-use crate::support::{Reply, Then};
+use crate::support::{Listed, Reply, Then};
 
 /// Longer than any test takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at what only the kernel knows.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a server has seen of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,13 +64,17 @@ impl Shared {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
+    /// Tells the acceptor to begin.
+    begin: mpsc::Sender<()>,
     acceptor: JoinHandle<()>,
 }
 
 impl Server {
     /// A server that replies to each request as the script says.
     pub(crate) fn scripted(script: impl Fn(Asked) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start(Some(Arc::new(script)))
+        let server = Self::idle(listener(), Some(Arc::new(script)));
+        server.accept_connections();
+        server
     }
 
     /// A server that gives every request the same reply.
@@ -78,18 +84,49 @@ impl Server {
 
     /// A server that accepts connections and never reads from them.
     pub(crate) fn deaf() -> Self {
-        Self::start(None)
+        let server = Self::idle(listener(), None);
+        server.accept_connections();
+        server
     }
 
-    fn start(script: Option<Arc<Script>>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    /// A server that accepts no connection until it is told to. Its listen queue holds so many; as long as those are
+    /// there, the kernel drops the SYN of any other.
+    pub(crate) fn busy(listen_queue: i32, reply: Reply) -> Self {
+        let (socket, _) = bound_socket();
+        // The kernel's queue holds one more than it is asked for.
+        rustix::net::listen(&socket, listen_queue - 1).unwrap();
+        Self::idle(TcpListener::from(socket), Some(Arc::new(move |_| reply.clone())))
+    }
+
+    fn idle(listener: TcpListener, script: Option<Arc<Script>>) -> Self {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
+        let (begin, told_to_begin) = mpsc::channel();
         let acceptor = {
             let shared = Arc::clone(&shared);
-            spawn(move || accept_all(&listener, &shared, script.as_ref()))
+            spawn(move || {
+                told_to_begin.recv().expect("a server is told to accept connections before it ends");
+                accept_all(&listener, &shared, script.as_ref());
+            })
         };
-        Self { address, shared, acceptor }
+        Self { address, shared, begin, acceptor }
+    }
+
+    /// Accepts connections from now on.
+    pub(crate) fn accept_connections(&self) {
+        self.begin.send(()).unwrap();
+    }
+
+    /// Returns the connections to this server, as the kernel lists those who made them, when they are as awaited.
+    pub(crate) fn wait_for_connections(&self, are_as_awaited: impl Fn(&[Listed]) -> bool) -> Vec<Listed> {
+        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+            let listed = Listed::connections_to(self.address);
+            if are_as_awaited(&listed) {
+                return listed;
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+        panic!("the connections are not as awaited: {:?}", Listed::connections_to(self.address));
     }
 
     /// Returns when this many complete requests were read.
@@ -116,6 +153,10 @@ impl Server {
 /// An address that refuses connections as long as the socket lives, which is bound to it and does not listen.
 pub(crate) fn refusing_address() -> (OwnedFd, SocketAddr) {
     bound_socket()
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
 }
 
 fn bound_socket() -> (OwnedFd, SocketAddr) {

@@ -1,0 +1,96 @@
+"""``loadcurve doctor``: whether this machine is fit to measure, and what the rig's ceiling is."""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from loadcurve.host.cpus import CpuDivision, divide_cpus
+from loadcurve.host.facts import host_facts
+from loadcurve.host.fitness import Check, check_host
+from loadcurve.report.doctor import ceiling_table, check_lines, programs_line
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.run.ceiling import keep_ceiling, measure_ceiling
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.check import CatalogRow, catalog_rows
+
+TOOLS = ("wrk", "wrk2", "ab", "httperf", "h2load", "oha", "hey", "bombardier", "vegeta")
+"""Other load generators, with which results can be cross-checked."""
+
+DISTURBING = ("steal", "other load")
+"""Checks that tell whether something else had a part of the machine."""
+
+EXIT_UNFIT = 3
+
+
+def doctor_command(connection_rate_cps: float | None, *, with_ceiling: bool, json_output: bool) -> int:
+    """Check the machine, measure the ceiling and keep it; return the exit code."""
+    cpus = divide_cpus(None, None)
+    talk = Console(stderr=True, highlight=False)
+    if json_output:
+        talk.print("watching the machine for a second …")
+        checks = list(check_host(cpus, connection_rate_cps))
+        ceiling = _measured(cpus, talk) if with_ceiling else None
+        sys.stdout.write(json.dumps(_as_json(checks, ceiling), indent=2) + "\n")
+    else:
+        out = Console(highlight=False)
+        checks = []
+        for check in check_host(cpus, connection_rate_cps):
+            checks.append(check)
+            out.print(check_lines(check))
+        _print_programs(out)
+        ceiling = _measured(cpus, talk) if with_ceiling else None
+        if ceiling is not None:
+            out.print()
+            out.print(Text("the rig's ceiling: this generator against a server that does nothing", "bold"))
+            out.print(ceiling_table(ceiling))
+    if ceiling is not None:
+        talk.print(Text(_keep(ceiling, checks), style="dim"))
+    return EXIT_UNFIT if any(check.fitness == "bad" for check in checks) else 0
+
+
+def _measured(cpus: CpuDivision, talk: Console) -> Ceiling:
+    return measure_ceiling(
+        cpus, lambda connections: talk.print(f"measuring the ceiling, connections: {connections:,} …")
+    )
+
+
+def _keep(ceiling: Ceiling, checks: Sequence[Check]) -> str:
+    """Keep a ceiling that nothing has disturbed, and say what was done."""
+    disturbances = [check.topic for check in checks if check.topic in DISTURBING and check.fitness != "good"]
+    if disturbances:
+        return f"not kept for later runs, because the machine was not quiet: {', '.join(disturbances)}"
+    return f"kept for later runs in {keep_ceiling(ceiling)}"
+
+
+def _print_programs(out: Console) -> None:
+    rows = catalog_rows(load_catalog())
+    out.print(programs_line("servers", *_split(rows)))
+    present = [tool for tool in TOOLS if shutil.which(tool)]
+    out.print(
+        programs_line("other load generators", present, [tool for tool in TOOLS if tool not in present])
+    )
+
+
+def _split(rows: Sequence[CatalogRow]) -> tuple[list[str], list[str]]:
+    present = [f"{row.name} {row.version}" for row in rows if row.version is not None]
+    return present, [row.name for row in rows if row.version is None]
+
+
+def _as_json(checks: Sequence[Check], ceiling: Ceiling | None) -> dict[str, Any]:
+    return {
+        "format": "loadcurve-doctor/1",
+        "host": host_facts(),
+        "checks": [asdict(check) for check in checks],
+        "servers": [
+            {"name": row.name, "version": row.version, "install": row.install}
+            for row in catalog_rows(load_catalog())
+        ],
+        "tools": {tool: shutil.which(tool) for tool in TOOLS},
+        "ceiling": None if ceiling is None else ceiling.model_dump(mode="json"),
+    }

@@ -1,0 +1,289 @@
+"""Control groups: holding a server to a share of this machine, and learning what that did to it.
+
+Both versions of the kernel's interface are known (cgroups(7)): version 2 has one tree for all controllers,
+version 1 a tree for each.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadcurve.errors import NothingMeasured
+
+PERIOD_US = 100_000
+"""The length of time within which a share of the CPUs is counted; the kernel's default."""
+
+REMOVE_TIMEOUT_S = 5.0
+POLL_S = 0.01
+
+Controller = Literal["cpu", "memory"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of the machine a server may use; ``None`` leaves a resource unlimited."""
+
+    cpus: float | None = None
+    """Processor seconds in each second: 1.0 is as much as one CPU gives, on whichever CPUs it is used."""
+    memory_bytes: int | None = None
+    """Memory of all processes together, page cache included. Swap is not used beyond it."""
+
+    @property
+    def controllers(self) -> list[Controller]:
+        """The controllers that these limits need."""
+        limited: dict[Controller, float | None] = {"cpu": self.cpus, "memory": self.memory_bytes}
+        return [controller for controller, limit in limited.items() if limit is not None]
+
+
+@dataclass(frozen=True)
+class LimitUse:
+    """What limits have done to a server since its start; ``None`` where there is no such limit."""
+
+    periods: int | None
+    """Periods in which the server wanted to run."""
+    throttled_periods: int | None
+    """Periods in which it had used up its share and had to wait for the next one."""
+    throttled_s: float | None
+    """How long its processes had to wait, summed over the CPUs."""
+    oom_kills: int | None
+    """Processes that the kernel has killed because the memory was used up."""
+    memory_peak_bytes: int | None
+
+
+class LimitsUnavailable(NothingMeasured):
+    """The limits that were asked for cannot be set here; nothing is measured without them."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The folder under which groups are made for some controllers."""
+
+    version: Literal[1, 2]
+    folder: Path
+
+
+class ControlGroup:
+    """A group of processes that is held to limits: made by :meth:`create`, gone after :meth:`remove`."""
+
+    def __init__(self, limits: Limits, places: dict[Controller, Tree]) -> None:
+        """Take over the folders of a group, one for each limited controller."""
+        self._limits = limits
+        self._places = places
+
+    @classmethod
+    def create(cls, name: str, limits: Limits, trees: dict[Controller, Tree] | None = None) -> "ControlGroup":
+        """Make an empty group with these limits; by default in the trees of this machine.
+
+        Raises:
+            LimitsUnavailable: the machine has no such controller, or this user may not use it.
+
+        """
+        trees = control_group_trees() if trees is None else trees
+        places: dict[Controller, Tree] = {}
+        for controller in limits.controllers:
+            if controller not in trees:
+                raise LimitsUnavailable(
+                    f"the limit of {_RESOURCES[controller]} cannot be set: this machine offers no control "
+                    f"groups with the controller {controller}. Leave the limit out, or use another machine."
+                )
+            tree = trees[controller]
+            places[controller] = Tree(tree.version, tree.folder / name)
+        group = cls(limits, places)
+        try:
+            group._make()
+        except OSError as error:
+            group.remove()
+            raise LimitsUnavailable(
+                f"the limits cannot be set: {error.filename}: {error.strerror}. "
+                "Run as root, or inside a control group that is delegated to you "
+                "(systemd-run --user --scope -p Delegate=yes …), or leave the limits out."
+            ) from None
+        return group
+
+    @property
+    def folders(self) -> list[Path]:
+        """Every folder of the group."""
+        return list(dict.fromkeys(place.folder for place in self._places.values()))
+
+    def entering(self) -> tuple[str, ...]:
+        """Return the words before a command that put it into the group before it begins."""
+        if not self._places:
+            return ()
+        files = [str(folder / "cgroup.procs") for folder in self.folders]
+        script = 'until [ "$1" = -- ]; do echo $$ > "$1" || exit 126; shift; done; shift; exec "$@"'
+        return ("sh", "-c", script, "sh", *files, "--")
+
+    def use(self) -> LimitUse:
+        """Read what the limits have done so far."""
+        cpu = self._places.get("cpu")
+        statistics = {} if cpu is None else _named_numbers(cpu.folder / "cpu.stat")
+        throttled_s = None
+        if "throttled_usec" in statistics:
+            throttled_s = statistics["throttled_usec"] / 1e6
+        elif "throttled_time" in statistics:
+            throttled_s = statistics["throttled_time"] / 1e9
+        memory = self._places.get("memory")
+        events, peak = (None, None) if memory is None else _MEMORY_FILES[memory.version]
+        return LimitUse(
+            periods=statistics.get("nr_periods"),
+            throttled_periods=statistics.get("nr_throttled"),
+            throttled_s=throttled_s,
+            oom_kills=None
+            if memory is None or events is None
+            else _named_numbers(memory.folder / events).get("oom_kill"),
+            memory_peak_bytes=None if memory is None or peak is None else _number(memory.folder / peak),
+        )
+
+    def remove(self) -> None:
+        """Remove the group, whose processes must have ended; one that was never made is no error."""
+        remove_groups(self.folders)
+
+    def _make(self) -> None:
+        for folder in self.folders:
+            folder.mkdir()
+        for controller, place in self._places.items():
+            if controller == "cpu" and self._limits.cpus is not None:
+                _limit_cpus(place, self._limits.cpus)
+            if controller == "memory" and self._limits.memory_bytes is not None:
+                _limit_memory(place, self._limits.memory_bytes)
+
+
+_CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory")
+_RESOURCES: dict[Controller, str] = {"cpu": "CPUs", "memory": "memory"}
+_MEMORY_FILES = {
+    1: ("memory.oom_control", "memory.max_usage_in_bytes"),
+    2: ("memory.events", "memory.peak"),
+}
+"""Where each version tells the kills and the peak."""
+
+
+def remove_groups(folders: Collection[Path]) -> None:
+    """Remove the folders of control groups; the kernel needs a moment after the last process has ended."""
+    deadline = time.monotonic() + REMOVE_TIMEOUT_S
+    for folder in folders:
+        while True:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(POLL_S)
+            else:
+                break
+
+
+def control_group_trees(proc: Path = Path("/proc/self")) -> dict[Controller, Tree]:
+    """Find under which folder this process may make groups, for each controller that the machine has."""
+    own = dict(_own_groups(proc))
+    trees: dict[Controller, Tree] = {}
+    for mount_point, kind, options in _mounts(proc):
+        if kind == "cgroup2":
+            trees |= _unified_trees(mount_point, own.get("", "/"))
+        for controller in _CONTROLLERS:
+            if kind == "cgroup" and controller in options:
+                folder = _inside(mount_point, own.get(controller, "/"))
+                trees[controller] = Tree(1, folder)
+    return trees
+
+
+def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:
+    """Return the tree of each controller of version 2.
+
+    A group that has processes cannot have limited children, so where groups can be made at all it is beside
+    the group of this process, or at the root.
+    """
+    trees: dict[Controller, Tree] = {}
+    own_folder = _inside(mount_point, own)
+    candidates = [own_folder.parent] if own_folder != mount_point else []
+    for controller in _CONTROLLERS:
+        for folder in (*candidates, mount_point):
+            if controller in _words(folder / "cgroup.subtree_control") and os.access(folder, os.W_OK):
+                trees[controller] = Tree(2, folder)
+                break
+    return trees
+
+
+def _inside(mount_point: Path, group: str) -> Path:
+    """Return the folder of a group, or the mount point where a container hides it."""
+    folder = mount_point / group.lstrip("/")
+    return folder if folder.is_dir() else mount_point
+
+
+def _own_groups(proc: Path) -> Iterator[tuple[str, str]]:
+    """Each controller with the group of this process; version 2 has no controller's name."""
+    for line in _lines(proc / "cgroup"):
+        _, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        for controller in controllers.split(","):
+            yield controller, group
+
+
+def _mounts(proc: Path) -> Iterator[tuple[Path, str, list[str]]]:
+    """Each mounted tree of control groups: where, of which type, and its options."""
+    for line in _lines(proc / "mountinfo"):
+        place, separator, source = line.partition(" - ")
+        if separator:
+            kind, _, options = source.split(" ", 2)
+            if kind in {"cgroup", "cgroup2"}:
+                yield Path(place.split()[4]), kind, options.split(",")
+
+
+def _limit_cpus(place: Tree, cpus: float) -> None:
+    quota_us = max(round(cpus * PERIOD_US), 1000)
+    if place.version == 1:
+        _write(place.folder / "cpu.cfs_period_us", PERIOD_US)
+        _write(place.folder / "cpu.cfs_quota_us", quota_us)
+    else:
+        _write(place.folder / "cpu.max", f"{quota_us} {PERIOD_US}")
+
+
+def _limit_memory(place: Tree, memory_bytes: int) -> None:
+    limit, with_swap, swap_bytes = (
+        ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", memory_bytes)
+        if place.version == 1
+        else ("memory.max", "memory.swap.max", 0)
+    )
+    _write(place.folder / limit, memory_bytes)
+    # A kernel that does not account for swap has no such file, and then nothing to limit.
+    with contextlib.suppress(FileNotFoundError):
+        _write(place.folder / with_swap, swap_bytes)
+
+
+def _write(file: Path, value: object) -> None:
+    # The kernel's files are there already: one that is not must not be made.
+    descriptor = os.open(file, os.O_WRONLY)
+    try:
+        os.write(descriptor, str(value).encode())
+    except OSError as error:
+        error.filename = str(file)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _words(file: Path) -> list[str]:
+    return " ".join(_lines(file)).split()
+
+
+def _number(file: Path) -> int | None:
+    words = _words(file)
+    return int(words[0]) if words and words[0].isdecimal() else None
+
+
+def _named_numbers(file: Path) -> dict[str, int]:
+    """Read a file of lines with a name and a whole number."""
+    pairs = [line.split() for line in _lines(file)]
+    return {name: int(number) for name, number in (pair for pair in pairs if len(pair) == 2)}  # noqa: PLR2004 -- as said

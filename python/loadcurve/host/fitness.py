@@ -1,0 +1,255 @@
+"""Whether this machine is fit to measure: what was found, why it matters, and the command that mends it."""
+
+import resource
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcurve._engine import uring_refusal
+from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
+from loadcurve.host.cpus import CpuDivision
+from loadcurve.host.readings import Readings
+
+Fitness = Literal["good", "caution", "bad", "unknown"]
+"""Bad: numbers measured here are wrong or cannot be had. Caution: some kinds of load are out of reach."""
+
+MANY_CONNECTIONS = 10_000
+"""As many connections as a study of scalability asks for."""
+TIME_WAIT_S = 60
+"""``TCP_TIMEWAIT_LEN`` of Linux."""
+REUSE_AFTER_S = 1
+"""After how long Linux lets a port in TIME_WAIT be used again where ``tcp_tw_reuse`` allows it."""
+SHORTEST_GOOD_LISTEN_QUEUE = 4096
+WATCHED_S = 1.0
+MOST_STEAL = 0.01
+MOST_OTHER_LOAD = 0.05
+QUICK_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
+"""Clock sources that are read without a call of the kernel."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the doctor's."""
+
+    topic: str
+    fitness: Fitness
+    found: str
+    why: str
+    remedy: str | None = None
+    """The command that mends it, where there is one."""
+
+
+def check_host(
+    cpus: CpuDivision, connection_rate_cps: float | None = None, readings: Readings | None = None
+) -> Iterator[Check]:
+    """Check this machine, one topic after the other; it is watched for a second on the way.
+
+    ``connection_rate_cps`` is a rate of new connections that shall be reached, for the arithmetic of ports.
+    """
+    readings = Readings() if readings is None else readings
+    yield check_cpus(readings, cpus)
+    yield check_governor(readings)
+    yield from check_activity(readings)
+    yield check_swap(readings)
+    yield check_clock(readings)
+    yield check_open_files(*resource.getrlimit(resource.RLIMIT_NOFILE))
+    yield check_ports(readings, connection_rate_cps)
+    yield check_listen_queue(readings)
+    yield check_uring(uring_refusal())
+    yield check_limits()
+
+
+def check_cpus(readings: Readings, cpus: CpuDivision) -> Check:
+    """Check that server and load have CPUs of their own, on cores of their own."""
+    found = f"server on {_join(cpus.server)}, load on {_join(cpus.load)}"
+    why = "what shares a CPU or a core with the server slows it, and is measured as if it were the server"
+    if cpus.overlap:
+        return Check("CPUs", "bad", f"{found}: both use {_join(cpus.overlap)}", why)
+    shared = [cpu for cpu in cpus.load if not _siblings(readings, cpu).isdisjoint(cpus.server)]
+    if shared:
+        remedy = "lscpu -e   # and choose server_cpus and load_cpus on different cores"
+        return Check(
+            "CPUs", "caution", f"{found}: {_join(shared)} shares a core with the server", why, remedy
+        )
+    return Check("CPUs", "good", found, why)
+
+
+def check_governor(readings: Readings) -> Check:
+    """Check that CPUs do not slow down when they have little to do."""
+    files = readings.matching("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+    governors = {governor for governor in map(readings.text, files) if governor is not None}
+    why = "a CPU that is slowed down at low load makes low load look slow"
+    if not governors:
+        return Check(
+            "frequency", "unknown", "no frequency governor is shown, as in most virtual machines", why
+        )
+    found = f"governor {', '.join(sorted(governors))}"
+    if governors == {"performance"}:
+        return Check("frequency", "good", found, why)
+    return Check("frequency", "caution", found, why, "cpupower frequency-set -g performance")
+
+
+def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sleep) -> Iterator[Check]:
+    """Watch all CPUs for a second: what other tenants take, and what else runs here."""
+    before = _cpu_times(readings)
+    sleep(WATCHED_S)
+    after = _cpu_times(readings)
+    why_steal = "time that the hypervisor gives to others is missing from whatever runs here just then"
+    why_load = "what else runs takes CPU time, caches and memory bandwidth from server and load"
+    if before is None or after is None or after.total <= before.total:
+        yield Check("steal", "unknown", "the kernel does not tell", why_steal)
+        yield Check("other load", "unknown", "the kernel does not tell", why_load)
+        return
+    total = after.total - before.total
+    steal, busy = (after.steal - before.steal) / total, (after.busy - before.busy) / total
+    yield Check(
+        "steal",
+        "good" if steal <= MOST_STEAL else "bad",
+        f"{steal:.1%} of the CPUs' time was taken by other tenants",
+        why_steal,
+    )
+    yield Check(
+        "other load",
+        "good" if busy <= MOST_OTHER_LOAD else "caution",
+        f"{busy:.1%} of the CPUs' time was busy while nothing was measured",
+        why_load,
+        None if busy <= MOST_OTHER_LOAD else "top -o %CPU",
+    )
+
+
+def check_swap(readings: Readings) -> Check:
+    """Check that no memory is on disk."""
+    total_kib, free_kib = (
+        int((readings.field("proc/meminfo", name) or "0 kB").split()[0]) for name in ("SwapTotal", "SwapFree")
+    )
+    why = "memory that has to come back from disk costs milliseconds at a time"
+    used_mib = (total_kib - free_kib) / 1024
+    if total_kib == 0:
+        return Check("swap", "good", "none", why)
+    if used_mib < 1:
+        return Check("swap", "good", f"{total_kib / 1024:,.0f} MiB, not used", why)
+    return Check("swap", "caution", f"{used_mib:,.0f} MiB used", why, "swapoff -a")
+
+
+def check_clock(readings: Readings) -> Check:
+    """Check that reading the clock is cheap."""
+    source = readings.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
+    why = "the clock is read several times for each request; a slow source costs more than the request"
+    if source is None:
+        return Check("clock", "unknown", "the kernel does not tell its clock source", why)
+    if source in QUICK_CLOCKS:
+        return Check("clock", "good", source, why)
+    remedy = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return Check("clock", "bad", source, why, remedy)
+
+
+def check_open_files(soft: int, hard: int) -> Check:
+    """Check how many connections the limit of open files allows; the load raises the soft limit itself."""
+    why = "each connection is an open file, at the load as at the server"
+    if hard == resource.RLIM_INFINITY or hard > MANY_CONNECTIONS:
+        most = "any number" if hard == resource.RLIM_INFINITY else f"{hard:,}"
+        now = "any number" if soft == resource.RLIM_INFINITY else f"{soft:,}"
+        return Check("open files", "good", f"at most {most} (now {now})", why)
+    remedy = f"ulimit -Hn {2 * MANY_CONNECTIONS}   # as root; for good in /etc/security/limits.conf"
+    return Check("open files", "caution", f"at most {hard:,}, too few for {MANY_CONNECTIONS:,}", why, remedy)
+
+
+def check_ports(readings: Readings, connection_rate_cps: float | None) -> Check:
+    """Do the arithmetic of local ports: each new connection takes one until its TIME_WAIT is over."""
+    limits = readings.numbers("proc/sys/net/ipv4/ip_local_port_range")
+    why = (
+        f"a port that the load has closed waits {TIME_WAIT_S} s in TIME_WAIT before it can go to the same "
+        "address again"
+    )
+    if limits is None or len(limits) != 2:  # noqa: PLR2004 -- the lowest and the highest
+        return Check("ports", "unknown", "the kernel does not tell the range of local ports", why)
+    ports = limits[1] - limits[0] + 1
+    lasting_cps = ports / TIME_WAIT_S
+    found = f"{ports:,} local ports: {lasting_cps:,.0f} new connections per second to one address for ever"
+    reuse = readings.number("proc/sys/net/ipv4/tcp_tw_reuse")
+    if reuse:
+        where = "on this machine" if reuse == 2 else "anywhere"  # noqa: PLR2004 -- the kernel's value
+        found += f", {ports / REUSE_AFTER_S:,.0f} {where} (tcp_tw_reuse = {reuse})"
+    if connection_rate_cps is None:
+        return Check("ports", "good", found, why)
+    needed = round(connection_rate_cps * TIME_WAIT_S)
+    found += f"; {connection_rate_cps:,.0f} per second need {needed:,} ports without reuse"
+    if needed <= ports:
+        return Check("ports", "good", found, why)
+    remedy = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse=1'
+    return Check("ports", "caution", found, why, remedy)
+
+
+def check_listen_queue(readings: Readings) -> Check:
+    """Check how many connections can wait to be accepted."""
+    longest = readings.number("proc/sys/net/core/somaxconn")
+    why = (
+        "connections that find the queue full are dropped, and come again after 1 s, 3 s and 7 s: the "
+        "longest latencies are then the queue's"
+    )
+    if longest is None:
+        return Check("listen queue", "unknown", "the kernel does not tell", why)
+    found = f"at most {longest:,} connections wait (net.core.somaxconn), whatever a server asks for"
+    if longest >= SHORTEST_GOOD_LISTEN_QUEUE:
+        return Check("listen queue", "good", found, why)
+    return Check(
+        "listen queue", "caution", found, why, f"sysctl -w net.core.somaxconn={SHORTEST_GOOD_LISTEN_QUEUE}"
+    )
+
+
+def check_uring(refusal: str | None) -> Check:
+    """Check whether the kernel offers the cheaper way to talk to it."""
+    why = "the load costs less with io_uring; without it, it takes epoll"
+    if refusal is None:
+        return Check("io_uring", "good", "available", why)
+    return Check("io_uring", "caution", refusal, why)
+
+
+def check_limits() -> Check:
+    """Check whether servers can be held to a share of the machine, by doing it."""
+    why = 'limits = {…} and machine = "…" in a study hold a server to a share of the machine'
+    try:
+        group = ControlGroup.create(
+            f"loadcurve-doctor-{secrets.token_hex(4)}", Limits(cpus=1.0, memory_bytes=1 << 26)
+        )
+    except LimitsUnavailable as unavailable:
+        return Check("control groups", "caution", str(unavailable), why)
+    group.remove()
+    return Check("control groups", "good", "CPUs and memory can be limited", why)
+
+
+@dataclass(frozen=True)
+class _CpuTimes:
+    """Time of all CPUs since the machine's start, in clock ticks."""
+
+    busy: int
+    steal: int
+    total: int
+
+
+def _cpu_times(readings: Readings) -> _CpuTimes | None:
+    for line in (readings.text("proc/stat") or "").splitlines():
+        words = line.split()
+        if words[:1] == ["cpu"]:
+            user, nice, system, idle, iowait, interrupts, soft_interrupts, steal = map(int, words[1:9])
+            busy = user + nice + system + interrupts + soft_interrupts
+            return _CpuTimes(busy, steal, busy + idle + iowait + steal)
+    return None
+
+
+def _siblings(readings: Readings, cpu: int) -> set[int]:
+    """Return the CPUs on the core of a CPU, itself included."""
+    text = readings.text(f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    siblings = {cpu}
+    for part in (text or "").split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal():
+            siblings |= set(range(int(first), int(last or first) + 1))
+    return siblings
+
+
+def _join(cpus: tuple[int, ...] | list[int]) -> str:
+    name = "CPU" if len(cpus) == 1 else "CPUs"
+    return f"{name} {', '.join(map(str, cpus))}"

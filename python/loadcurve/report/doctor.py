@@ -1,0 +1,53 @@
+"""What the doctor says, for the terminal."""
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.host.fitness import Check, Fitness
+from loadcurve.report import text
+from loadcurve.result.ceiling import Ceiling
+
+_STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}
+
+
+def check_lines(check: Check) -> RenderableType:
+    """Return one check: its fitness and what was found, why it matters, and how to mend it."""
+    heading = Table.grid(padding=(0, 1))
+    heading.add_column(width=max(map(len, _STYLES)))
+    heading.add_column()
+    heading.add_row(
+        Text(check.fitness, style=_STYLES[check.fitness]),
+        Text.assemble((check.topic, "bold"), ": ", check.found),
+    )
+    more = Text(check.why, style="dim")
+    if check.remedy is not None:
+        more.append(f"\n$ {check.remedy}", style="not dim")
+    return Group(heading, Padding(more, (0, 0, 0, max(map(len, _STYLES)) + 1)))
+
+
+def programs_line(title: str, present: Iterable[str], absent: Iterable[str]) -> RenderableType:
+    """Return which programs are installed and which are not."""
+    line = Text.assemble((title, "bold"), ": ", ", ".join(present) or "none")
+    missing = ", ".join(absent)
+    return Text.assemble(line, ("; not installed: " + missing, "dim")) if missing else line
+
+
+def ceiling_table(ceiling: Ceiling) -> Table:
+    """Return the ceiling by connections."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("connections", "requests/s", "lowest", "highest", "p50 ms", "p99 ms", "generator's CPU"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for point in ceiling.points:
+        rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
+        table.add_row(
+            f"{point.connections:,}",
+            *[f"{rate:,.0f}" for rate in rates],
+            text.number(point.p50_ms),
+            text.number(point.p99_ms),
+            f"{point.generator_cpu_share:.0%}",
+        )
+    return table

@@ -1,0 +1,134 @@
+"""Measuring the rig's ceiling, and keeping it for later runs."""
+
+import hashlib
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from loadcurve import __version__
+from loadcurve._engine import uring_refusal
+from loadcurve.errors import BadInput
+from loadcurve.host.cpus import CpuDivision, own_threads_on
+from loadcurve.host.facts import host_facts
+from loadcurve.host.state import state_folder
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig
+from loadcurve.result.load import LoadResult
+from loadcurve.run.load import run_load
+from loadcurve.run.plan import plan_at_point
+from loadcurve.run.trial import utc_now
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.content import make_content
+from loadcurve.server.found import MissingServer, find_server
+from loadcurve.server.instance import Server
+from loadcurve.study.loads import ClosedLoad
+
+CONNECTIONS = (1, 10, 100, 1000)
+RUNS = 3
+DURATION_S = 1.0
+WARMUP_S = 0.2
+FILE = "1k.txt"
+BODY_BYTES = 1024
+
+
+def rig_of(cpus: CpuDivision) -> Rig:
+    """Return what a ceiling that is measured now depends on."""
+    facts = host_facts()
+    return Rig(
+        cpu_model=facts["cpu_model"],
+        kernel=facts["kernel"],
+        loadcurve_version=__version__,
+        server_cpus=cpus.server,
+        load_cpus=cpus.load,
+        io="epoll" if uring_refusal() else "uring",
+    )
+
+
+def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lambda _: None) -> Ceiling:
+    """Measure a closed loop against ``limit`` at several numbers of connections; takes about 15 s.
+
+    ``begin_point`` is told the number of connections before each of them.
+
+    Raises:
+        ServerFailure: the server did not start, or answered wrongly.
+
+    """
+    found = find_server(load_catalog()["limit"], {})
+    if isinstance(found, MissingServer):
+        raise found.failure()
+    with tempfile.TemporaryDirectory() as folder, own_threads_on(cpus.load):
+        # A server that root starts may read the files as another user.
+        Path(folder).chmod(0o755)
+        content = make_content(Path(folder), {FILE: BODY_BYTES}, seed=0)
+        with Server(found, Path(folder), content, cpus.server) as server:
+            server.verify([f"/{FILE}"])
+            points = []
+            for connections in CONNECTIONS:
+                begin_point(connections)
+                load = ClosedLoad(
+                    model="closed",
+                    requests=[f"/{FILE}"],
+                    connections=connections,
+                    duration=DURATION_S,
+                    warmup=WARMUP_S,
+                )
+                plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
+                points.append(_point([run_load(plan, lambda _: None) for _ in range(RUNS)]))
+    return Ceiling(measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus), points=points)
+
+
+def keep_ceiling(ceiling: Ceiling) -> Path:
+    """Write a ceiling to where later runs find it; raises BadInput where that cannot be written."""
+    file = _file_of(ceiling.rig)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        staged = file.with_suffix(".new")
+        staged.write_text(ceiling.model_dump_json(indent=2), encoding="utf-8")
+        staged.replace(file)
+    except OSError as error:
+        raise BadInput(
+            f"The ceiling cannot be kept in {file.parent}: {error.strerror}. "
+            "Name a folder that can be written in XDG_STATE_HOME."
+        ) from None
+    return file
+
+
+def kept_ceiling(rig: Rig) -> Ceiling | None:
+    """Return the ceiling that was kept for this very rig; ``None`` where there is none that can be read."""
+    try:
+        ceiling = Ceiling.model_validate_json(_file_of(rig).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return ceiling if ceiling.rig == rig else None
+
+
+def _file_of(rig: Rig) -> Path:
+    digest = hashlib.sha256(rig.model_dump_json().encode()).hexdigest()
+    return state_folder("ceilings") / f"{digest[:16]}.json"
+
+
+def _point(results: Sequence[LoadResult]) -> CeilingPoint:
+    rates = [rate for _, rate in _rates(results)]
+    median = statistics.median_low(rates)
+    result = next(result for result, rate in _rates(results) if rate == median)
+    generator = result.generator
+    used_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s
+    return CeilingPoint(
+        connections=result.load.connections,
+        runs=len(results),
+        requests_per_s=median,
+        lowest_requests_per_s=min(rates),
+        highest_requests_per_s=max(rates),
+        p50_ms=result.latency_ms.p50 or 0.0,
+        p99_ms=result.latency_ms.p99,
+        generator_cpu_share=used_s / (result.duration_s * generator.threads),
+        verdict=result.verdict,
+    )
+
+
+def _rates(results: Sequence[LoadResult]) -> Iterator[tuple[LoadResult, float]]:
+    for result in results:
+        if result.rate_rps.answered is not None:
+            yield result, result.rate_rps.answered

@@ -1,0 +1,116 @@
+"""The rig's ceiling as a curve, and keeping it."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.host.cpus import divide_cpus
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig, marked_at_ceiling
+from loadcurve.result.load import LoadResult, Reason, Verdict
+from loadcurve.run import ceiling as run_ceiling
+from loadcurve.run.ceiling import keep_ceiling, kept_ceiling, measure_ceiling
+from support import synthetic_run
+
+RIG = Rig(
+    cpu_model="a processor",
+    kernel="6.0",
+    loadcurve_version="0",
+    server_cpus=(0,),
+    load_cpus=(1,),
+    io="uring",
+)
+
+
+def load_result(connections: int, answered_rps: float) -> LoadResult:
+    rates = {"asked": None, "sent": answered_rps, "answered": answered_rps}
+    return LoadResult.model_validate(synthetic_run.load_result("nginx", connections, rate_rps=rates))
+
+
+def ceiling(rates_by_connections: dict[int, float]) -> Ceiling:
+    return Ceiling(
+        measured_at="2026-01-01T00:00:00Z",
+        body_bytes=1024,
+        rig=RIG,
+        points=[
+            CeilingPoint(
+                connections=connections,
+                runs=3,
+                requests_per_s=rate,
+                lowest_requests_per_s=rate,
+                highest_requests_per_s=rate,
+                p50_ms=1.0,
+                p99_ms=None,
+                generator_cpu_share=0.5,
+                verdict=Verdict(status="valid", reasons=[]),
+            )
+            for connections, rate in rates_by_connections.items()
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("connections", "expected"), [(1, 100), (10, 1000), (55, 1500), (100, 2000), (5000, 2000)]
+)
+def test_between_measured_numbers_of_connections_the_ceiling_is_a_straight_line(
+    connections: int, expected: float
+) -> None:
+    assert ceiling({1: 100, 10: 1000, 100: 2000}).requests_per_s_at(connections) == expected
+
+
+def test_a_ceiling_is_kept_for_its_own_rig_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    measured = ceiling({1: 100})
+    assert kept_ceiling(RIG) is None
+    keep_ceiling(measured)
+    assert kept_ceiling(RIG) == measured
+    assert kept_ceiling(RIG.model_copy(update={"kernel": "6.1"})) is None
+
+
+def test_a_kept_ceiling_that_cannot_be_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    keep_ceiling(ceiling({1: 100})).write_text("{")
+    assert kept_ceiling(RIG) is None
+
+
+@pytest.mark.parametrize(
+    ("connections", "answered_rps", "status", "codes"),
+    [
+        # The ceiling at 10 connections is 1,000 per second.
+        (10, 899.0, "valid", []),
+        (10, 900.0, "suspect", ["rig_ceiling"]),
+        (10, 1200.0, "suspect", ["rig_ceiling"]),
+        (100, 900.0, "valid", []),
+    ],
+)
+def test_a_rate_within_a_tenth_of_the_ceiling_is_the_rigs_rather_than_the_servers(
+    connections: int, answered_rps: float, status: str, codes: list[str]
+) -> None:
+    marked = marked_at_ceiling(load_result(connections, answered_rps), ceiling({10: 1000, 100: 2000}))
+    assert marked.verdict.status == status
+    assert [reason.code for reason in marked.verdict.reasons] == codes
+
+
+def test_a_load_that_was_invalid_stays_invalid_at_the_ceiling() -> None:
+    invalid = Verdict(status="invalid", reasons=[Reason(code="errors", text="half of them failed")])
+    result = load_result(10, 1000.0).model_copy(update={"verdict": invalid})
+    marked = marked_at_ceiling(result, ceiling({10: 1000}))
+    assert marked.verdict.status == "invalid"
+    assert [reason.code for reason in marked.verdict.reasons] == ["errors", "rig_ceiling"]
+
+
+def test_a_pipelined_load_has_another_ceiling() -> None:
+    result = load_result(10, 1000.0)
+    pipelined = result.model_copy(update={"load": result.load.model_copy(update={"pipeline": 16})})
+    assert marked_at_ceiling(pipelined, ceiling({10: 1000})) == pipelined
+
+
+def test_the_ceiling_is_measured_at_every_number_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_ceiling, "CONNECTIONS", (1, 4))
+    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.1)
+    monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
+    begun: list[int] = []
+    measured = measure_ceiling(divide_cpus(None, None), begun.append)
+    assert begun == [point.connections for point in measured.points] == [1, 4]
+    for point in measured.points:
+        assert point.lowest_requests_per_s <= point.requests_per_s <= point.highest_requests_per_s
+        assert 0 < point.generator_cpu_share <= 1.1

@@ -1,0 +1,174 @@
+"""Control groups: those of this machine where they can be had, and an imitation of version 2 where not."""
+
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadcurve.host.cgroups import (
+    ControlGroup,
+    Controller,
+    Limits,
+    LimitsUnavailable,
+    Tree,
+    control_group_trees,
+)
+
+MIB = 1 << 20
+KERNEL_FILES = ("cgroup.procs", "cpu.max", "cpu.stat", "memory.events", "memory.max", "memory.peak")
+BUSY = """
+import time
+end = time.monotonic() + 1.0
+while time.monotonic() < end:
+    pass
+print(time.process_time())
+"""
+GREEDY = "block = b'x' * (256 << 20); print(len(block))"
+
+
+@pytest.fixture
+def name() -> str:
+    return f"loadcurve-test-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest, name: str) -> Iterator[ControlGroup]:
+    try:
+        group = ControlGroup.create(name, request.param)
+    except LimitsUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    yield group
+    group.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+def run_inside(group: ControlGroup, program: str) -> subprocess.CompletedProcess[str]:
+    command = [*group.entering(), sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("group", [Limits(cpus=0.2)], indirect=True)
+def test_a_busy_process_gets_its_share_of_a_cpu_and_the_rest_is_throttled(group: ControlGroup) -> None:
+    started = time.monotonic()
+    used_s = float(run_inside(group, BUSY).stdout)
+    elapsed_s = time.monotonic() - started
+    use = group.use()
+    # A fifth of all periods that began meanwhile, the ones at both ends included.
+    assert used_s <= 0.2 * (elapsed_s + 0.2)
+    assert use.throttled_periods is not None
+    assert use.throttled_periods > 0
+    assert use.throttled_s is not None
+    assert 0 < use.throttled_s < elapsed_s
+    assert use.oom_kills is None
+
+
+@pytest.mark.parametrize("group", [Limits(memory_bytes=64 * MIB)], indirect=True)
+def test_a_process_that_needs_more_memory_is_killed_and_that_is_counted(group: ControlGroup) -> None:
+    finished = run_inside(group, GREEDY)
+    assert finished.returncode == -9
+    use = group.use()
+    assert (use.oom_kills, use.throttled_s) == (1, None)
+    assert use.memory_peak_bytes is not None
+    assert 32 * MIB < use.memory_peak_bytes <= 64 * MIB
+
+
+@pytest.mark.parametrize("group", [Limits(cpus=1.0, memory_bytes=512 * MIB)], indirect=True)
+def test_a_modest_process_inside_both_limits_is_not_touched(group: ControlGroup) -> None:
+    assert run_inside(group, GREEDY).stdout.strip() == str(256 * MIB)
+    use = group.use()
+    assert (use.oom_kills, use.throttled_periods) == (0, 0)
+
+
+def test_without_limits_there_is_no_group_and_nothing_before_the_command(name: str) -> None:
+    group = ControlGroup.create(name, Limits())
+    assert (group.folders, group.entering()) == ([], ())
+
+
+def test_a_machine_without_the_controller_is_refused_in_words(name: str) -> None:
+    with pytest.raises(LimitsUnavailable, match="limit of memory cannot be set"):
+        ControlGroup.create(name, Limits(memory_bytes=MIB), trees={})
+
+
+def test_a_user_without_permission_is_refused_with_what_to_do_and_nothing_is_left(
+    tmp_path: Path, name: str
+) -> None:
+    # An ordinary folder has none of the kernel's files, so the first limit cannot be written.
+    trees: dict[Controller, Tree] = {"cpu": Tree(2, tmp_path)}
+    with pytest.raises(LimitsUnavailable, match=r"cpu\.max.*Run as root"):
+        ControlGroup.create(name, Limits(cpus=1.0), trees)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def imitated_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Controller, Tree]:
+    """Trees of version 2 in which a new folder gets the files that the kernel would make."""
+    make_folder = Path.mkdir
+
+    def make_group(folder: Path) -> None:
+        make_folder(folder)
+        for file in KERNEL_FILES:
+            (folder / file).touch()
+
+    monkeypatch.setattr(Path, "mkdir", make_group)
+    return {"cpu": Tree(2, tmp_path), "memory": Tree(2, tmp_path)}
+
+
+def test_version_2_is_written_as_the_kernel_documents_it(
+    imitated_trees: dict[Controller, Tree], tmp_path: Path
+) -> None:
+    ControlGroup.create("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
+    assert (tmp_path / "group/cpu.max").read_text() == "150000 100000"
+    assert (tmp_path / "group/memory.max").read_text() == str(64 * MIB)
+
+
+def test_version_2_is_read_as_the_kernel_documents_it(
+    imitated_trees: dict[Controller, Tree], tmp_path: Path
+) -> None:
+    group = ControlGroup.create("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
+    (tmp_path / "group/cpu.stat").write_text(
+        "usage_usec 1\nnr_periods 10\nnr_throttled 3\nthrottled_usec 250000\n"
+    )
+    (tmp_path / "group/memory.events").write_text("low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\n")
+    (tmp_path / "group/memory.peak").write_text("67108864\n")
+    use = group.use()
+    assert (use.periods, use.throttled_periods, use.throttled_s) == (10, 3, 0.25)
+    assert (use.oom_kills, use.memory_peak_bytes) == (1, 64 * MIB)
+
+
+def test_the_trees_are_found_where_they_are_mounted(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    unified, memory = tmp_path / "unified", tmp_path / "memory"
+    (unified / "system.slice/shell.scope").mkdir(parents=True)
+    (unified / "system.slice/cgroup.subtree_control").write_text("cpu pids\n")
+    (memory / "own").mkdir(parents=True)
+    (tmp_path / "proc/mountinfo").write_text(
+        f"31 23 0:28 / {unified} rw,relatime - cgroup2 cgroup2 rw\n"
+        f"35 31 0:32 / {memory} rw,relatime - cgroup cgroup rw,memory\n"
+        f"36 31 0:33 / {tmp_path} rw,relatime - tmpfs tmpfs rw\n"
+    )
+    (tmp_path / "proc/cgroup").write_text("4:memory:/own\n0::/system.slice/shell.scope\n")
+    assert control_group_trees(tmp_path / "proc") == {
+        "cpu": Tree(2, unified / "system.slice"),
+        "memory": Tree(1, memory / "own"),
+    }
+
+
+def test_a_group_whose_last_process_ends_in_a_moment_is_removed_then(name: str) -> None:
+    try:
+        group = ControlGroup.create(name, Limits(cpus=1.0))
+    except LimitsUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    process = subprocess.Popen([*group.entering(), "sleep", "0.3"])
+    while str(process.pid) not in (group.folders[0] / "cgroup.procs").read_text().split():
+        time.sleep(0.001)
+        assert process.poll() is None
+    remover = threading.Thread(target=group.remove)
+    remover.start()
+    process.wait()
+    remover.join()
+    assert not group.folders[0].exists()

@@ -1,0 +1,126 @@
+"""What the doctor makes of the files in which the kernel describes a machine."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from loadcurve.host import fitness
+from loadcurve.host.cpus import CpuDivision
+from loadcurve.host.readings import Readings
+
+APART = CpuDivision(server=(0,), load=(1,))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def write(machine: Path, path: str, text: str) -> Readings:
+    file = machine / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text + "\n")
+    return Readings(machine)
+
+
+def test_sides_that_share_a_cpu_are_unfit() -> None:
+    check = fitness.check_cpus(Readings(Path("/nowhere")), CpuDivision(server=(0, 1), load=(1,)))
+    assert check.fitness == "bad"
+    assert "both use CPU 1" in check.found
+
+
+@pytest.mark.parametrize(
+    ("siblings", "expected"), [("0-1", "caution"), ("0,1", "caution"), ("1", "good"), ("1,3", "good")]
+)
+def test_sides_that_share_a_core_are_told(machine: Path, siblings: str, expected: str) -> None:
+    readings = write(machine, "sys/devices/system/cpu/cpu1/topology/thread_siblings_list", siblings)
+    assert fitness.check_cpus(readings, APART).fitness == expected
+
+
+@pytest.mark.parametrize(("governor", "expected"), [("performance", "good"), ("powersave", "caution")])
+def test_a_governor_that_slows_idle_cpus_is_told(machine: Path, governor: str, expected: str) -> None:
+    write(machine, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance")
+    readings = write(machine, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", governor)
+    assert fitness.check_governor(readings).fitness == expected
+
+
+def test_what_the_machine_does_not_tell_is_unknown_and_not_good(machine: Path) -> None:
+    readings = Readings(machine)
+    checks = [
+        fitness.check_governor(readings),
+        *fitness.check_activity(readings, lambda _: None),
+        fitness.check_clock(readings),
+        fitness.check_ports(readings, None),
+        fitness.check_listen_queue(readings),
+    ]
+    assert {check.fitness for check in checks} == {"unknown"}
+
+
+def test_steal_and_other_load_are_shares_of_the_time_that_passed(machine: Path) -> None:
+    # user nice system idle iowait irq softirq steal: of 200 ticks 20 are busy and 10 stolen.
+    readings = write(machine, "proc/stat", "cpu 100 0 100 1000 0 0 0 50 0 0\ncpu0 1 2 3")
+
+    def a_second(_: float) -> None:
+        write(machine, "proc/stat", "cpu 110 0 105 1165 5 2 3 60 0 0\ncpu0 1 2 3")
+
+    steal, load = fitness.check_activity(readings, a_second)
+    assert (steal.fitness, load.fitness) == ("bad", "caution")
+    assert steal.found.startswith("5.0%")
+    assert load.found.startswith("10.0%")
+
+
+@pytest.mark.parametrize(
+    ("total_kib", "free_kib", "expected"), [(0, 0, "good"), (1024, 1024, "good"), (1 << 20, 0, "caution")]
+)
+def test_swap_matters_when_it_is_used(machine: Path, total_kib: int, free_kib: int, expected: str) -> None:
+    readings = write(machine, "proc/meminfo", f"SwapTotal: {total_kib} kB\nSwapFree: {free_kib} kB")
+    assert fitness.check_swap(readings).fitness == expected
+
+
+@pytest.mark.parametrize(("source", "expected"), [("tsc", "good"), ("kvm-clock", "good"), ("hpet", "bad")])
+def test_a_slow_clock_is_unfit(machine: Path, source: str, expected: str) -> None:
+    path = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+    assert fitness.check_clock(write(machine, path, source)).fitness == expected
+
+
+def test_open_files_below_ten_thousand_connections_are_told_with_the_command() -> None:
+    assert fitness.check_open_files(1024, 20_000).fitness == "good"
+    assert fitness.check_open_files(1024, resource.RLIM_INFINITY).fitness == "good"
+    few = fitness.check_open_files(1024, 4096)
+    assert few.fitness == "caution"
+    assert "4,096" in few.found
+    assert few.remedy is not None
+    assert few.remedy.startswith("ulimit -Hn")
+
+
+def test_ports_last_as_long_as_time_wait_lets_them(machine: Path) -> None:
+    readings = write(machine, "proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")
+    # 28,232 ports, each taken for 60 s: 470.5 connections per second; 400 per second take 24,000 ports.
+    enough = fitness.check_ports(readings, 400)
+    assert enough.fitness == "good"
+    assert "28,232 local ports: 471 new connections per second" in enough.found
+    assert "need 24,000 ports" in enough.found
+    short = fitness.check_ports(readings, 1000)
+    assert short.fitness == "caution"
+    assert "need 60,000 ports" in short.found
+    assert short.remedy is not None
+    assert "ip_local_port_range" in short.remedy
+
+
+def test_reuse_of_ports_on_this_machine_is_part_of_the_arithmetic(machine: Path) -> None:
+    write(machine, "proc/sys/net/ipv4/tcp_tw_reuse", "2")
+    readings = write(machine, "proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")
+    assert "28,232 on this machine (tcp_tw_reuse = 2)" in fitness.check_ports(readings, None).found
+
+
+@pytest.mark.parametrize(("longest", "expected"), [("128", "caution"), ("4096", "good")])
+def test_a_short_listen_queue_is_told(machine: Path, longest: str, expected: str) -> None:
+    readings = write(machine, "proc/sys/net/core/somaxconn", longest)
+    assert fitness.check_listen_queue(readings).fitness == expected
+
+
+def test_a_kernel_that_refuses_io_uring_is_quoted() -> None:
+    assert fitness.check_uring(None).fitness == "good"
+    refused = fitness.check_uring("io_uring is not available: set kernel.io_uring_disabled to 0")
+    assert (refused.fitness, "kernel.io_uring_disabled" in refused.found) == ("caution", True)
