@@ -58,6 +58,7 @@ class Sandbox:
     def environment(self, **more: str) -> dict[str, str]:
         places = {
             "XDG_STATE_HOME": str(self.state),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
             "TMPDIR": str(self.temporary),
             "PYTHONPYCACHEPREFIX": str(self.byte_code),
         }

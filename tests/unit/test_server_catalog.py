@@ -44,9 +44,8 @@ def refusal(catalog, **parts) -> str:
 
 
 PACKAGED = """
-apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o lighttpd limit mini-httpd
-nginx node persistent pipelined simple thttpd
-url
+actix apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o hyper lighttpd limit
+mini-httpd nginx node persistent pipelined simple thttpd url
 """
 
 
@@ -96,6 +95,8 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ('stop = { signal = "SIGNOTHING" }', "SIGNOTHING is not a signal"),
         ('stop = { timeout = "0s" }', "above zero"),
         ("check = []", "at least 1"),
+        ("build = []", "at least 1"),
+        ('build = ["{native}"]', "build names {native}"),
         ('from_study = "start"', "binary is given beside from_study"),
     ],
 )
@@ -120,6 +121,11 @@ def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
 )
 def test_a_table_that_makes_no_sense_is_refused(tables, expected, catalog):
     assert expected in refusal(catalog, tables=tables)
+
+
+def test_the_place_of_what_is_built_is_known_only_where_something_is_built(catalog):
+    assert "binary names {build}" in refusal(catalog, binary="{build}/demo")
+    assert catalog(binary="{build}/demo", more='build = ["make"]')["demo"].description.build == ["make"]
 
 
 def write_with_version(tmp_path, command, pattern):

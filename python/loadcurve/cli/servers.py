@@ -9,7 +9,7 @@ from rich.text import Text
 
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows, check_server
-from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.found import NATIVE_FOLDER, MissingServer, find_server
 from loadcurve.study.expected import show
 
 
@@ -73,13 +73,18 @@ def _settings(entry: CatalogEntry) -> Table:
 
 
 def check_command(name: str, catalogs: Sequence[Path]) -> None:
-    """Start a server, verify its answers, stop it, and say so.
+    """Start a server, verify its answers, stop it, and say so; where it is not built yet, build it first.
 
     Raises:
         ServerFailure: a step failed; the text says which.
 
     """
-    checked = check_server(load_catalog(catalogs)[name])
+    entry = load_catalog(catalogs)[name]
+    if entry.description.build is not None:
+        found = find_server(entry, {})
+        if isinstance(found, MissingServer) and found.build is not None:
+            found.build.run(Console(stderr=True, highlight=False).print)
+    checked = check_server(entry)
     out = Console(highlight=False)
     out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}"))
     out.print(f"ready after {checked.ready_after_s * 1000:,.0f} ms, verified, stopped, nothing left behind")

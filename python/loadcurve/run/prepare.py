@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +99,10 @@ def _require_requested_files(
         raise BadInput("\n".join(document.report(problem) for problem in problems))
 
 
-def find_servers(study: Study, document: TomlDocument, catalog: Catalog) -> dict[str, Found | MissingServer]:
-    """Look for every server of the study: on this machine, or where it runs already.
+def find_servers(
+    study: Study, document: TomlDocument, catalog: Catalog, say: Callable[[str], None]
+) -> dict[str, Found | MissingServer]:
+    """Look for every server of the study, here or where it runs already; build those that lack nothing else.
 
     Raises:
         BadInput: the study names a server or a setting that the catalogue does not know, with its line, or
@@ -115,13 +117,12 @@ def find_servers(study: Study, document: TomlDocument, catalog: Catalog) -> dict
             found[name] = _find(catalog[server.use], server)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
-        except ServerFailure as failure:
-            found[name] = MissingServer(catalog[server.use], failure.text, None)
-        if study.content is None and isinstance(found.get(name), FoundServer):
+        if study.content is None and _is_started(found.get(name)):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
         raise BadInput("\n".join(problems))
+    _build_what_is_unbuilt(study, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
         lines = [describe_missing(name, server) for name, server in missing.items()]
@@ -130,6 +131,7 @@ def find_servers(study: Study, document: TomlDocument, catalog: Catalog) -> dict
 
 
 def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
+    """Look for a server; one whose version cannot be found out is as good as missing."""
     overrides = Overrides(
         binary=server.binary,
         start=server.start,
@@ -138,7 +140,15 @@ def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
         version_command=server.version_command,
     )
     find = find_running_server if entry.description.from_study == "url" else find_server
-    return find(entry, server.settings, overrides)
+    try:
+        return find(entry, server.settings, overrides)
+    except ServerFailure as failure:
+        return MissingServer(entry, failure.text, None)
+
+
+def _is_started(server: Found | MissingServer | None) -> bool:
+    """Say whether a server is started here, now or once it is built."""
+    return isinstance(server, FoundServer) or (isinstance(server, MissingServer) and server.build is not None)
 
 
 def serve(found: Found, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
@@ -148,6 +158,26 @@ def serve(found: Found, served: Served | None, cpus: CpuDivision) -> Server | At
     if served is None:
         raise BadInput(f"The server {found.entry.name} has nothing to serve: the study has no content.")
     return Server(found, served.folder, served.records, cpus.server)
+
+
+def _build_what_is_unbuilt(
+    study: Study, found: dict[str, Found | MissingServer], say: Callable[[str], None]
+) -> None:
+    """Build the servers that lack nothing else, each once; one that cannot be built stays missing."""
+    failures: dict[str, ServerFailure] = {}
+    for name, server in found.items():
+        if not isinstance(server, MissingServer) or server.build is None:
+            continue
+        entry = server.entry
+        if entry.name not in failures:
+            try:
+                server.build.run(say)
+            except ServerFailure as failure:
+                failures[entry.name] = failure
+        if entry.name in failures:
+            found[name] = MissingServer(entry, str(failures[entry.name]), None)
+        else:
+            found[name] = _find(entry, study.servers[name])
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:

@@ -60,7 +60,7 @@ class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
 
     def __init__(self, study_file: Path, options: RunOptions, display: Display) -> None:
-        """Read the study and look for its servers; nothing is written or started.
+        """Read the study, look for its servers and build those that need it; none is started.
 
         Raises:
             BadInput: the study or an option cannot be used.
@@ -76,7 +76,7 @@ class StudyRun:
         self._cpus = chosen_cpus(self.study, self._document)
         self._ceiling = kept_ceiling(rig_of(self._cpus))
         catalog = load_catalog(options.catalogs)
-        self._servers = find_servers(self.study, self._document, catalog)
+        self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
             [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
             self.study.trials.count,

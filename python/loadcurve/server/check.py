@@ -38,7 +38,7 @@ class CatalogRow:
     """
 
     entry: CatalogEntry
-    status: Literal["found", "missing", "broken"]
+    status: Literal["found", "missing", "not built", "broken"]
     found: FoundServer | None
     problem: str | None
     install: str | None
@@ -91,5 +91,11 @@ def _row(entry: CatalogEntry) -> CatalogRow:
         install = install_command_here(entry.description.install)
         return CatalogRow(entry, "broken", None, str(failure), install)
     if isinstance(looked_for, MissingServer):
-        return CatalogRow(entry, "missing", None, looked_for.reason, looked_for.install)
+        return CatalogRow(
+            entry,
+            "missing" if looked_for.build is None else "not built",
+            None,
+            looked_for.reason,
+            looked_for.install,
+        )
     return CatalogRow(entry, "found", looked_for, None, None)

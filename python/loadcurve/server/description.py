@@ -110,10 +110,11 @@ class Stop(TomlTable):
 class ServerDescription(TomlTable):
     """One ``server.toml``.
 
-    Its texts may hold placeholders: ``binary`` ``{entry}`` and ``{native}``; ``folders`` all :data:`PLACES`;
-    ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``, ``check`` and
-    ``environment`` also :data:`START_PLACES` and the names of the settings. A template of ``config`` knows
-    the same and :data:`TEMPLATE_PLACES`.
+    Its texts may hold placeholders: ``binary`` ``{entry}`` and ``{native}``; ``build`` ``{entry}`` and
+    ``{build}``, a cache folder for this state of the sources, which ``binary`` then knows, too; ``folders``
+    all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
+    ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A template of
+    ``config`` knows the same and :data:`TEMPLATE_PLACES`.
     """
 
     base: str | None = None
@@ -130,6 +131,8 @@ class ServerDescription(TomlTable):
     """
     binary: list[str] = Field(default_factory=list)
     """Programs that may be this server, the best first: names to search for, or paths."""
+    build: Argv | None = None
+    """The command that builds the server from the sources in this folder, before it is first needed."""
     version: VersionSource | None = None
     install: Packages = Packages()
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
@@ -194,7 +197,8 @@ class ServerDescription(TomlTable):
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
         for key, texts, known in (
-            ("binary", self.binary, frozenset({"entry", "native"})),
+            ("binary", self.binary, frozenset({"entry", "native"} | ({"build"} if self.build else set()))),
+            ("build", self.build or [], frozenset({"entry", "build"})),
             ("folders", chain.from_iterable(self.folders.values()), PLACES),
             ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),
             ("version.command", self.version.command if self.version else [], PLACES | self.part_names),

@@ -7,6 +7,7 @@ from loadcurve.errors import NothingMeasured
 
 FailureCode = Literal[
     "not_installed",
+    "not_built",
     "version_unknown",
     "config_rejected",
     "port_taken",

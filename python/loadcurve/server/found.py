@@ -3,13 +3,15 @@
 import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.server.catalog import PACKAGE_FOLDER, CatalogEntry
+from loadcurve.server.build import Build, build_of
+from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
 from loadcurve.server.description import (
     PLACES,
     VersionSource,
@@ -67,6 +69,8 @@ class MissingServer:
     entry: CatalogEntry
     reason: str
     install: str | None
+    build: Build | None = None
+    """How it is built, where that is all it lacks."""
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""
@@ -89,7 +93,10 @@ def find_server(
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
     start = _start(entry, overrides)
-    program = _program(entry, start, overrides)
+    build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
+    if build is not None and not build.is_done():
+        return _unbuilt(entry, build)
+    program = _program(entry, start, overrides, build)
     if isinstance(program, str):
         hint = None if overrides.binary else install_command_here(description.install)
         return MissingServer(entry, program, hint)
@@ -156,12 +163,14 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
     }
 
 
-def _program(entry: CatalogEntry, start: Sequence[str], overrides: Overrides) -> Path | str:
+def _program(
+    entry: CatalogEntry, start: Sequence[str], overrides: Overrides, build: Build | None
+) -> Path | str:
     """Return the path of the server's program, or what is wrong with it."""
     if overrides.binary is not None:
         return _given_program(overrides.binary)
     if _uses_binary(start):
-        return _search_program(entry, entry.description.binary)
+        return _search_program(entry, entry.description.binary, build)
     _require_known("start", start[:1], frozenset({"entry", "native"}))
     if "/" in start[0]:
         return _given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
@@ -177,10 +186,22 @@ def _given_program(binary: Path) -> Path | str:
     return binary.absolute()
 
 
-def _search_program(entry: CatalogEntry, candidates: Sequence[str]) -> Path | str:
+def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
+    """Return what is missing of a server that is not built: its program, or what would build it."""
+    if shutil.which(build.tool) is None:
+        reason = f"it is built from source by {build.tool}, which was not found on PATH"
+        return MissingServer(entry, reason, install_command_here(entry.description.install))
+    catalog = entry.folder.parent
+    words = [] if catalog == PACKAGED_CATALOG else ["--catalog", str(catalog)]
+    check = shlex.join(["loadcurve", "servers", "check", entry.name, *words])
+    return MissingServer(entry, "it is not built yet", check, build)
+
+
+def _search_program(entry: CatalogEntry, candidates: Sequence[str], build: Build | None = None) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
     search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
-    names = [candidate.format(entry=entry.folder, native=NATIVE_FOLDER) for candidate in candidates]
+    known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
+    names = [candidate.format(**known) for candidate in candidates]
     for name in names:
         found = shutil.which(name, path=search_path)
         if found:
