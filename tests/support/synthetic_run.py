@@ -290,6 +290,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
             "configuration": {f"{name}.conf": f"# {name}\nworkers 1;\nlisten 127.0.0.1:18000;\n"},
             "install": None,
             "documentation": f"https://example.org/{name}",
+            "limits": None,
+            "machine": None,
         }
         for name in SERVERS
     }
@@ -303,6 +305,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
         "configuration": {},
         "install": "apt install absent",
         "documentation": None,
+        "limits": None,
+        "machine": None,
     }
     return RunRecord.model_validate(
         {
@@ -360,7 +364,11 @@ def trial_records(
                 changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
-            records.append(PointRecord.model_validate({"kind": "point", **identity, **at, "load": load}))
+            records.append(
+                PointRecord.model_validate(
+                    {"kind": "point", **identity, **at, "load": load, "limit_use": None}
+                )
+            )
     return records
 
 

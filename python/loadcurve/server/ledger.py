@@ -14,7 +14,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
 from loadcurve.server.processes import (
@@ -69,6 +70,8 @@ class Start(Record):
     boot: str
     owner: RecordedProcess
     private_folder: Path
+    limiting_groups: tuple[Path, ...] = ()
+    """The folders of the control group that holds the server to its limits."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
 
@@ -151,6 +154,11 @@ class LedgerEntry:
         self.start = self.start.model_copy(update={"session_leader": _record(leader)})
         self._write()
 
+    def record_limiting_groups(self, folders: Collection[Path]) -> None:
+        """Add the folders of a control group that is about to be made."""
+        self.start = self.start.model_copy(update={"limiting_groups": tuple(folders)})
+        self._write()
+
     def remove(self) -> None:
         """Forget the start; nothing of it is left."""
         self._file.unlink(missing_ok=True)
@@ -215,6 +223,7 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
     folder = None
     if not remaining:
         folder = start.private_folder if _remove_private_folder(start) else None
+        remove_groups(start.limiting_groups)
         file.unlink(missing_ok=True)
     return CleanedUp(
         server=start.server,
