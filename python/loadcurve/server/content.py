@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from loadcurve.errors import BadInput
@@ -12,6 +12,7 @@ ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 \n"
 """Sixty-four characters of plain text, so that each byte carries six random bits."""
 
 CHUNK_BYTES = 1 << 20
+"""Files are written and read in chunks of this size, so that one of a gigabyte takes no more memory than that."""
 
 
 def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dict[str, ContentRecord]:
@@ -32,10 +33,10 @@ def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dic
             file = folder / name
             for parent in reversed(PurePosixPath(name).parents[:-1]):
                 _make_open_folder(folder / parent)
-            data = generated_text(size_bytes, f"{seed} {name}")
-            file.write_bytes(data)
+            with file.open("wb") as stream:
+                stream.writelines(generated_text(size_bytes, f"{seed} {name}"))
             file.chmod(0o644)
-            records[name] = ContentRecord(bytes=size_bytes, sha256=hashlib.sha256(data).hexdigest())
+            records[name] = _describe(file)
     except OSError as error:
         raise BadInput(
             f"The content cannot be written to {error.filename or folder}: {error.strerror}."
@@ -43,12 +44,13 @@ def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dic
     return records
 
 
-def generated_text(size_bytes: int, seed: str) -> bytes:
-    """Return so many bytes of random text; the same seed gives the same bytes on every machine."""
+def generated_text(size_bytes: int, seed: str) -> Iterator[bytes]:
+    """Yield so many bytes of random text in chunks; the same seed gives the same bytes on every machine."""
     # Each random byte is one of 256, four of which share a character: all characters are equally likely.
     table = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
     generator = random.Random(seed)  # noqa: S311 -- reproducible, not secret
-    return generator.randbytes(size_bytes).translate(table)
+    for start in range(0, size_bytes, CHUNK_BYTES):
+        yield generator.randbytes(min(CHUNK_BYTES, size_bytes - start)).translate(table)
 
 
 def content_of_folder(folder: Path) -> dict[str, ContentRecord]:
