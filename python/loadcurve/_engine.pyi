@@ -1,8 +1,9 @@
 """The native part: the load engine, its histograms, and the positions of keys in TOML."""
 
+from os import PathLike
 from typing import Self, final
 
-__all__ = ["Load", "percentile_curve", "toml_positions"]
+__all__ = ["Load", "body_length", "percentile_curve", "toml_positions"]
 
 @final
 class Load:
@@ -28,6 +29,14 @@ class Load:
 
     def finish(self) -> str:
         """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+
+def body_length(path: str | PathLike[str]) -> int:
+    """Length in bytes of a file that is to be the body of requests.
+
+    Raises:
+        ValueError: the file cannot be one: it cannot be read, or has no length of its own.
+
+    """
 
 def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
     """Merge base64 HdrHistograms of nanoseconds; return (percentile 0 to 100, time in ms) of each value.

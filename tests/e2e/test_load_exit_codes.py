@@ -22,6 +22,8 @@ from support.sandbox import finish, wait_until
         (["-c", 0], "--connections"),
         (["--timeout", "0s"], "--timeout 0s: expected a duration above 0"),
         (["-H", "no colon"], "'no colon': there is no colon"),
+        (["--body", "@nowhere"], "--body: nowhere: there is no such file"),
+        (["--body", "@."], "--body: .: this is a folder; expected a file with the body of the requests"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_named_and_nothing_is_sent(options, named, sandbox):

@@ -1,6 +1,7 @@
 """`loadcurve load`: what it sends, and the numbers that it prints."""
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -93,6 +94,17 @@ def test_method_headers_body_and_query_reach_the_server(sandbox):
         assert request.header("X-Token") == ["a:b", "c"]
         assert request.header("Content-Length") == ["5"]
         assert request.header("Host") == [server.authority]
+
+
+def test_a_body_is_read_from_a_file_while_it_is_sent(sandbox):
+    body = random.Random(1).randbytes(1_000_003)
+    (sandbox.work / "body.bin").write_bytes(body)
+    with recording_server() as server:
+        options = ["-X", "POST", "--body", "@body.bin", "-c", 2, "-n", 4]
+        result = measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert result["requests"]["ok"] == 4
+    assert [request.body == body for request in server.seen] == [True] * 4
+    assert result["bytes"]["sent"] > 4 * len(body)
 
 
 def test_what_was_due_and_never_answered_is_counted(sandbox):

@@ -4,25 +4,9 @@ use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, Failure};
-use loadcurve_wire::{Limits, RequestKind, Response, ResponseParser};
+use loadcurve_wire::{Limits, Response, ResponseParser};
 
-/// A request of the plan, encoded once.
-pub(crate) struct EncodedRequest {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) kind: RequestKind,
-    pub(crate) expected_body_bytes: Option<u64>,
-}
-
-impl EncodedRequest {
-    /// Whether a successful answer has another body than the one that was verified.
-    fn is_mismatched_by(&self, response: &Response) -> bool {
-        let successful = (200..300).contains(&response.status);
-        let has_body = self.kind != RequestKind::Head;
-        successful
-            && has_body
-            && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
-    }
-}
+use crate::requests::EncodedRequest;
 
 /// Where a slot's connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +29,18 @@ pub(crate) struct InFlight {
     /// Whether it found its connection open.
     pub(crate) reused: bool,
     /// Its place among the requests under way on this slot: free again when it is answered.
+    pub(crate) place: usize,
+}
+
+/// A body on its way from its file to the connection. It outlives its request where that is answered early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upload {
+    pub(crate) operation: usize,
+    /// How much of the body has been written.
+    pub(crate) offset: u64,
+    /// When its request was due.
+    pub(crate) due: Nanos,
+    /// The place of its request, whose deadline is that of the upload until all is written.
     pub(crate) place: usize,
 }
 
@@ -74,6 +70,8 @@ pub(crate) struct Connection {
     pub(crate) calls: u64,
     /// Calls that a session has still to make; none outside a session.
     pub(crate) session: Option<u64>,
+    /// The body under way; requests behind it wait for its end.
+    pub(crate) upload: Option<Upload>,
     /// Whether requests of this slot wait to be written.
     pub(crate) is_unwritten: bool,
     /// Until when the slot rests, after a failed attempt to connect or to think.
@@ -97,6 +95,7 @@ impl Connection {
             in_flight: VecDeque::with_capacity(pipeline),
             calls: 0,
             session: None,
+            upload: None,
             is_unwritten: false,
             rests_until: None,
             is_listed: false,
@@ -110,6 +109,7 @@ impl Connection {
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.calls = 0;
+        self.upload = None;
         self.parser.reset();
     }
 

@@ -11,7 +11,12 @@ mod io;
 mod kernel;
 mod load;
 mod pacing;
+mod requests;
 mod result;
+// The tests of whole loads use it, too.
+#[cfg(test)]
+#[path = "../tests/load/support/file.rs"]
+mod temporary_file;
 mod thread;
 mod verdict;
 mod worker;
@@ -20,5 +25,6 @@ mod worker_tests;
 
 pub use kernel::TcpCounters;
 pub use load::{Load, Progress, StartError};
+pub use requests::body_length;
 pub use result::LoadResult;
 pub use verdict::{Reason, Status, Verdict};

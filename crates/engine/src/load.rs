@@ -5,18 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use loadcurve_plan::{HttpVersion, InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
+use loadcurve_plan::{InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
 use loadcurve_record::{Recorder, Window};
-use loadcurve_wire::{Method, Request, Version};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock;
-use crate::connection::EncodedRequest;
 use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
+use crate::requests::{EncodedRequest, encode};
 use crate::result::LoadResult;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu, online_cpus};
 use crate::worker::{Activity, Orders, Worker};
@@ -313,36 +312,6 @@ impl CpuMeter {
         let (user, system) = at_end.since(at_start);
         CpuUse { user, system, spun: spun_at_end - spun_at_start }
     }
-}
-
-fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
-    plan.requests
-        .iter()
-        .map(|request| {
-            let encode = || {
-                let headers: Vec<(&str, &str)> =
-                    request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                let method = Method::new(&request.method)?;
-                let encoded = Request {
-                    version: match plan.http {
-                        HttpVersion::Http10 => Version::Http10,
-                        HttpVersion::Http11 => Version::Http11,
-                    },
-                    method,
-                    target: &request.target,
-                    authority: &plan.authority,
-                    headers: &headers,
-                    body: request.body.as_bytes(),
-                };
-                Ok(EncodedRequest {
-                    bytes: encoded.encode()?,
-                    kind: method.kind(),
-                    expected_body_bytes: request.expected_body_bytes,
-                })
-            };
-            encode().map_err(|invalid: loadcurve_wire::InvalidRequest| StartError::Plan(invalid.to_string()))
-        })
-        .collect()
 }
 
 /// Raises the soft limit of open files as far as the load needs it.

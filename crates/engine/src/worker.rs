@@ -10,10 +10,11 @@ use loadcurve_plan::{LoadPlan, Nanos, Picker, Share};
 use loadcurve_record::{Failure, Recorder};
 
 use crate::clock;
-use crate::connection::{Connection, EncodedRequest};
+use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::pacing::{Pacing, Unit};
+use crate::requests::EncodedRequest;
 
 mod begin;
 mod end;
@@ -89,7 +90,7 @@ pub(crate) struct Worker<I> {
     answer_deadlines: Deadlines,
     /// Slots with requests that are begun and not written.
     unwritten: Vec<Slot>,
-    /// Where several requests are put together for one write.
+    /// Where what goes out in one write is put together: requests, or a part of a long one.
     scratch: Vec<u8>,
     now: Nanos,
     activity: Activity,

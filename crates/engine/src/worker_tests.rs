@@ -3,12 +3,13 @@
 
 mod conversations;
 mod simulated;
+mod uploads;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use loadcurve_plan::{
-    Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
+    Arrivals, Body, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
 };
 use loadcurve_record::{RequestCounts, TimeHistogram};
 
@@ -24,7 +25,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> LoadPlan {
         method: "GET".into(),
         target: "/".into(),
         headers: vec![],
-        body: String::new(),
+        body: Body::Empty,
         expected_body_bytes: None,
         weight: 1.0,
     };

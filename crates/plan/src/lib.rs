@@ -11,7 +11,9 @@ mod random;
 mod schedule;
 mod share;
 
-pub use load::{Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Request, Stop};
+pub use load::{
+    Body, Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Request, Stop,
+};
 pub use nanos::Nanos;
 pub use picker::{Pick, Picker};
 pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +156,19 @@ pub enum HttpVersion {
     Http11,
 }
 
+/// What a request carries behind its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// This text.
+    Text(String),
+    /// What a file holds when the load starts. It is read while it is sent, however long it is.
+    File(PathBuf),
+}
+
 /// One request of the list, which the connections take in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
@@ -165,9 +179,9 @@ pub struct Request {
     /// Header fields beside those that the protocol needs.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// The body, empty for none.
+    /// The body.
     #[serde(default)]
-    pub body: String,
+    pub body: Body,
     /// The length that a successful answer's body must have; an answer of another length is a mismatch.
     #[serde(default)]
     pub expected_body_bytes: Option<u64>,
@@ -378,7 +392,7 @@ impl LoadPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Request, Stop};
+    use super::{Body, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Request, Stop};
     use crate::{Arrivals, Pick};
 
     fn plan() -> LoadPlan {
@@ -390,7 +404,7 @@ mod tests {
                 method: "GET".into(),
                 target: "/".into(),
                 headers: vec![],
-                body: String::new(),
+                body: Body::Empty,
                 expected_body_bytes: None,
                 weight: 1.0,
             }],

@@ -51,6 +51,8 @@ pub enum Failure {
     FdUnavailable,
     /// The machine has no local address or port left.
     AddressUnavailable,
+    /// A file that the request is made from cannot be read any more, or is not what it was.
+    FileUnavailable,
 }
 
 /// Failed requests by class.
@@ -66,6 +68,7 @@ pub struct FailureCounts {
     pub mismatch: u64,
     pub fd_unavailable: u64,
     pub address_unavailable: u64,
+    pub file_unavailable: u64,
 }
 
 impl FailureCounts {
@@ -81,12 +84,13 @@ impl FailureCounts {
             Failure::Mismatch => &mut self.mismatch,
             Failure::FdUnavailable => &mut self.fd_unavailable,
             Failure::AddressUnavailable => &mut self.address_unavailable,
+            Failure::FileUnavailable => &mut self.file_unavailable,
         } += 1;
     }
 
     /// Every class with its name, in the order of the result.
     #[must_use]
-    pub fn by_class(&self) -> [(&'static str, u64); 9] {
+    pub fn by_class(&self) -> [(&'static str, u64); 10] {
         [
             ("connect_refused", self.connect_refused),
             ("connect_timeout", self.connect_timeout),
@@ -97,6 +101,7 @@ impl FailureCounts {
             ("mismatch", self.mismatch),
             ("fd_unavailable", self.fd_unavailable),
             ("address_unavailable", self.address_unavailable),
+            ("file_unavailable", self.file_unavailable),
         ]
     }
 
@@ -117,6 +122,7 @@ impl FailureCounts {
         self.mismatch += other.mismatch;
         self.fd_unavailable += other.fd_unavailable;
         self.address_unavailable += other.address_unavailable;
+        self.file_unavailable += other.file_unavailable;
     }
 }
 

@@ -164,7 +164,7 @@ impl Recorder {
         }
     }
 
-    /// A request was written: `bytes` long, on a connection that was `reused` or made for it.
+    /// A request was written, or the first `bytes` of a long one, on a connection that was `reused` or made for it.
     pub fn sent(&mut self, due: Nanos, sent: Nanos, bytes: usize, reused: bool) {
         if self.window.measures(due) {
             self.requests.sent += 1;
@@ -174,6 +174,13 @@ impl Recorder {
             self.sent_within += 1;
         }
         self.connections.reused += u64::from(reused);
+    }
+
+    /// So many more bytes of a long request due then were written.
+    pub fn sent_more(&mut self, due: Nanos, bytes: usize) {
+        if self.window.measures(due) {
+            self.bytes_sent += bytes as u64;
+        }
     }
 
     /// The generator itself, not the server, was this late with a request due then.

@@ -8,9 +8,17 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
+from loadcurve._engine import body_length
 from loadcurve.errors import BadInput
 from loadcurve.result.load import Rate
-from loadcurve.run.plan import EngineConversation, EnginePlan, EngineRequest, EngineStop, IoChoice
+from loadcurve.run.plan import (
+    EngineBody,
+    EngineConversation,
+    EnginePlan,
+    EngineRequest,
+    EngineStop,
+    IoChoice,
+)
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
 from loadcurve.study.requests import ListedRequest, read_requests
@@ -176,6 +184,7 @@ def _stop(options: LoadOptions) -> EngineStop:
 def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]:
     """Return the requests to take from: the URL's path, or the paths of the file given with --urls."""
     headers = tuple(_header(text) for text in options.headers)
+    body = _body(options.body)
     url = ListedRequest(target.path, weight=None, line=0)
     listed = [url] if options.urls is None else read_requests(options.urls)
     return tuple(
@@ -183,7 +192,7 @@ def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]
             method=options.method,
             target=request.path,
             headers=headers,
-            body=options.body,
+            body=body,
             weight=1.0 if request.weight is None else request.weight,
         )
         for request in listed
@@ -211,6 +220,18 @@ def _header(text: str) -> tuple[str, str]:
     if not colon:
         raise BadInput(f"--header {text!r}: there is no colon; expected 'NAME: VALUE'")
     return name.strip(), value.strip()
+
+
+def _body(text: str) -> EngineBody | None:
+    """Read the body: a text, or the name of a file behind ``@``, which is not read here."""
+    if not text.startswith("@"):
+        return EngineBody(text=text) if text else None
+    file = text.removeprefix("@")
+    try:
+        body_length(file)
+    except ValueError as error:
+        raise BadInput(f"--body: {error}") from error
+    return EngineBody(file=file)
 
 
 def _cpus(text: str) -> tuple[int, ...]:

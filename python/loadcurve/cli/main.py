@@ -116,7 +116,9 @@ def load(
     header: Annotated[
         list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
     ] = None,
-    body: Annotated[str, typer.Option("--body", metavar="TEXT")] = "",
+    body: Annotated[
+        str, typer.Option("--body", metavar="TEXT", help="Or @FILE: what the file holds, however long.")
+    ] = "",
     cpus: Annotated[
         str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
     ] = "",

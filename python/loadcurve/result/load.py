@@ -137,6 +137,7 @@ class Errors(Record):
     mismatch: Count
     fd_unavailable: Count
     address_unavailable: Count
+    file_unavailable: Count
 
 
 class Lateness(Record):

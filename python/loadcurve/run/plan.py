@@ -21,13 +21,21 @@ class EngineModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class EngineBody(EngineModel):
+    """What a request carries behind its head: exactly one of them is set."""
+
+    text: str | None = None
+    file: str | None = None
+    """A file that the engine reads while it sends it."""
+
+
 class EngineRequest(EngineModel):
     """One request of the list that the load takes from."""
 
     method: str = "GET"
     target: str
     headers: tuple[tuple[str, str], ...] = ()
-    body: str = ""
+    body: EngineBody | None = None
     expected_body_bytes: int | None = None
     weight: float = 1.0
 

@@ -12,7 +12,7 @@ ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 \n"
 """Sixty-four characters of plain text, so that each byte carries six random bits."""
 
 CHUNK_BYTES = 1 << 20
-"""Files are written and read in chunks of this size, so that one of a gigabyte takes no more memory than that."""
+"""Files are written and read in chunks, so that one of a gigabyte takes no more memory than this."""
 
 
 def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dict[str, ContentRecord]:

@@ -4,24 +4,21 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use loadcurve_plan::{LoadPlan, Nanos, Share};
 use loadcurve_record::Failure;
-use loadcurve_wire::RequestKind;
 
-use crate::connection::EncodedRequest;
-use crate::io::{Event, Io, Slot};
+use crate::io::{Event, Io, Slot, Tell};
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
 use crate::pacing::Pacing;
+use crate::requests::{BodyFile, encode};
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
 
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
 
-const REQUEST: &[u8] = b"GET";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What the server does when it is asked for a connection.
@@ -32,6 +29,13 @@ pub(super) enum Accepting {
     Never,
 }
 
+/// What of a request has arrived when the server goes about its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answering {
+    TheWhole,
+    ItsBeginning,
+}
+
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
 
@@ -39,6 +43,7 @@ type Service = dyn FnMut(Nanos) -> Option<Nanos>;
 enum Happening {
     Connected,
     Refused,
+    Taken,
     Answered,
 }
 
@@ -47,13 +52,21 @@ struct Line {
     in_use: bool,
     /// Counts the connections of the slot, so that what was to happen to an earlier one does not.
     generation: u32,
+    /// Bytes that have arrived.
+    arrived_bytes: u64,
+    /// Whether a part of a long request has not been taken.
+    is_full: bool,
 }
 
 /// An [`Io`] whose clock jumps from one event to the next.
 pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
     accepting: Accepting,
+    answering: Answering,
     service: Box<Service>,
+    /// The length of each request.
+    request_bytes: u64,
+    part_time: Nanos,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
@@ -71,7 +84,7 @@ impl Io for SimulatedIo {
     fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
         let line = &mut self.lines[slot];
         assert!(!line.in_use, "slot {slot} was connected while in use");
-        *line = Line { in_use: true, generation: line.generation + 1 };
+        *line = Line { in_use: true, generation: line.generation + 1, ..Line::default() };
         match self.accepting {
             Accepting::AtOnce => self.happen(self.clock.get(), slot, Happening::Connected),
             Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
@@ -80,12 +93,24 @@ impl Io for SimulatedIo {
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
-        assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
-        for _ in bytes.chunks_exact(REQUEST.len()) {
+    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
+        let line = &mut self.lines[slot];
+        assert!(line.in_use, "a request was sent on slot {slot}, which is closed");
+        assert!(!line.is_full, "more was sent on slot {slot} before it had taken the part of a long request");
+        line.is_full = tell == Tell::WhenTaken;
+        let before = line.arrived_bytes;
+        line.arrived_bytes += bytes.len() as u64;
+        let requests_in = |bytes: u64| match self.answering {
+            Answering::TheWhole => bytes / self.request_bytes,
+            Answering::ItsBeginning => bytes.div_ceil(self.request_bytes),
+        };
+        for _ in requests_in(before)..requests_in(line.arrived_bytes) {
             if let Some(done) = (self.service)(self.clock.get()) {
                 self.happen(done, slot, Happening::Answered);
             }
+        }
+        if tell == Tell::WhenTaken {
+            self.happen(self.clock.get() + self.part_time, slot, Happening::Taken);
         }
         Ok(())
     }
@@ -111,11 +136,13 @@ impl Io for SimulatedIo {
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {
         loop {
             let (slot, generation, happening) = self.ready.pop_front()?;
-            let line = self.lines[slot];
+            let line = &mut self.lines[slot];
             if line.in_use && line.generation == generation {
+                line.is_full &= happening != Happening::Taken;
                 let event = match happening {
                     Happening::Connected => Event::Connected,
                     Happening::Refused => Event::ConnectFailed(Failure::ConnectRefused),
+                    Happening::Taken => Event::Taken,
                     Happening::Answered => Event::Received(ANSWER),
                 };
                 return Some((slot, event));
@@ -128,13 +155,22 @@ impl Io for SimulatedIo {
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
+    pub(super) answering: Answering,
+    /// How long a connection takes for a part of a long request.
+    pub(super) part_time: Nanos,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
 }
 
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
-        Self { plan, accepting: Accepting::AtOnce, stop_at: Nanos::NEVER }
+        Self {
+            plan,
+            accepting: Accepting::AtOnce,
+            answering: Answering::TheWhole,
+            part_time: Nanos::ZERO,
+            stop_at: Nanos::NEVER,
+        }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -150,18 +186,22 @@ impl<'a> Simulation<'a> {
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
         let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
+        let requests = encode(self.plan).unwrap();
+        let [request] = &*requests else { panic!("the simulated server knows one request") };
+        let body_bytes = request.body.as_ref().map_or(0, BodyFile::length);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
             accepting: self.accepting,
+            answering: self.answering,
             service: Box::new(service),
+            request_bytes: request.bytes.len() as u64 + body_bytes,
+            part_time: self.part_time,
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let request =
-            EncodedRequest { bytes: REQUEST.to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
         let share = Share::new(index, self.plan.threads);
-        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request]), false));
+        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();

@@ -6,6 +6,7 @@ mod failures;
 mod limits;
 mod protocol;
 mod support;
+mod uploads;
 
 /// What the plans of these tests ask for.
 const IO: loadcurve_plan::IoChoice = loadcurve_plan::IoChoice::Epoll;

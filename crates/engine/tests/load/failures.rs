@@ -1,6 +1,6 @@
 //! Every way in which a server fails has its class, and every failure is counted once.
 
-use loadcurve_plan::{LoadPlan, Request, Stop};
+use loadcurve_plan::{Body, LoadPlan, Request, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, Then, closed, get, measure, ok, refusing_address};
 
@@ -121,7 +121,7 @@ fn requests_that_are_never_answered_time_out() {
 fn a_server_that_stops_reading_does_not_hold_up_the_load() {
     let server = Server::deaf();
     // More than the sockets of both sides hold, so the request cannot be written to its end.
-    let request = Request { method: "POST".into(), body: "x".repeat(32 << 20), ..get("/") };
+    let request = Request { method: "POST".into(), body: Body::Text("x".repeat(32 << 20)), ..get("/") };
     let plan = LoadPlan { timeout_s: 0.1, requests: vec![request], ..closed(server.address, 1, 2) };
     let measured = measure(plan);
     let seen = server.finish();

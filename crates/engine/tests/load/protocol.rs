@@ -1,6 +1,6 @@
 //! Every way to frame an answer, in any split of its bytes.
 
-use loadcurve_plan::{LoadPlan, Request};
+use loadcurve_plan::{Body, LoadPlan, Request};
 
 use crate::support::{Reply, Server, Then, chunked, closed, get, measure, ok};
 
@@ -76,7 +76,7 @@ fn large_answers_arrive_whole() {
 #[test]
 fn large_requests_that_need_many_writes_arrive_whole() {
     let server = Server::replying(Reply::answer(ok("stored")));
-    let request = Request { method: "POST".into(), body: large(), ..get("/store") };
+    let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
     let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 6) });
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (6, 6, 2));
@@ -91,7 +91,7 @@ fn a_request_follows_the_one_before_it_even_where_that_was_answered_before_it_wa
     let server = Server::scripted(|asked| {
         Reply::answer(ok("enough")).after_body_bytes(LARGE_BYTES * (asked.number as u64 % 4 + 1) / 4)
     });
-    let request = Request { method: "POST".into(), body: large(), ..get("/store") };
+    let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
     let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 1, 24) });
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (24, 24, 1));

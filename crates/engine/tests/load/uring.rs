@@ -6,6 +6,7 @@ mod failures;
 mod limits;
 mod protocol;
 mod support;
+mod uploads;
 
 use loadcurve_plan::{IoChoice, LoadPlan};
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use loadcurve_plan::{Arrivals, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Stop};
+use loadcurve_plan::{Arrivals, Body, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Stop};
 
 /// A GET request without anything special.
 pub(crate) fn get(target: &str) -> Request {
@@ -10,7 +10,7 @@ pub(crate) fn get(target: &str) -> Request {
         method: "GET".into(),
         target: target.into(),
         headers: vec![],
-        body: String::new(),
+        body: Body::Empty,
         expected_body_bytes: None,
         weight: 1.0,
     }

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 pub(crate) enum Then {
     /// The next request is awaited.
     ReadOn,
+    /// It stays open, and nothing more is read from it.
+    Hold,
     /// It is closed, which the peer sees as the end of input.
     Close,
     /// It is reset: a linger time of zero makes closing send RST (socket(7)).
@@ -21,8 +23,11 @@ pub(crate) struct Reply {
     pub(crate) piece_bytes: usize,
     /// Whether the bytes are a complete answer, which is counted as one.
     pub(crate) is_complete: bool,
-    /// How many bytes of the request's body are read before the reply is written; the rest is read after it.
+    /// How many bytes of the request's body are read before the reply is written; the rest is read after it, where the
+    /// connection is read on.
     pub(crate) body_bytes_first: u64,
+    /// Whether the request's body is kept.
+    pub(crate) keeps_body: bool,
     pub(crate) then: Then,
 }
 
@@ -34,6 +39,7 @@ impl Reply {
             piece_bytes: usize::MAX,
             is_complete: true,
             body_bytes_first: u64::MAX,
+            keeps_body: false,
             then: Then::ReadOn,
         }
     }
@@ -54,6 +60,10 @@ impl Reply {
 
     pub(crate) fn after_body_bytes(self, body_bytes_first: u64) -> Self {
         Self { body_bytes_first, ..self }
+    }
+
+    pub(crate) fn keeping_the_body(self) -> Self {
+        Self { keeps_body: true, ..self }
     }
 
     pub(crate) fn then(self, then: Then) -> Self {
