@@ -22,6 +22,7 @@ from support.sandbox import finish, wait_until
         (["-c", 0], "--connections"),
         (["--timeout", "0s"], "--timeout 0s: expected a duration above 0"),
         (["-H", "no colon"], "'no colon': there is no colon"),
+        (["--urls", "nowhere"], "loadcurve: nowhere: there is no such file"),
         (["--body", "@nowhere"], "--body: nowhere: there is no such file"),
         (["--body", "@."], "--body: .: this is a folder; expected a file with the body of the requests"),
     ],
@@ -33,6 +34,14 @@ def test_an_option_that_cannot_be_used_is_named_and_nothing_is_sent(options, nam
     assert named in finished.stderr
     assert "Traceback" not in finished.stderr
     assert server.seen == []
+
+
+def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(sandbox):
+    sandbox.write("urls.txt", "/a\n" * 1000 + "a\n")
+    with recording_server() as server:
+        finished = sandbox.run("load", f"http://{server.authority}/", "--urls", "urls.txt")
+    assert (finished.returncode, finished.stdout, server.seen) == (2, "", [])
+    assert finished.stderr.startswith('loadcurve: urls.txt:1001: found "a"; expected a path')
 
 
 @pytest.mark.parametrize("url", ["no-url", "https://127.0.0.1/", "http://127.0.0.1:99999/", "http:///path"])

@@ -107,6 +107,17 @@ def test_a_body_is_read_from_a_file_while_it_is_sent(sandbox):
     assert result["bytes"]["sent"] > 4 * len(body)
 
 
+def test_a_long_list_is_taken_line_by_line(sandbox):
+    paths = [f"/{line}" for line in range(150)]
+    sandbox.write("urls.txt", "\n".join(["# all paths", *paths]))
+    with recording_server() as server:
+        options = ["--urls", "urls.txt", "-c", 1, "-n", 200]
+        result = measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert [request.target for request in server.seen] == [*paths, *paths[:50]]
+    assert result["load"]["requests"] == ["urls.txt"]
+    assert [operation["answered"] for operation in result["operations"]] == [200]
+
+
 def test_what_was_due_and_never_answered_is_counted(sandbox):
     with silent_listener() as address:
         finished = sandbox.run(

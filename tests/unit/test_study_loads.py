@@ -4,6 +4,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.study.read import read_study
+from loadcurve.study.requests import LongList, paths_to_verify
 
 COMMON = 'requests = ["/a", "/b"]\n'
 CLOSED = f'model = "closed"\n{COMMON}connections = 2\nduration = "1s"\n'
@@ -365,3 +366,73 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
 def test_the_weights_of_a_file_are_used_or_refused(tmp_path, more, problem):
     found = problems_in(tmp_path, with_file(tmp_path, "/a 2\n", more))
     assert found == [problem.format(file=tmp_path / "paths.txt")]
+
+
+LONG = "".join(f"/a?line={line}\n" for line in range(1000))
+
+
+def test_a_list_of_a_hundred_requests_is_read_and_a_longer_one_stays_a_file(tmp_path):
+    assert len(load_of(tmp_path, with_file(tmp_path, "/a\n" * 100)).requests) == 100
+    load = load_of(tmp_path, with_file(tmp_path, "/a\n" * 101))
+    assert isinstance(load.requests, LongList)
+    assert load.model_dump(mode="json")["requests"] == {"file": str(tmp_path / "paths.txt"), "count": 101}
+
+
+def test_a_seed_picks_the_paths_of_a_long_list_that_are_verified(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    picked = paths_to_verify(load.requests, seed=1)
+    # Of 1000 paths 100 are picked, some of them perhaps twice; all but 17 of them once is as good as certain.
+    assert 83 <= len(picked) == len(set(picked)) <= 100
+    assert set(picked) <= set(LONG.split())
+    assert picked == paths_to_verify(load.requests, seed=1)
+    assert picked != paths_to_verify(load.requests, seed=2)
+
+
+def test_a_long_list_that_changes_before_it_is_verified_is_bad_input(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    (tmp_path / "paths.txt").write_text("gone\n")
+    with pytest.raises(BadInput, match="has changed since"):
+        paths_to_verify(load.requests, seed=1)
+
+
+def test_a_short_list_is_verified_whole(tmp_path):
+    assert paths_to_verify(load_of(tmp_path, CLOSED).requests, seed=1) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "problem"),
+    [
+        (
+            LONG,
+            'pick = "weighted"',
+            ":6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted",
+        ),
+        (
+            LONG,
+            'pick = "weighted"\nweights = [1]',
+            ":10: load.weights: given for the 1000 requests of {file}; expected the weights in that file",
+        ),
+        (
+            LONG + "/a 2\n",
+            "",
+            (
+                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
+                "expected this pick, or no weights"
+            ),
+        ),
+        (LONG + "a\n", "", None),
+    ],
+)
+def test_a_problem_of_a_long_list_is_told(tmp_path, text, more, problem):
+    (found,) = problems_in(tmp_path, with_file(tmp_path, text, more))
+    file = tmp_path / "paths.txt"
+    if problem is None:
+        assert found.startswith(f':6: load.requests: {file}:1001: found "a"; expected a path')
+    else:
+        assert found == problem.format(file=file)
+
+
+def test_the_weights_of_a_long_list_are_taken_from_its_file(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG + "/b 2\n", 'pick = "weighted"'))
+    assert isinstance(load.requests, LongList)
+    assert (load.requests.listed.has_weights, load.weights) == (True, None)

@@ -6,7 +6,7 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, Failure};
 use loadcurve_wire::{Limits, Response, ResponseParser};
 
-use crate::requests::EncodedRequest;
+use crate::requests::{EncodedRequest, RequestSource};
 
 /// Where a slot's connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum State {
 /// A request that a slot carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
+    /// Which request of the load it is, in the order of the whole plan.
+    pub(crate) number: u64,
     pub(crate) operation: usize,
     pub(crate) due: Nanos,
     /// When it was written; until then it waits for its connection.
@@ -114,12 +116,12 @@ impl Connection {
     }
 
     /// Reads bytes that arrived, up to the end of one answer.
-    pub(crate) fn receive(&mut self, bytes: &[u8], requests: &[EncodedRequest], now: Nanos) -> Reading {
+    pub(crate) fn receive(&mut self, bytes: &[u8], requests: &RequestSource, now: Nanos) -> Reading {
         let Some(oldest) = self.in_flight.front_mut() else { return Reading::Ended };
         let Some(sent) = oldest.sent else { return Reading::Failed(Failure::Malformed) };
         oldest.first_byte.get_or_insert(now);
         let oldest = *oldest;
-        let request = &requests[oldest.operation];
+        let request = requests.encoded(oldest.operation);
         match self.parser.feed(bytes, request.kind) {
             Err(_) => Reading::Failed(Failure::Malformed),
             Ok(progress) => match progress.response {
@@ -130,11 +132,11 @@ impl Connection {
     }
 
     /// The peer sends no more bytes: that may complete an answer.
-    pub(crate) fn end_of_input(&mut self, requests: &[EncodedRequest], now: Nanos) -> Reading {
+    pub(crate) fn end_of_input(&mut self, requests: &RequestSource, now: Nanos) -> Reading {
         let Some(oldest) = self.in_flight.front().copied() else { return Reading::Ended };
         match (self.parser.end_of_input(), oldest.sent) {
             (Ok(Some(response)), Some(sent)) => {
-                self.complete(oldest, sent, &response, &requests[oldest.operation], 0, now)
+                self.complete(oldest, sent, &response, requests.encoded(oldest.operation), 0, now)
             }
             _ => Reading::Failed(Failure::ClosedEarly),
         }
@@ -154,6 +156,7 @@ impl Connection {
         }
         self.in_flight.pop_front();
         let answer = Answer {
+            number: oldest.number,
             operation: oldest.operation,
             connection: self.number,
             due: oldest.due,

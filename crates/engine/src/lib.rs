@@ -25,6 +25,6 @@ mod worker_tests;
 
 pub use kernel::TcpCounters;
 pub use load::{Load, Progress, StartError};
-pub use requests::body_length;
+pub use requests::{ListedRequest, RequestList, body_length};
 pub use result::LoadResult;
 pub use verdict::{Reason, Status, Verdict};

@@ -15,7 +15,7 @@ use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
-use crate::requests::{EncodedRequest, encode};
+use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu, online_cpus};
 use crate::worker::{Activity, Orders, Worker};
@@ -96,6 +96,7 @@ pub struct Load {
     plan: LoadPlan,
     /// What results call the backend.
     io: &'static str,
+    requests: Arc<RequestSource>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Part>>,
     counters_before: TcpCounters,
@@ -108,7 +109,7 @@ impl Load {
     /// When the plan is not sound, or asks for more than this machine allows.
     pub fn start(plan: LoadPlan) -> Result<Self, StartError> {
         plan.validate()?;
-        let requests = encode(&plan)?;
+        let requests = RequestSource::open(&plan)?;
         allow_descriptors(plan.model.connections() as u64 + OTHER_DESCRIPTORS)?;
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
@@ -129,7 +130,7 @@ impl Load {
                 Err(_) => (Epoll::NAME, team.start(epolls(&plan)?)?),
             },
         };
-        Ok(Self { plan, io, shared, threads, counters_before })
+        Ok(Self { plan, io, requests, shared, threads, counters_before })
     }
 
     /// Where the load stands now.
@@ -169,14 +170,14 @@ impl Load {
             .collect();
         let kernel = TcpCounters::read().since(self.counters_before);
         let interrupted = self.shared.stop.load(Ordering::Relaxed);
-        LoadResult::new(&self.plan, parts, self.io, kernel, interrupted)
+        LoadResult::new(&self.plan, &self.requests, parts, self.io, kernel, interrupted)
     }
 }
 
 /// What every thread of a load is started with.
 struct Team<'a> {
     plan: &'a LoadPlan,
-    requests: &'a Arc<[EncodedRequest]>,
+    requests: &'a Arc<RequestSource>,
     shared: &'a Arc<Shared>,
     cpus: &'a [usize],
     spins: bool,

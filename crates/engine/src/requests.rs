@@ -2,73 +2,178 @@
 
 use std::sync::Arc;
 
-use loadcurve_plan::{Body, HttpVersion, LoadPlan, Request};
-use loadcurve_wire::{Body as EncodedBody, Method, Request as WireRequest, RequestKind, Response, Version};
+use loadcurve_plan::{Choice, ListedRequests, LoadPlan, Picker, Request, Requests, Weights};
+use loadcurve_record::Failure;
 
 use crate::load::StartError;
+use crate::requests::encoded::Encoder;
+use crate::requests::reader::ListReader;
 
 mod body;
+mod encoded;
 mod file;
+mod line;
+mod lines;
+mod list;
+mod reader;
 
 pub use body::body_length;
+pub use list::{ListedRequest, RequestList};
 
-pub(crate) use body::BodyFile;
+pub(crate) use encoded::EncodedRequest;
 
-/// A request of the plan, encoded once.
-pub(crate) struct EncodedRequest {
-    /// The head, and behind it a body that was given as text.
-    pub(crate) bytes: Vec<u8>,
-    /// A body that is read while it is sent, behind `bytes`.
-    pub(crate) body: Option<BodyFile>,
-    pub(crate) kind: RequestKind,
-    pub(crate) expected_body_bytes: Option<u64>,
+/// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
+/// histogram for each line would take more memory than the list itself.
+pub(crate) const TALLIES_MAX: usize = 100;
+
+/// The requests of a load, which all its threads share.
+pub(crate) struct RequestSource {
+    encoded: Vec<EncodedRequest>,
+    picker: Picker,
+    targets: Targets,
+    /// What each tally is called: each request, or all of them together.
+    tally_labels: Vec<String>,
 }
 
-impl EncodedRequest {
-    fn new(plan: &LoadPlan, request: &Request) -> Result<Self, StartError> {
-        let (body, encoded_body) = match &request.body {
-            Body::Empty => (None, EncodedBody::Bytes(&[])),
-            Body::Text(text) => (None, EncodedBody::Bytes(text.as_bytes())),
-            Body::File(path) => {
-                let file = BodyFile::open(path).map_err(StartError::Plan)?;
-                let length = file.length();
-                (Some(file), EncodedBody::Following(length))
+/// Where the targets of the requests come from.
+enum Targets {
+    /// Every request is encoded with its own.
+    Given { labels: Vec<String>, weights: Weights },
+    /// From the lines of a list; only what the requests have in common is encoded.
+    Listed { list: Arc<RequestList>, method: String },
+}
+
+impl RequestSource {
+    /// The requests of a plan, with the files that they are made from open.
+    ///
+    /// # Errors
+    /// A request cannot be sent, or a file cannot be used.
+    pub(crate) fn open(plan: &LoadPlan) -> Result<Arc<Self>, StartError> {
+        let source = match &plan.requests {
+            Requests::Given(requests) => {
+                Self::of_requests(plan, requests, format!("{} requests", requests.len()))
+            }
+            Requests::Listed(listed) => {
+                let list = RequestList::open(&listed.file)
+                    .map_err(|problems| StartError::Plan(problems.join("\n")))?;
+                let name = listed.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                match list.short() {
+                    Some(short) => Self::of_requests(plan, &requests_of(listed, short), name),
+                    None => Self::of_list(plan, listed, list, name),
+                }
             }
         };
-        let headers: Vec<(&str, &str)> =
-            request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let invalid = |invalid: loadcurve_wire::InvalidRequest| StartError::Plan(invalid.to_string());
-        let method = Method::new(&request.method).map_err(invalid)?;
-        let encoded = WireRequest {
-            version: match plan.http {
-                HttpVersion::Http10 => Version::Http10,
-                HttpVersion::Http11 => Version::Http11,
-            },
-            method,
-            target: &request.target,
-            authority: &plan.authority,
-            headers: &headers,
-            body: encoded_body,
-        };
+        source.map(Arc::new)
+    }
+
+    fn of_requests(plan: &LoadPlan, requests: &[Request], name: String) -> Result<Self, StartError> {
+        let mut encoder = Encoder::of(plan);
+        let labels: Vec<String> = requests.iter().map(Request::label).collect();
         Ok(Self {
-            bytes: encoded.encode().map_err(invalid)?,
-            body,
-            kind: method.kind(),
-            expected_body_bytes: request.expected_body_bytes,
+            encoded: requests.iter().map(|request| encoder.encode(request)).collect::<Result<_, _>>()?,
+            picker: Picker::new(plan.pick, requests.len() as u64, plan.seed),
+            tally_labels: if requests.len() <= TALLIES_MAX { labels.clone() } else { vec![name] },
+            targets: Targets::Given {
+                labels,
+                weights: Weights::new(requests.iter().map(|request| request.weight)),
+            },
         })
     }
 
-    /// Whether a successful answer has another body than the one that was verified.
-    pub(crate) fn is_mismatched_by(&self, response: &Response) -> bool {
-        let successful = (200..300).contains(&response.status);
-        let has_body = self.kind != RequestKind::Head;
-        successful
-            && has_body
-            && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
+    fn of_list(
+        plan: &LoadPlan,
+        listed: &ListedRequests,
+        list: RequestList,
+        name: String,
+    ) -> Result<Self, StartError> {
+        Ok(Self {
+            encoded: vec![Encoder::of(plan).encode_around_target(&request_of(listed, "/", None))?],
+            picker: Picker::new(plan.pick, list.count(), plan.seed),
+            targets: Targets::Listed { list: Arc::new(list), method: listed.method.clone() },
+            tally_labels: vec![name],
+        })
+    }
+
+    /// Which operation is request `number` of the load.
+    pub(crate) fn operation(&self, number: u64) -> usize {
+        match (&self.targets, self.picker.choice(number)) {
+            (Targets::Listed { .. }, _) => 0,
+            (Targets::Given { weights, .. }, Choice::Share(share)) => weights.at(share),
+            (Targets::Given { .. }, Choice::Number(number)) => usize::try_from(number).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// What the requests of an operation have in common.
+    pub(crate) fn encoded(&self, operation: usize) -> &EncodedRequest {
+        &self.encoded[operation]
+    }
+
+    /// What each tally is called.
+    pub(crate) fn tally_labels(&self) -> &[String] {
+        &self.tally_labels
+    }
+
+    /// What request `number` of the load is called. That of a list whose file has changed goes by the list.
+    pub(crate) fn label(&self, number: u64) -> String {
+        match &self.targets {
+            Targets::Given { labels, .. } => labels[self.operation(number)].clone(),
+            Targets::Listed { list, method } => {
+                match ListReader::of(Arc::clone(list)).find(self.picker.choice(number)) {
+                    Ok(target) => format!("{method} {}", String::from_utf8_lossy(target)),
+                    Err(_) => self.tally_labels[0].clone(),
+                }
+            }
+        }
     }
 }
 
-/// The requests of a plan, in their order.
-pub(crate) fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
-    plan.requests.iter().map(|request| EncodedRequest::new(plan, request)).collect()
+fn request_of(listed: &ListedRequests, target: &str, weight: Option<f64>) -> Request {
+    Request {
+        method: listed.method.clone(),
+        target: target.to_owned(),
+        headers: listed.headers.clone(),
+        body: listed.body.clone(),
+        expected_body_bytes: None,
+        weight: weight.unwrap_or(1.0),
+    }
+}
+
+fn requests_of(listed: &ListedRequests, short: &[ListedRequest]) -> Vec<Request> {
+    short.iter().map(|request| request_of(listed, &request.target, request.weight)).collect()
+}
+
+/// One thread's way of writing requests.
+pub(crate) struct RequestWriter {
+    source: Arc<RequestSource>,
+    /// Finds the targets of a list.
+    reader: Option<ListReader>,
+}
+
+impl RequestWriter {
+    pub(crate) fn of(source: Arc<RequestSource>) -> Self {
+        let reader = match &source.targets {
+            Targets::Given { .. } => None,
+            Targets::Listed { list, .. } => Some(ListReader::of(Arc::clone(list))),
+        };
+        Self { source, reader }
+    }
+
+    /// Appends request `number` of the load, which is of this operation, without a body that is read from a file.
+    ///
+    /// # Errors
+    /// The list is not what it was.
+    pub(crate) fn append(&mut self, number: u64, operation: usize, to: &mut Vec<u8>) -> Result<(), Failure> {
+        let request = &self.source.encoded[operation];
+        match &mut self.reader {
+            None => to.extend_from_slice(&request.bytes),
+            Some(reader) => {
+                let target = reader.find(self.source.picker.choice(number))?;
+                let (before, after) = request.bytes.split_at(request.target_at);
+                to.extend_from_slice(before);
+                to.extend_from_slice(target);
+                to.extend_from_slice(after);
+            }
+        }
+        Ok(())
+    }
 }

@@ -10,6 +10,7 @@ mod toml_positions;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<load::Load>()?;
+    module.add_class::<requests::RequestList>()?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;

@@ -6,7 +6,9 @@ use serde::Serialize;
 /// One complete answer, with every time that it passed on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Which request of the plan's list it answers.
+    /// Which request of the load it answers, in the order of the whole plan.
+    pub number: u64,
+    /// Which operation that is.
     pub operation: usize,
     /// Which connection carried it.
     pub connection: usize,

@@ -104,16 +104,17 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recording for a plan with this many different requests.
+    /// An empty recording with so many tallies: one for each operation, or a single one for all of them together.
     #[must_use]
-    pub fn new(operations: usize) -> Self {
+    pub fn new(tallies: usize) -> Self {
         Self {
             window: Window::NOT_YET,
             requests: RequestCounts::default(),
             connections: ConnectionCounts::default(),
             status: StatusCounts::default(),
             failures: FailureCounts::default(),
-            operations: vec![OperationTally::default(); operations],
+            // Made one by one, and not copied, the histograms take memory when they count something.
+            operations: (0..tallies).map(|_| OperationTally::default()).collect(),
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
             lifetime: TimeHistogram::default(),
@@ -203,7 +204,7 @@ impl Recorder {
         }
         self.requests.answered += 1;
         self.status.add(answer.status);
-        let operation = &mut self.operations[answer.operation];
+        let operation = self.tally(answer.operation);
         operation.answered += 1;
         operation.latency.record(latency);
         self.service_time.record(answer.done - answer.sent);
@@ -223,7 +224,7 @@ impl Recorder {
         }
         if self.window.measures(due) {
             self.requests.failed += 1;
-            self.operations[operation].failed += 1;
+            self.tally(operation).failed += 1;
             self.failures.add(failure);
             self.last_outcome = Some(time);
         }
@@ -261,7 +262,9 @@ impl Recorder {
         for (operation, more) in self.operations.iter_mut().zip(&other.operations) {
             operation.answered += more.answered;
             operation.failed += more.failed;
-            operation.latency.merge(&more.latency);
+            if more.answered > 0 {
+                operation.latency.merge(&more.latency);
+            }
         }
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
@@ -281,11 +284,16 @@ impl Recorder {
         self.series.merge(&other.series);
     }
 
+    fn tally(&mut self, operation: usize) -> &mut OperationTally {
+        let tally = if self.operations.len() == 1 { 0 } else { operation };
+        &mut self.operations[tally]
+    }
+
     /// Latency over all operations.
     #[must_use]
     pub fn latency(&self) -> TimeHistogram {
         let mut all = TimeHistogram::default();
-        for operation in &self.operations {
+        for operation in self.operations.iter().filter(|operation| operation.answered > 0) {
             all.merge(&operation.latency);
         }
         all
@@ -314,6 +322,7 @@ mod tests {
 
     fn answer(due: u64, sent: u64, done: u64) -> Answer {
         Answer {
+            number: 0,
             operation: 0,
             connection: 0,
             due: Nanos(due),
@@ -349,6 +358,17 @@ mod tests {
         recorder.answered(&answer(1_900, 1_900, 2_100));
         assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
         assert_eq!(recorder.latency().count(), 1);
+    }
+
+    #[test]
+    fn a_single_tally_counts_the_requests_of_all_operations() {
+        let mut recorder = recorder();
+        for operation in [0, 7, 5_000] {
+            recorder.answered(&Answer { operation, ..answer(1_100, 1_100, 1_400) });
+        }
+        recorder.failed(9, Failure::Reset, Nanos(1_100), Nanos(1_200));
+        assert_eq!((recorder.operations[0].answered, recorder.operations[0].failed), (3, 1));
+        assert_eq!(recorder.latency().count(), 3);
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub struct SlowRequest {
     pub first_byte: Nanos,
     /// How long connecting took, where the request had to wait for a connection of its own.
     pub connect: Option<Nanos>,
-    /// Which request of the plan's list it was.
-    pub operation: usize,
+    /// Which request of the load it was, in the order of the whole plan.
+    pub number: u64,
     /// Which connection carried it.
     pub connection: usize,
 }
@@ -44,7 +44,7 @@ impl Slowest {
             due: answer.due - window_start,
             first_byte: answer.first_byte - answer.sent,
             connect: answer.connect,
-            operation: answer.operation,
+            number: answer.number,
             connection: answer.connection,
         });
     }

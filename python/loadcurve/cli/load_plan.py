@@ -14,6 +14,7 @@ from loadcurve.result.load import Rate
 from loadcurve.run.plan import (
     EngineBody,
     EngineConversation,
+    EngineListedRequests,
     EnginePlan,
     EngineRequest,
     EngineStop,
@@ -21,7 +22,7 @@ from loadcurve.run.plan import (
 )
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
-from loadcurve.study.requests import ListedRequest, read_requests
+from loadcurve.study.requests import open_requests
 from loadcurve.study.tables import Duration, Think, Timeout, Warmup
 
 DEFAULT_CONNECTIONS = 10
@@ -181,22 +182,14 @@ def _stop(options: LoadOptions) -> EngineStop:
     return EngineStop(requests_total=options.requests_total, connections_total=options.connections_total)
 
 
-def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]:
-    """Return the requests to take from: the URL's path, or the paths of the file given with --urls."""
+def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...] | EngineListedRequests:
+    """Return the requests to take from: the URL's path, or the lines of the file given with --urls."""
     headers = tuple(_header(text) for text in options.headers)
     body = _body(options.body)
-    url = ListedRequest(target.path, weight=None, line=0)
-    listed = [url] if options.urls is None else read_requests(options.urls)
-    return tuple(
-        EngineRequest(
-            method=options.method,
-            target=request.path,
-            headers=headers,
-            body=body,
-            weight=1.0 if request.weight is None else request.weight,
-        )
-        for request in listed
-    )
+    if options.urls is None:
+        return (EngineRequest(method=options.method, target=target.path, headers=headers, body=body),)
+    open_requests(options.urls)
+    return EngineListedRequests(file=str(options.urls), method=options.method, headers=headers, body=body)
 
 
 def _rate(option: str, text: str | None) -> Rate | None:

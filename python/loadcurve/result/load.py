@@ -48,7 +48,10 @@ Rate = float | list[RateStretch]
 
 
 class LoadPlan(Record):
-    """The load as it was run; what does not belong to its model is ``None``."""
+    """The load as it was run; what does not belong to its model is ``None``.
+
+    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
+    """
 
     address: str
     http: Literal["1.0", "1.1"]
@@ -183,7 +186,7 @@ class SlowRequest(Record):
 
 
 class Operation(Record):
-    """The part of one operation, such as ``GET /1k.txt``, in the load."""
+    """The part of one operation, such as ``GET /1k.txt``, in the load; more than 100 requests are one."""
 
     operation: str
     answered: Count

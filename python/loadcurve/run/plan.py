@@ -10,6 +10,7 @@ from loadcurve.result.load import Rate
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
 from loadcurve.study.loads import ClosedLoad, Load, OpenLoad, SessionsLoad
+from loadcurve.study.requests import LongList
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
@@ -40,6 +41,15 @@ class EngineRequest(EngineModel):
     weight: float = 1.0
 
 
+class EngineListedRequests(EngineModel):
+    """The requests of a list, one for each of its lines, which the engine reads while it sends them."""
+
+    file: str
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: EngineBody | None = None
+
+
 class EngineConversation(EngineModel):
     """What happens on one connection."""
 
@@ -65,7 +75,7 @@ class EnginePlan(EngineModel):
     """``host:port`` with a numeric host."""
     authority: str
     http: Literal["1.0", "1.1"] = "1.1"
-    requests: tuple[EngineRequest, ...]
+    requests: tuple[EngineRequest, ...] | EngineListedRequests
     pick: Literal["in-order", "random", "weighted"] = "in-order"
     model: Literal["closed", "open", "sessions"]
     connections: int
@@ -92,19 +102,16 @@ def plan_at_point(
 ) -> EnginePlan:
     """Return the plan of a study's load against a server that serves ``content``.
 
-    The lengths of the answers are checked during the load. Without a number of threads in the study there is
-    one for each CPU of the load, as far as there are connections for them. ``seed`` repeats what is drawn at
-    random.
+    The lengths of the answers are checked during the load, except those to a long list. Without a number of
+    threads in the study there is one for each CPU of the load, as far as there are connections for them.
+    ``seed`` repeats what is drawn at random.
     """
     connections = load.connections_at_once if isinstance(load, SessionsLoad) else load.connections
     return EnginePlan(
         address=address,
         authority=address,
         http=load.http,
-        requests=tuple(
-            EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)
-            for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
-        ),
+        requests=_requests(load, content),
         pick=load.pick,
         model=load.model,
         connections=connections,
@@ -118,6 +125,17 @@ def plan_at_point(
         seed=seed,
         threads=load.threads or min(len(cpus), connections),
         cpus=tuple(cpus),
+    )
+
+
+def _requests(
+    load: Load, content: Mapping[str, ContentRecord]
+) -> tuple[EngineRequest, ...] | EngineListedRequests:
+    if isinstance(load.requests, LongList):
+        return EngineListedRequests(file=str(load.requests.file))
+    return tuple(
+        EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)
+        for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
     )
 
 

@@ -17,6 +17,7 @@ from loadcurve.server.found import FoundServer
 from loadcurve.server.instance import Server
 from loadcurve.study.loads import Load
 from loadcurve.study.model import Study
+from loadcurve.study.requests import paths_to_verify
 
 
 def utc_now() -> str:
@@ -48,7 +49,7 @@ class TrialRunner:
         try:
             for stretch in stretches:
                 with Server(found, self.served.folder, self.served.records, self.cpus.server) as server:
-                    server.verify(self.study.load.requests)
+                    server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
                     for point in stretch:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)

@@ -49,3 +49,25 @@ impl BodyFile {
         Ok(to.len() - start)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::BodyFile;
+    use crate::temporary_file::TemporaryFile;
+    use loadcurve_record::Failure;
+
+    #[test]
+    fn the_parts_of_a_body_are_those_of_the_file_and_no_more() {
+        let file = TemporaryFile::holding(b"0123456789");
+        let body = BodyFile::open(file.path()).unwrap();
+        let mut parts = b"head".to_vec();
+        assert_eq!(body.append(0, 0, &mut parts), Ok(0));
+        assert_eq!(body.append(0, 4, &mut parts), Ok(4));
+        // The file grows after it was opened: what comes later is no part of the body.
+        file.set_length(100);
+        assert_eq!(body.append(4, 100, &mut parts), Ok(6));
+        assert_eq!(parts, b"head0123456789");
+        file.set_length(9);
+        assert_eq!(body.append(4, 100, &mut parts), Err(Failure::FileUnavailable));
+    }
+}

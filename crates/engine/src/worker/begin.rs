@@ -54,7 +54,8 @@ impl<I: Io> Worker<I> {
 
     /// Begins one request on a slot; it is written with the others that begin now, or when the slot is connected.
     fn begin(&mut self, slot: Slot, due: Nanos) {
-        let operation = self.orders.picker.operation(self.orders.share.position(self.begun));
+        let number = self.orders.share.position(self.begun);
+        let operation = self.orders.requests.operation(number);
         self.begun += 1;
         self.in_flight += 1;
         self.recorder.begun(due);
@@ -62,6 +63,7 @@ impl<I: Io> Worker<I> {
         let place = usize::try_from(connection.calls % self.orders.pipeline as u64).unwrap_or(0);
         connection.calls += 1;
         connection.in_flight.push_back(InFlight {
+            number,
             operation,
             due,
             sent: None,
@@ -134,7 +136,7 @@ impl<I: Io> Worker<I> {
             return Ok(Tell::WhenTaken);
         }
         for index in written..self.connections[slot].in_flight.len() {
-            self.gather_request(slot, index);
+            self.gather_request(slot, index)?;
             if self.connections[slot].upload.is_some() && !self.gather_upload(slot)? {
                 return Ok(Tell::WhenTaken);
             }
@@ -143,18 +145,19 @@ impl<I: Io> Worker<I> {
     }
 
     /// Adds a request to what is written; a body of its own file is then under way.
-    fn gather_request(&mut self, slot: Slot, index: usize) {
+    fn gather_request(&mut self, slot: Slot, index: usize) -> Result<(), Failure> {
         let connection = &mut self.connections[slot];
         let in_flight = &mut connection.in_flight[index];
-        let request = &self.orders.requests[in_flight.operation];
+        let InFlight { number, operation, due, place, reused, .. } = *in_flight;
+        let before = self.scratch.len();
+        self.writer.append(number, operation, &mut self.scratch)?;
         in_flight.sent = Some(self.now);
-        self.recorder.sent(in_flight.due, self.now, request.bytes.len(), in_flight.reused);
-        let InFlight { operation, due, place, .. } = *in_flight;
-        if request.body.is_some() {
+        self.recorder.sent(due, self.now, self.scratch.len() - before, reused);
+        if self.orders.requests.encoded(operation).body.is_some() {
             connection.upload = Some(Upload { operation, offset: 0, due, place });
         }
         self.answer_deadlines.set(slot * self.orders.pipeline + place, self.now + self.orders.timeout);
-        self.scratch.extend_from_slice(&request.bytes);
+        Ok(())
     }
 
     /// Adds the next part of the body under way to what is written; says whether that was the last one.
@@ -164,7 +167,7 @@ impl<I: Io> Worker<I> {
     fn gather_upload(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
         let Some(upload) = &mut connection.upload else { return Ok(true) };
-        let Some(body) = &self.orders.requests[upload.operation].body else { return Ok(true) };
+        let Some(body) = &self.orders.requests.encoded(upload.operation).body else { return Ok(true) };
         let room = PART_BYTES.saturating_sub(self.scratch.len());
         let added = body.append(upload.offset, room, &mut self.scratch)?;
         upload.offset += added as u64;

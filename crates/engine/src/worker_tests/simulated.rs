@@ -12,7 +12,7 @@ use crate::io::{Event, Io, Slot, Tell};
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
 use crate::pacing::Pacing;
-use crate::requests::{BodyFile, encode};
+use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
 
@@ -186,9 +186,10 @@ impl<'a> Simulation<'a> {
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
         let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
-        let requests = encode(self.plan).unwrap();
-        let [request] = &*requests else { panic!("the simulated server knows one request") };
-        let body_bytes = request.body.as_ref().map_or(0, BodyFile::length);
+        let requests = RequestSource::open(self.plan).unwrap();
+        assert_eq!(requests.tally_labels().len(), 1, "the simulated server knows one request");
+        let request = requests.encoded(0);
+        let body_bytes = request.body.as_ref().map_or(0, |body| body.length());
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
             accepting: self.accepting,
@@ -218,6 +219,14 @@ impl<'a> Simulation<'a> {
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), interrupted)
+        let requests = RequestSource::open(self.plan).unwrap();
+        LoadResult::new(
+            self.plan,
+            &requests,
+            vec![part],
+            SimulatedIo::NAME,
+            TcpCounters::default(),
+            interrupted,
+        )
     }
 }

@@ -1,11 +1,10 @@
 //! Long bodies on the simulated clock: what their times mean, and what a timeout bounds.
 
-use loadcurve_plan::{Body, Conversation, LoadPlan, Nanos, Request, Stop};
-use loadcurve_record::{Failure, Recorder};
+use loadcurve_plan::{Body, Conversation, LoadPlan, Nanos, Request, Requests, Stop};
+use loadcurve_record::Recorder;
 
 use super::simulated::{Answering, START, Simulation};
-use super::{closed, ms, taking};
-use crate::requests::BodyFile;
+use super::{closed, get, ms, taking};
 use crate::temporary_file::TemporaryFile;
 
 /// How long the connection takes for a part of 64 KiB.
@@ -38,9 +37,10 @@ impl Posts {
         let file = TemporaryFile::holding(&vec![b'x'; BODY_BYTES]);
         let plan = closed(1, Stop::RequestsTotal(self.total));
         let body = Body::File(file.path().to_owned());
-        let request = Request { method: "POST".into(), body, ..plan.requests[0].clone() };
+        let request = Request { method: "POST".into(), body, ..get() };
         let conversation = self.conversation;
-        let plan = LoadPlan { requests: vec![request], timeout_s: 0.1, conversation, ..plan };
+        let plan =
+            LoadPlan { requests: Requests::Given(vec![request]), timeout_s: 0.1, conversation, ..plan };
         let simulation = Simulation {
             part_time: self.part_time,
             answering: self.answering,
@@ -123,19 +123,4 @@ fn an_upload_that_ends_with_its_connection_does_not_time_out_on_the_next_one() {
     let (recorder, epoch) = Posts { conversation, answering, service_time: ms(70), ..Posts::of(4) }.run();
     assert_eq!((recorder.requests.answered, recorder.failures.total()), (4, 0));
     assert_eq!(recorder.last_outcome, Some(epoch + ms(1340)));
-}
-
-#[test]
-fn the_parts_of_a_body_are_those_of_the_file_and_no_more() {
-    let file = TemporaryFile::holding(b"0123456789");
-    let body = BodyFile::open(file.path()).unwrap();
-    let mut parts = b"head".to_vec();
-    assert_eq!(body.append(0, 0, &mut parts), Ok(0));
-    assert_eq!(body.append(0, 4, &mut parts), Ok(4));
-    // The file grows after it was opened: what comes later is no part of the body.
-    file.set_length(100);
-    assert_eq!(body.append(4, 100, &mut parts), Ok(6));
-    assert_eq!(parts, b"head0123456789");
-    file.set_length(9);
-    assert_eq!(body.append(4, 100, &mut parts), Err(Failure::FileUnavailable));
 }

@@ -4,6 +4,7 @@
 mod accounting;
 mod failures;
 mod limits;
+mod lists;
 mod protocol;
 mod support;
 mod uploads;
