@@ -202,7 +202,8 @@ def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_pat
     (found,) = problems_in(tmp_path, load)
     assert found.startswith(f":{LOAD_LINE + line}: load.")
     if problem is None:
-        assert ": unknown key; expected one of model, requests, pick, weights, http, " in found
+        known = "model, requests, pick, weights, method, headers, body, http, "
+        assert f": unknown key; expected one of {known}" in found
     else:
         assert found == f":{LOAD_LINE + line}: load.{problem}"
 
@@ -436,3 +437,60 @@ def test_the_weights_of_a_long_list_are_taken_from_its_file(tmp_path):
     load = load_of(tmp_path, with_file(tmp_path, LONG + "/b 2\n", 'pick = "weighted"'))
     assert isinstance(load.requests, LongList)
     assert (load.requests.listed.has_weights, load.weights) == (True, None)
+
+
+def test_a_plain_get_is_sent_unless_the_study_says_otherwise(tmp_path):
+    load = load_of(tmp_path, CLOSED)
+    assert (load.method, load.headers, load.body) == ("GET", {}, "")
+
+
+def test_method_headers_and_body_are_those_of_every_request(tmp_path):
+    load = load_of(
+        tmp_path, f'{CLOSED}method = "POST"\nheaders = {{ Accept = "*/*", X-Empty = "" }}\nbody = "grün"\n'
+    )
+    assert (load.method, load.headers, load.body) == ("POST", {"Accept": "*/*", "X-Empty": ""}, "grün")
+
+
+def test_the_file_of_a_body_counts_from_the_study(tmp_path):
+    (tmp_path / "body.bin").write_bytes(b"\xff")
+    assert load_of(tmp_path, f'{CLOSED}body = "@body.bin"\n').body == f"@{tmp_path / 'body.bin'}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ('method = "GE T"', 'method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"'),
+        (
+            'method = "CONNECT"',
+            'method: found "CONNECT", which opens a tunnel; expected a method that gets an answer',
+        ),
+        (
+            'headers = ["Accept: a"]',
+            'headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }',
+        ),
+        (
+            "headers = { Accept = 1 }",
+            "headers.Accept: found 1; expected a text in quotes without line breaks",
+        ),
+        (
+            'headers = { Accept = "a\\nb" }',
+            'headers.Accept: found "a\\nb"; expected a text in quotes without line breaks',
+        ),
+        (
+            'headers = { "Acc ept" = "a" }',
+            'headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"',
+        ),
+        (
+            'headers = { content-length = "1" }',
+            'headers: found "content-length", which is set for the body; leave it out',
+        ),
+        ("body = 1", 'body: found 1; expected a text in quotes, or "@" and the name of a file with it'),
+        ('body = "@nowhere"', "body: {folder}/nowhere: there is no such file"),
+    ],
+)
+def test_what_cannot_be_sent_is_told(tmp_path, keys, problem):
+    (found,) = problems_in(tmp_path, f"{CLOSED}{keys}\n")
+    assert (
+        found
+        == f":{LOAD_LINE + 4}: load.{problem.format(folder=tmp_path) if 'folder' in problem else problem}"
+    )

@@ -19,6 +19,7 @@ from loadcurve.run.plan import (
     EngineRequest,
     EngineStop,
     IoChoice,
+    body_of,
 )
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
@@ -216,15 +217,13 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _body(text: str) -> EngineBody | None:
-    """Read the body: a text, or the name of a file behind ``@``, which is not read here."""
-    if not text.startswith("@"):
-        return EngineBody(text=text) if text else None
-    file = text.removeprefix("@")
-    try:
-        body_length(file)
-    except ValueError as error:
-        raise BadInput(f"--body: {error}") from error
-    return EngineBody(file=file)
+    body = body_of(text)
+    if body is not None and body.file is not None:
+        try:
+            body_length(body.file)
+        except ValueError as error:
+            raise BadInput(f"--body: {error}") from error
+    return body
 
 
 def _cpus(text: str) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
 from loadcurve.study.loads import ClosedLoad, Load, OpenLoad, SessionsLoad
 from loadcurve.study.requests import LongList
+from loadcurve.study.sent import FILE_MARK
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
@@ -97,14 +98,21 @@ class EnginePlan(EngineModel):
         return self.model_dump_json(exclude_none=True)
 
 
+def body_of(text: str) -> EngineBody | None:
+    """Return the body that a person has given as a text, or as the name of a file behind ``@``."""
+    if text.startswith(FILE_MARK):
+        return EngineBody(file=text.removeprefix(FILE_MARK))
+    return EngineBody(text=text) if text else None
+
+
 def plan_at_point(
     load: Load, address: str, content: Mapping[str, ContentRecord], cpus: Sequence[int], seed: int
 ) -> EnginePlan:
     """Return the plan of a study's load against a server that serves ``content``.
 
-    The lengths of the answers are checked during the load, except those to a long list. Without a number of
-    threads in the study there is one for each CPU of the load, as far as there are connections for them.
-    ``seed`` repeats what is drawn at random.
+    The lengths of the answers are checked during the load, except those to a long list, to another method
+    than GET, and to requests with headers. Without a number of threads in the study there is one for each CPU
+    of the load, as far as there are connections for them. ``seed`` repeats what is drawn at random.
     """
     connections = load.connections_at_once if isinstance(load, SessionsLoad) else load.connections
     return EnginePlan(
@@ -131,10 +139,21 @@ def plan_at_point(
 def _requests(
     load: Load, content: Mapping[str, ContentRecord]
 ) -> tuple[EngineRequest, ...] | EngineListedRequests:
+    headers, body = tuple(load.headers.items()), body_of(load.body)
     if isinstance(load.requests, LongList):
-        return EngineListedRequests(file=str(load.requests.file))
+        file = str(load.requests.file)
+        return EngineListedRequests(file=file, method=load.method, headers=headers, body=body)
+    # Another request than the verified one may be answered with another length.
+    is_verified = load.method == "GET" and not headers
     return tuple(
-        EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)
+        EngineRequest(
+            method=load.method,
+            target=path,
+            headers=headers,
+            body=body,
+            expected_body_bytes=_body_bytes(path, content) if is_verified else None,
+            weight=weight,
+        )
         for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
     )
 

@@ -26,6 +26,7 @@ from loadcurve.study.requests import (
     LongList,
     open_requests,
 )
+from loadcurve.study.sent import Body, Headers, Method
 from loadcurve.study.tables import Duration, PositiveCount, Think, Timeout, Warmup
 from loadcurve.study.toml_document import TomlTable
 
@@ -80,6 +81,10 @@ class LoadTable(TomlTable):
     pick: Literal["in-order", "random", "weighted"] = "in-order"
     weights: Weights | None = None
     """One for each request; given where ``pick`` is ``"weighted"`` and nowhere else."""
+    method: Method = "GET"
+    headers: Headers = Field(default_factory=dict)
+    body: Body = ""
+    """A text, or ``@`` and a file that the engine reads while it sends it."""
     http: Literal["1.0", "1.1"] = "1.1"
     warmup_s: Warmup = Field(1.0, alias="warmup")
     duration_s: Duration | None = Field(None, alias="duration")
