@@ -37,7 +37,7 @@ def main() -> None:
             f"{arguments.duration}s",
         ]
         command = [LOADCURVE, "load", target.url, "--json", *options]
-        output, peak_memory_bytes = _run_measured(command, cpus.generator)
+        output, peak_memory_bytes = run_measured(command, cpus.generator)
     result = LoadResult.model_validate_json(output)
     print(machine())
     print(f"{arguments.rate} per second on {arguments.connections} connections against {arguments.server}\n")
@@ -48,7 +48,7 @@ def main() -> None:
         print(f"{'':>16}  {reason.text}")
 
 
-def _run_measured(command: list[str], cpu: int) -> tuple[str, int]:
+def run_measured(command: list[str], cpu: int) -> tuple[str, int]:
     """Return what the command printed, and the peak of its memory in bytes."""
     with tempfile.NamedTemporaryFile("r", encoding="ascii") as report:
         # Isolated and without the packages of the environment, so that it stays small.

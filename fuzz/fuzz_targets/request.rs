@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loadcurve_wire::{Method, Request, Version};
+use loadcurve_wire::{Body, Method, Request, Version};
 
 const SEPARATOR: u8 = 0xff;
 /// Header fields that the encoder may add: Host, User-Agent and Content-Length.
@@ -20,15 +20,16 @@ fuzz_target!(|input: &[u8]| {
     let headers: Vec<(&str, &str)> = fields.chunks_exact(2).map(|field| (field[0], field[1])).collect();
     let Ok(method) = Method::new(method) else { return };
     for version in [Version::Http10, Version::Http11] {
-        let request = Request { version, method, target, authority, headers: &headers, body };
+        let request =
+            Request { version, method, target, authority, headers: &headers, body: Body::Bytes(body) };
         if let Ok(bytes) = request.encode() {
-            check(&request, &bytes);
+            check(&request, body, &bytes);
         }
     }
 });
 
 /// Reads the bytes as a server does, and compares every part with the one that was given.
-fn check(request: &Request, bytes: &[u8]) {
+fn check(request: &Request, body: &[u8], bytes: &[u8]) {
     let mut fields = vec![httparse::EMPTY_HEADER; request.headers.len() + ADDED_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     let Ok(httparse::Status::Complete(header_bytes)) = parsed.parse(bytes) else {
@@ -37,7 +38,8 @@ fn check(request: &Request, bytes: &[u8]) {
     assert_eq!(parsed.method, Some(request.method.as_str()));
     assert_eq!(parsed.path, Some(request.target));
     assert_eq!(parsed.version, Some(u8::from(request.version == Version::Http11)));
-    assert_eq!(&bytes[header_bytes..], request.body);
+    assert_eq!(&bytes[header_bytes..], body);
+    assert_eq!(&bytes[request.target_range()], request.target.as_bytes());
 
     let mut added: Vec<&httparse::Header> = parsed.headers.iter().collect();
     for (name, value) in request.headers {
@@ -49,9 +51,9 @@ fn check(request: &Request, bytes: &[u8]) {
     }
     assert_eq!(values(parsed.headers, "Host").len(), 1);
     assert!(values(parsed.headers, "Transfer-Encoding").is_empty());
-    let length = request.body.len().to_string();
+    let length = body.len().to_string();
     match values(parsed.headers, "Content-Length")[..] {
-        [] => assert!(request.body.is_empty(), "the length of the body is announced"),
+        [] => assert!(body.is_empty(), "the length of the body is announced"),
         [stated] => assert_eq!(stated, length.as_bytes()),
         _ => panic!("several lengths are announced"),
     }

@@ -1,8 +1,9 @@
 """The native part: the load engine, its histograms, and the positions of keys in TOML."""
 
+from os import PathLike
 from typing import Self, final
 
-__all__ = ["Load", "percentile_curve", "toml_positions", "uring_refusal"]
+__all__ = ["Load", "RequestList", "body_length", "percentile_curve", "toml_positions", "uring_refusal"]
 
 @final
 class Load:
@@ -28,6 +29,47 @@ class Load:
 
     def finish(self) -> str:
         """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+
+@final
+class RequestList:
+    """A file with a path and perhaps a weight on each line, checked; only an index of it is held."""
+
+    def __new__(cls, path: str | PathLike[str]) -> Self:
+        """Open the list and check every line.
+
+        Raises:
+            ValueError: the file cannot be read or holds no request, or lines are not of the form; one line of
+                text for each problem.
+
+        """
+
+    @property
+    def count(self) -> int:
+        """How many requests there are, at least one."""
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether any line gives a weight."""
+
+    @property
+    def short(self) -> list[tuple[str, float | None, int]] | None:
+        """Path, weight and line (from 1) of every request; ``None`` for a list of more than 100."""
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        """Pick so many paths at random, the same for the same seed; one that is picked twice counts twice.
+
+        Raises:
+            ValueError: the file is not what it was.
+
+        """
+
+def body_length(path: str | PathLike[str]) -> int:
+    """Length in bytes of a file that is to be the body of requests.
+
+    Raises:
+        ValueError: the file cannot be one: it cannot be read, or has no length of its own.
+
+    """
 
 def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
     """Merge base64 HdrHistograms of nanoseconds; return (percentile 0 to 100, time in ms) of each value.

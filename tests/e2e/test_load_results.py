@@ -1,6 +1,7 @@
 """`loadcurve load`: what it sends, and the numbers that it prints."""
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -114,13 +115,26 @@ def test_method_headers_body_and_query_reach_the_server(sandbox):
         assert request.header("Host") == [server.authority]
 
 
-def test_a_body_from_a_file_reaches_the_server_byte_for_byte(sandbox):
-    body = "\ufeffgrün\r\n\n"
-    (sandbox.work / "body.txt").write_bytes(body.encode())
+def test_a_body_is_read_from_a_file_while_it_is_sent(sandbox):
+    body = random.Random(1).randbytes(1_000_003)
+    (sandbox.work / "body.bin").write_bytes(body)
     with recording_server() as server:
-        options = ["-X", "POST", "--body-file", "body.txt", "-c", 1, "-n", 2]
-        measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
-    assert [request.body for request in server.seen] == [body.encode()] * 2
+        options = ["-X", "POST", "--body", "@body.bin", "-c", 2, "-n", 4]
+        result = measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert result["requests"]["ok"] == 4
+    assert [request.body == body for request in server.seen] == [True] * 4
+    assert result["bytes"]["sent"] > 4 * len(body)
+
+
+def test_a_long_list_is_taken_line_by_line(sandbox):
+    paths = [f"/{line}" for line in range(150)]
+    sandbox.write("urls.txt", "\n".join(["# all paths", *paths]))
+    with recording_server() as server:
+        options = ["--urls", "urls.txt", "-c", 1, "-n", 200]
+        result = measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert [request.target for request in server.seen] == [*paths, *paths[:50]]
+    assert result["load"]["requests"] == ["urls.txt"]
+    assert [operation["answered"] for operation in result["operations"]] == [200]
 
 
 def test_what_was_due_and_never_answered_is_counted(sandbox):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,19 @@ def test_a_server_has_the_environment_that_its_description_gives_it(scripted, co
         variables = Path(f"/proc/{server.pid}/environ").read_bytes().split(b"\0")
         assert f"SCRIPTED_PORT={server.port}".encode() in variables
         assert f"PATH={os.environ['PATH']}".encode() in variables
+
+
+def test_a_large_answer_is_verified_without_being_held_in_memory(scripted, content_folder):
+    with (content_folder / "large").open("wb") as large:
+        large.truncate(64 << 20)
+    with server_of(scripted(), content_folder) as server:
+        tracemalloc.start()
+        try:
+            server.verify(["/large"])
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < 8 << 20
 
 
 def test_a_server_that_dies_at_once_fails_with_its_last_words(scripted, content_folder):

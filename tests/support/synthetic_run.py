@@ -230,6 +230,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
                 "mismatch",
                 "fd_unavailable",
                 "address_unavailable",
+                "file_unavailable",
             ),
             0,
         ),

@@ -7,7 +7,13 @@ import pytest
 from loadcurve._engine import Load
 from loadcurve.result.load import LoadResult, RateStretch
 from loadcurve.result.records import ContentRecord
-from loadcurve.run.plan import EngineConversation, EngineStop, plan_at_point
+from loadcurve.run.plan import (
+    EngineBody,
+    EngineConversation,
+    EngineListedRequests,
+    EngineStop,
+    plan_at_point,
+)
 from loadcurve.study.model import Study
 from support.limit_server import limit_server
 
@@ -83,6 +89,32 @@ def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
         ("/a", 1.0, 100),
         ("/b", 3.0, 100),
     ]
+
+
+def test_a_long_list_stays_a_file_which_the_engine_reads(address, tmp_path):
+    file = tmp_path / "paths.txt"
+    file.write_text("/a?x=1\n" * 101)
+    translated = plan(CLOSED | {"requests": str(file)}).requests
+    assert translated == EngineListedRequests(file=str(file))
+    result = measured(address, CLOSED | {"requests": str(file)})
+    assert (result.requests.due, result.requests.ok) == (50, 50)
+    assert [operation.operation for operation in result.operations] == ["paths.txt"]
+    assert {slow.operation for slow in result.slowest} == {"GET /a?x=1"}
+
+
+def test_method_headers_and_body_are_translated(tmp_path):
+    posted = {"method": "POST", "headers": {"Accept": "*/*"}, "body": "text"}
+    for request in plan(CLOSED | posted).requests:
+        assert (request.method, request.headers) == ("POST", (("Accept", "*/*"),))
+        assert request.body == EngineBody(text="text")
+    file = tmp_path / "body.bin"
+    file.write_bytes(b"x" * 100)
+    assert plan(CLOSED | {"body": f"@{file}"}).requests[0].body == EngineBody(file=str(file))
+
+
+@pytest.mark.parametrize("sent", [{"method": "HEAD"}, {"headers": {"Range": "bytes=0-1"}}])
+def test_the_length_of_an_answer_is_that_of_a_plain_get_alone(sent):
+    assert [request.expected_body_bytes for request in plan(CLOSED | sent).requests] == [None, None]
 
 
 def test_every_request_weighs_the_same_unless_the_study_says_otherwise():

@@ -1,11 +1,13 @@
 """Generated content, and a user's folder."""
 
 import hashlib
+import random
+import tracemalloc
 
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.server.content import content_of_folder, make_content
+from loadcurve.server.content import ALPHABET, CHUNK_BYTES, content_of_folder, make_content
 
 SIZES = {"1k.txt": 1024, "deep/er/3.txt": 3, "empty.txt": 0}
 
@@ -40,6 +42,28 @@ def test_generated_content_is_plain_text_of_many_characters(tmp_path):
     text = (tmp_path / "text").read_bytes()
     assert len(set(text)) == 64
     assert all(byte == ord("\n") or 32 <= byte < 127 for byte in text)
+
+
+def test_content_of_many_chunks_is_one_sequence_of_random_bytes(tmp_path):
+    size_bytes = 2 * CHUNK_BYTES + 5
+    make_content(tmp_path, {"large": size_bytes}, seed=1)
+    # Drawn all at once, and one of 64 characters for each byte.
+    drawn = random.Random("1 large").randbytes(size_bytes)
+    expected = bytes(map((ALPHABET * 4).__getitem__, drawn))
+    assert (tmp_path / "large").read_bytes() == expected
+
+
+def test_a_large_file_is_generated_and_described_without_being_held_in_memory(tmp_path):
+    size_bytes = 64 << 20
+    tracemalloc.start()
+    try:
+        make_content(tmp_path, {"large": size_bytes}, seed=1)
+        content_of_folder(tmp_path)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A chunk is there as a number, as bytes and as text.
+    assert peak_bytes < 8 * CHUNK_BYTES
 
 
 def test_every_user_may_read_what_is_made(tmp_path):

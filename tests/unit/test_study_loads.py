@@ -4,6 +4,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.study.read import read_study
+from loadcurve.study.requests import LongList, paths_to_verify
 
 COMMON = 'requests = ["/a", "/b"]\n'
 CLOSED = f'model = "closed"\n{COMMON}connections = 2\nduration = "1s"\n'
@@ -201,7 +202,8 @@ def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_pat
     (found,) = problems_in(tmp_path, load)
     assert found.startswith(f":{LOAD_LINE + line}: load.")
     if problem is None:
-        assert ": unknown key; expected one of model, requests, pick, weights, http, " in found
+        known = "model, requests, pick, weights, method, headers, body, http, "
+        assert f": unknown key; expected one of {known}" in found
     else:
         assert found == f":{LOAD_LINE + line}: load.{problem}"
 
@@ -365,3 +367,130 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
 def test_the_weights_of_a_file_are_used_or_refused(tmp_path, more, problem):
     found = problems_in(tmp_path, with_file(tmp_path, "/a 2\n", more))
     assert found == [problem.format(file=tmp_path / "paths.txt")]
+
+
+LONG = "".join(f"/a?line={line}\n" for line in range(1000))
+
+
+def test_a_list_of_a_hundred_requests_is_read_and_a_longer_one_stays_a_file(tmp_path):
+    assert len(load_of(tmp_path, with_file(tmp_path, "/a\n" * 100)).requests) == 100
+    load = load_of(tmp_path, with_file(tmp_path, "/a\n" * 101))
+    assert isinstance(load.requests, LongList)
+    assert load.model_dump(mode="json")["requests"] == {"file": str(tmp_path / "paths.txt"), "count": 101}
+
+
+def test_a_seed_picks_the_paths_of_a_long_list_that_are_verified(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    picked = paths_to_verify(load.requests, seed=1)
+    # Of 1000 paths 100 are picked, some of them perhaps twice; all but 17 of them once is as good as certain.
+    assert 83 <= len(picked) == len(set(picked)) <= 100
+    assert set(picked) <= set(LONG.split())
+    assert picked == paths_to_verify(load.requests, seed=1)
+    assert picked != paths_to_verify(load.requests, seed=2)
+
+
+def test_a_long_list_that_changes_before_it_is_verified_is_bad_input(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    (tmp_path / "paths.txt").write_text("gone\n")
+    with pytest.raises(BadInput, match="has changed since"):
+        paths_to_verify(load.requests, seed=1)
+
+
+def test_a_short_list_is_verified_whole(tmp_path):
+    assert paths_to_verify(load_of(tmp_path, CLOSED).requests, seed=1) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "problem"),
+    [
+        (
+            LONG,
+            'pick = "weighted"',
+            ":6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted",
+        ),
+        (
+            LONG,
+            'pick = "weighted"\nweights = [1]',
+            ":10: load.weights: given for the 1000 requests of {file}; expected the weights in that file",
+        ),
+        (
+            LONG + "/a 2\n",
+            "",
+            (
+                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
+                "expected this pick, or no weights"
+            ),
+        ),
+        (LONG + "a\n", "", None),
+    ],
+)
+def test_a_problem_of_a_long_list_is_told(tmp_path, text, more, problem):
+    (found,) = problems_in(tmp_path, with_file(tmp_path, text, more))
+    file = tmp_path / "paths.txt"
+    if problem is None:
+        assert found.startswith(f':6: load.requests: {file}:1001: found "a"; expected a path')
+    else:
+        assert found == problem.format(file=file)
+
+
+def test_the_weights_of_a_long_list_are_taken_from_its_file(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG + "/b 2\n", 'pick = "weighted"'))
+    assert isinstance(load.requests, LongList)
+    assert (load.requests.listed.has_weights, load.weights) == (True, None)
+
+
+def test_a_plain_get_is_sent_unless_the_study_says_otherwise(tmp_path):
+    load = load_of(tmp_path, CLOSED)
+    assert (load.method, load.headers, load.body) == ("GET", {}, "")
+
+
+def test_method_headers_and_body_are_those_of_every_request(tmp_path):
+    load = load_of(
+        tmp_path, f'{CLOSED}method = "POST"\nheaders = {{ Accept = "*/*", X-Empty = "" }}\nbody = "grün"\n'
+    )
+    assert (load.method, load.headers, load.body) == ("POST", {"Accept": "*/*", "X-Empty": ""}, "grün")
+
+
+def test_the_file_of_a_body_counts_from_the_study(tmp_path):
+    (tmp_path / "body.bin").write_bytes(b"\xff")
+    assert load_of(tmp_path, f'{CLOSED}body = "@body.bin"\n').body == f"@{tmp_path / 'body.bin'}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ('method = "GE T"', 'method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"'),
+        (
+            'method = "CONNECT"',
+            'method: found "CONNECT", which opens a tunnel; expected a method that gets an answer',
+        ),
+        (
+            'headers = ["Accept: a"]',
+            'headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }',
+        ),
+        (
+            "headers = { Accept = 1 }",
+            "headers.Accept: found 1; expected a text in quotes without line breaks",
+        ),
+        (
+            'headers = { Accept = "a\\nb" }',
+            'headers.Accept: found "a\\nb"; expected a text in quotes without line breaks',
+        ),
+        (
+            'headers = { "Acc ept" = "a" }',
+            'headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"',
+        ),
+        (
+            'headers = { content-length = "1" }',
+            'headers: found "content-length", which is set for the body; leave it out',
+        ),
+        ("body = 1", 'body: found 1; expected a text in quotes, or "@" and the name of a file with it'),
+        ('body = "@nowhere"', "body: {folder}/nowhere: there is no such file"),
+    ],
+)
+def test_what_cannot_be_sent_is_told(tmp_path, keys, problem):
+    (found,) = problems_in(tmp_path, f"{CLOSED}{keys}\n")
+    assert (
+        found
+        == f":{LOAD_LINE + 4}: load.{problem.format(folder=tmp_path) if 'folder' in problem else problem}"
+    )

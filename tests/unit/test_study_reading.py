@@ -77,8 +77,9 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             'duration = "1s"',
             'duraton = "1s"',
             (
-                ":8: load.duraton: unknown key; expected one of model, requests, pick, weights, http, "
-                "warmup, duration, timeout, threads, connections, requests_total, pipeline, calls, think; "
+                ":8: load.duraton: unknown key; expected one of model, requests, pick, weights, method, "
+                "headers, body, http, warmup, duration, timeout, threads, connections, requests_total, "
+                "pipeline, calls, think; "
                 'did you mean "duration"?'
             ),
         ),

@@ -4,25 +4,9 @@ use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, FailedRequest, Failure};
-use loadcurve_wire::{Limits, RequestKind, Response, ResponseParser};
+use loadcurve_wire::{Limits, Response, ResponseParser};
 
-/// A request of the plan, encoded once.
-pub(crate) struct EncodedRequest {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) kind: RequestKind,
-    pub(crate) expected_body_bytes: Option<u64>,
-}
-
-impl EncodedRequest {
-    /// Whether a successful answer has another body than the one that was verified.
-    fn is_mismatched_by(&self, response: &Response) -> bool {
-        let successful = (200..300).contains(&response.status);
-        let has_body = self.kind != RequestKind::Head;
-        successful
-            && has_body
-            && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
-    }
-}
+use crate::requests::{EncodedRequest, RequestSource};
 
 /// Where a slot's connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +19,8 @@ pub(crate) enum State {
 /// A request that a slot carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
+    /// Which request of the load it is, in the order of the whole plan.
+    pub(crate) number: u64,
     pub(crate) operation: usize,
     pub(crate) due: Nanos,
     /// When it was written; until then it waits for its connection.
@@ -45,6 +31,18 @@ pub(crate) struct InFlight {
     /// Whether it found its connection open.
     pub(crate) reused: bool,
     /// Its place among the requests under way on this slot: free again when it is answered.
+    pub(crate) place: usize,
+}
+
+/// A body on its way from its file to the connection. It outlives its request where that is answered early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upload {
+    pub(crate) operation: usize,
+    /// How much of the body has been written.
+    pub(crate) offset: u64,
+    /// When its request was due.
+    pub(crate) due: Nanos,
+    /// The place of its request, whose deadline is that of the upload until all is written.
     pub(crate) place: usize,
 }
 
@@ -77,6 +75,8 @@ pub(crate) struct Connection {
     pub(crate) calls: u64,
     /// Calls that a session has still to make; none outside a session.
     pub(crate) session: Option<u64>,
+    /// The body under way; requests behind it wait for its end.
+    pub(crate) upload: Option<Upload>,
     /// Whether requests of this slot wait to be written.
     pub(crate) is_unwritten: bool,
     /// Until when the slot rests, after a failed attempt to connect or to think.
@@ -101,6 +101,7 @@ impl Connection {
             in_flight: VecDeque::with_capacity(pipeline),
             calls: 0,
             session: None,
+            upload: None,
             is_unwritten: false,
             rests_until: None,
             is_listed: false,
@@ -114,16 +115,17 @@ impl Connection {
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.calls = 0;
+        self.upload = None;
         self.parser.reset();
     }
 
     /// Reads bytes that arrived, up to the end of one answer.
-    pub(crate) fn receive(&mut self, bytes: &[u8], requests: &[EncodedRequest], now: Nanos) -> Reading {
+    pub(crate) fn receive(&mut self, bytes: &[u8], requests: &RequestSource, now: Nanos) -> Reading {
         let Some(oldest) = self.in_flight.front_mut() else { return Reading::Ended };
         let Some(sent) = oldest.sent else { return Reading::Failed(Failure::Malformed) };
         oldest.first_byte.get_or_insert(now);
         let oldest = *oldest;
-        let request = &requests[oldest.operation];
+        let request = requests.encoded(oldest.operation);
         match self.parser.feed(bytes, request.kind) {
             Err(_) => Reading::Failed(Failure::Malformed),
             Ok(progress) => match progress.response {
@@ -134,11 +136,11 @@ impl Connection {
     }
 
     /// The peer sends no more bytes: that may complete an answer.
-    pub(crate) fn end_of_input(&mut self, requests: &[EncodedRequest], now: Nanos) -> Reading {
+    pub(crate) fn end_of_input(&mut self, requests: &RequestSource, now: Nanos) -> Reading {
         let Some(oldest) = self.in_flight.front().copied() else { return Reading::Ended };
         match (self.parser.end_of_input(), oldest.sent) {
             (Ok(Some(response)), Some(sent)) => {
-                self.complete(oldest, sent, &response, &requests[oldest.operation], 0, now)
+                self.complete(oldest, sent, &response, requests.encoded(oldest.operation), 0, now)
             }
             _ => Reading::Failed(Failure::ClosedEarly),
         }
@@ -148,6 +150,7 @@ impl Connection {
     pub(crate) fn fail_oldest(&mut self, failure: Failure, now: Nanos) -> Option<(FailedRequest, usize)> {
         let oldest = self.in_flight.pop_front()?;
         let failed = FailedRequest {
+            number: oldest.number,
             operation: oldest.operation,
             connection: self.number,
             due: oldest.due,
@@ -171,6 +174,7 @@ impl Connection {
     ) -> Reading {
         self.in_flight.pop_front();
         let answer = Answer {
+            number: oldest.number,
             operation: oldest.operation,
             connection: self.number,
             due: oldest.due,

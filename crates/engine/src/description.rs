@@ -1,6 +1,6 @@
 //! The load as it was run, as results show it.
 
-use loadcurve_plan::{Arrivals, HttpVersion, LoadPlan, Pick, Rate, Request, Stop};
+use loadcurve_plan::{Arrivals, HttpVersion, LoadPlan, Pick, Rate, Stop};
 use serde::Serialize;
 
 /// The load as it was run; what does not belong to its model is none.
@@ -31,7 +31,7 @@ pub struct LoadDescription {
 }
 
 impl LoadDescription {
-    pub(crate) fn new(plan: &LoadPlan, io: &'static str) -> Self {
+    pub(crate) fn new(plan: &LoadPlan, requests: &[String], io: &'static str) -> Self {
         let (mut duration_s, mut requests_total, mut connections_total) = (None, None, None);
         match plan.stop {
             Stop::DurationS(seconds) => duration_s = Some(seconds),
@@ -41,7 +41,7 @@ impl LoadDescription {
         Self {
             address: plan.address.to_string(),
             http: plan.http,
-            requests: plan.requests.iter().map(Request::label).collect(),
+            requests: requests.to_vec(),
             pick: plan.pick,
             model: plan.model.name(),
             connections: plan.model.connections(),

@@ -13,7 +13,12 @@ mod kernel;
 mod load;
 mod pacing;
 mod ranges;
+mod requests;
 mod result;
+// The tests of whole loads use it, too.
+#[cfg(test)]
+#[path = "../tests/load/support/file.rs"]
+mod temporary_file;
 mod thread;
 mod verdict;
 mod words;
@@ -23,5 +28,6 @@ mod worker_tests;
 
 pub use kernel::TcpCounters;
 pub use load::{Load, Progress, StartError, uring_refusal};
+pub use requests::{ListedRequest, RequestList, body_length};
 pub use result::LoadResult;
 pub use verdict::{Reason, Status, Verdict};

@@ -6,18 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use loadcurve_plan::{HttpVersion, InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
+use loadcurve_plan::{InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
 use loadcurve_record::{Recorder, Window};
-use loadcurve_wire::{Method, Request, Version};
 
 use crate::capacity::Capacity;
 use crate::clock;
-use crate::connection::EncodedRequest;
 use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::kernel::TcpCounters;
 use crate::pacing::Pacing;
+use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu, online_cpus};
 use crate::worker::{Activity, Orders, Worker};
@@ -95,6 +94,7 @@ pub struct Load {
     plan: LoadPlan,
     /// What results call the backend.
     io: &'static str,
+    requests: Arc<RequestSource>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Part>>,
     capacity: Capacity,
@@ -108,7 +108,7 @@ impl Load {
     /// When the plan is not sound, or asks for more than this machine allows.
     pub fn start(plan: LoadPlan) -> Result<Self, StartError> {
         plan.validate()?;
-        let requests = encode(&plan)?;
+        let requests = RequestSource::open(&plan)?;
         let capacity = Capacity::secure(&plan).map_err(StartError::Machine)?;
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
@@ -129,7 +129,7 @@ impl Load {
                 Err(_) => (Epoll::NAME, team.start(epolls(&plan)?)?),
             },
         };
-        Ok(Self { plan, io, shared, threads, capacity, counters_before })
+        Ok(Self { plan, io, requests, shared, threads, capacity, counters_before })
     }
 
     /// Where the load stands now.
@@ -170,14 +170,15 @@ impl Load {
         let kernel = TcpCounters::read().since(self.counters_before);
         let interrupted = self.shared.stop.load(Ordering::Relaxed);
         let capacity = self.capacity.at_the_end();
-        LoadResult::new(&self.plan, parts, self.io, kernel, Some(&capacity), interrupted)
+        let source = &self.requests;
+        LoadResult::new(&self.plan, source, parts, self.io, kernel, Some(&capacity), interrupted)
     }
 }
 
 /// What every thread of a load is started with.
 struct Team<'a> {
     plan: &'a LoadPlan,
-    requests: &'a Arc<[EncodedRequest]>,
+    requests: &'a Arc<RequestSource>,
     shared: &'a Arc<Shared>,
     cpus: &'a [usize],
     spins: bool,
@@ -320,36 +321,6 @@ impl CpuMeter {
         let (user, system) = at_end.since(at_start);
         CpuUse { user, system, spun: spun_at_end - spun_at_start }
     }
-}
-
-fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
-    plan.requests
-        .iter()
-        .map(|request| {
-            let encode = || {
-                let headers: Vec<(&str, &str)> =
-                    request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                let method = Method::new(&request.method)?;
-                let encoded = Request {
-                    version: match plan.http {
-                        HttpVersion::Http10 => Version::Http10,
-                        HttpVersion::Http11 => Version::Http11,
-                    },
-                    method,
-                    target: &request.target,
-                    authority: &plan.authority,
-                    headers: &headers,
-                    body: request.body.as_bytes(),
-                };
-                Ok(EncodedRequest {
-                    bytes: encoded.encode()?,
-                    kind: method.kind(),
-                    expected_body_bytes: request.expected_body_bytes,
-                })
-            };
-            encode().map_err(|invalid: loadcurve_wire::InvalidRequest| StartError::Plan(invalid.to_string()))
-        })
-        .collect()
 }
 
 /// The processor of each thread; every one is tried on a thread of its own before anything is started.

@@ -11,6 +11,7 @@ use crate::capacity::Capacity;
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
+use crate::requests::RequestSource;
 use crate::verdict::{Evidence, Verdict};
 
 /// Everything measured by one load. Times are in milliseconds and rates per second unless the name says otherwise.
@@ -167,6 +168,7 @@ impl LoadResult {
     /// Merges what the threads measured, and summarises it once.
     pub(crate) fn new(
         plan: &LoadPlan,
+        requests: &RequestSource,
         parts: Vec<Part>,
         io: &'static str,
         kernel: TcpCounters,
@@ -178,10 +180,10 @@ impl LoadResult {
         let latency = recorder.latency();
         let rate = merged.rate(plan);
         let generator = merged.generator(plan.threads, io);
-        let labels: Vec<String> = plan.requests.iter().map(loadcurve_plan::Request::label).collect();
+        let labels = requests.tally_labels();
         let mut result = Self {
             format: "loadcurve-load/1",
-            load: LoadDescription::new(plan, io),
+            load: LoadDescription::new(plan, labels, io),
             interrupted,
             duration_s: merged.length.as_secs_f64(),
             requests: Requests::from(recorder),
@@ -197,13 +199,13 @@ impl LoadResult {
             errors: recorder.failures,
             generator,
             kernel,
-            operations: operations(recorder, &labels),
-            slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, &labels)).collect(),
+            operations: operations(recorder, labels),
+            slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, requests)).collect(),
             series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        result.verdict = Verdict::of(&Evidence::of(&result, plan, &merged, capacity));
+        result.verdict = Verdict::of(&Evidence::of(&result, plan, requests, &merged, capacity));
         result
     }
 }
@@ -335,9 +337,9 @@ impl From<&Recorder> for Bytes {
 }
 
 impl Slow {
-    fn new(slow: &SlowRequest, labels: &[String]) -> Self {
+    fn new(slow: &SlowRequest, requests: &RequestSource) -> Self {
         Self {
-            operation: labels[slow.operation].clone(),
+            operation: requests.label(slow.number),
             due_s: slow.due.as_secs_f64(),
             connect_ms: slow.connect.map(Nanos::as_millis_f64),
             first_byte_ms: slow.first_byte.map(Nanos::as_millis_f64),

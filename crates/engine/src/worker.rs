@@ -7,14 +7,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{LoadPlan, Nanos, Picker, Share};
+use loadcurve_plan::{LoadPlan, Nanos, Share};
 use loadcurve_record::{Failure, Recorder, SlowRequest};
 
 use crate::clock;
-use crate::connection::{Connection, EncodedRequest};
+use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::pacing::{Pacing, Unit};
+use crate::requests::{RequestSource, RequestWriter};
 
 mod begin;
 mod end;
@@ -42,8 +43,7 @@ pub(crate) struct Activity {
 
 /// What a worker takes from the plan, for its own share.
 pub(crate) struct Orders {
-    requests: Arc<[EncodedRequest]>,
-    picker: Picker,
+    requests: Arc<RequestSource>,
     share: Share,
     pipeline: usize,
     /// After how many requests a connection is closed.
@@ -57,10 +57,9 @@ pub(crate) struct Orders {
 
 impl Orders {
     /// The orders of `plan` for the worker of `share`.
-    pub(crate) fn new(plan: &LoadPlan, share: Share, requests: Arc<[EncodedRequest]>, spins: bool) -> Self {
+    pub(crate) fn new(plan: &LoadPlan, share: Share, requests: Arc<RequestSource>, spins: bool) -> Self {
         Self {
             requests,
-            picker: plan.picker(),
             share,
             pipeline: plan.conversation.pipeline,
             calls: plan.conversation.calls.unwrap_or(u64::MAX),
@@ -76,6 +75,7 @@ impl Orders {
 pub(crate) struct Worker<I> {
     io: I,
     orders: Orders,
+    writer: RequestWriter,
     connections: Vec<Connection>,
     /// Requests begun by this worker.
     begun: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Worker<I> {
     answer_deadlines: Deadlines,
     /// Slots with requests that are begun and not written.
     unwritten: Vec<Slot>,
-    /// Where several requests are put together for one write.
+    /// Where what goes out in one write is put together: requests, or a part of a long one.
     scratch: Vec<u8>,
     /// Requests that have just ended and are among the slowest, of the slot whose event is handled.
     slow_requests: Vec<SlowRequest>,
@@ -111,7 +111,8 @@ impl<I: Io> Worker<I> {
         let pipeline = orders.pipeline;
         Self {
             io,
-            recorder: Recorder::new(orders.requests.len()),
+            recorder: Recorder::new(orders.requests.tally_labels().len()),
+            writer: RequestWriter::of(Arc::clone(&orders.requests)),
             connections: numbers.map(|number| Connection::new(number, pipeline)).collect(),
             begun: 0,
             connecting: 0,

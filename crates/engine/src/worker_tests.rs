@@ -7,10 +7,12 @@ mod queue;
 mod shares;
 mod simulated;
 mod slowest;
+mod uploads;
 mod verdicts;
 
 use loadcurve_plan::{
-    Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
+    Arrivals, Body, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request,
+    Requests, Stop,
 };
 use loadcurve_record::{CoarseHistogram, RequestCounts, TimeHistogram};
 
@@ -22,19 +24,11 @@ const fn ms(milliseconds: u64) -> Nanos {
 
 /// A plan of one request, over one thread, with nothing special.
 pub(crate) fn plan(model: Model, stop: Stop) -> LoadPlan {
-    let request = Request {
-        method: "GET".into(),
-        target: "/".into(),
-        headers: vec![],
-        body: String::new(),
-        expected_body_bytes: None,
-        weight: 1.0,
-    };
     LoadPlan {
         address: "127.0.0.1:80".parse().unwrap(),
         authority: "localhost".into(),
         http: HttpVersion::Http11,
-        requests: vec![request],
+        requests: Requests::Given(vec![get()]),
         model,
         stop,
         warmup_s: 0.0,
@@ -45,6 +39,18 @@ pub(crate) fn plan(model: Model, stop: Stop) -> LoadPlan {
         threads: 1,
         cpus: vec![],
         io: IoChoice::Auto,
+    }
+}
+
+/// A request without anything special.
+fn get() -> Request {
+    Request {
+        method: "GET".into(),
+        target: "/".into(),
+        headers: vec![],
+        body: Body::Empty,
+        expected_body_bytes: None,
+        weight: 1.0,
     }
 }
 

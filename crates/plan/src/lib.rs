@@ -8,13 +8,15 @@ mod nanos;
 mod picker;
 mod profile;
 mod random;
+mod requests;
 mod schedule;
 mod share;
 
-pub use load::{Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Request, Stop};
+pub use load::{Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Stop};
 pub use nanos::Nanos;
-pub use picker::{Pick, Picker};
+pub use picker::{Choice, Pick, Picker, Weights};
 pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
 pub use random::{Purpose, Random};
+pub use requests::{Body, ListedRequests, Request, Requests};
 pub use schedule::{Arrivals, Schedule};
 pub use share::Share;

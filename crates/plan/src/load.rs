@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Nanos, Pick, Picker, RateProfile, RateStretch, Schedule, Share};
+use crate::{Arrivals, Nanos, Pick, RateProfile, RateStretch, Requests, Schedule, Share};
 
 /// More requests under way on one connection measure its buffers, not its server.
 const MOST_PIPELINED: usize = 1024;
@@ -155,39 +155,6 @@ pub enum HttpVersion {
     Http11,
 }
 
-/// One request of the list, which the connections take in turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    /// `GET`, `HEAD`, …
-    pub method: String,
-    /// The request target: path and query.
-    pub target: String,
-    /// Header fields beside those that the protocol needs.
-    #[serde(default)]
-    pub headers: Vec<(String, String)>,
-    /// The body, empty for none.
-    #[serde(default)]
-    pub body: String,
-    /// The length that a successful answer's body must have; an answer of another length is a mismatch.
-    #[serde(default)]
-    pub expected_body_bytes: Option<u64>,
-    /// How often it is picked by weight, beside the others' weights.
-    #[serde(default = "one")]
-    pub weight: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl Request {
-    /// The label that every outcome of this request carries.
-    #[must_use]
-    pub fn label(&self) -> String {
-        format!("{} {}", self.method, self.target)
-    }
-}
-
 /// How the bytes travel between the engine and the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -212,7 +179,7 @@ pub struct LoadPlan {
     #[serde(default)]
     pub http: HttpVersion,
     /// The requests to take from.
-    pub requests: Vec<Request>,
+    pub requests: Requests,
     /// The load model.
     #[serde(flatten)]
     pub model: Model,
@@ -265,13 +232,6 @@ impl LoadPlan {
         }
     }
 
-    /// What takes the requests from their list.
-    #[must_use]
-    pub fn picker(&self) -> Picker {
-        let weights: Vec<f64> = self.requests.iter().map(|request| request.weight).collect();
-        Picker::new(self.pick, &weights, self.seed)
-    }
-
     /// The mean rate asked for in a window of `length` after the warm-up, in requests per second; none where requests
     /// do not arrive on a schedule, for an empty window, or for a rate that no schedule holds.
     #[must_use]
@@ -316,9 +276,6 @@ impl LoadPlan {
     pub fn validate(&self) -> Result<(), InvalidPlan> {
         let refuse = |text: String| Err(InvalidPlan(text));
         let connections = self.model.connections();
-        if self.requests.is_empty() {
-            return refuse("a load needs at least one request".into());
-        }
         if connections == 0 {
             return refuse("a load needs at least 1 connection".into());
         }
@@ -334,7 +291,7 @@ impl LoadPlan {
         if !(self.warmup_s >= 0.0 && self.warmup_s <= 86_400.0) {
             return refuse(format!("a warm-up of {} s is not between 0 and 86400 s", self.warmup_s));
         }
-        self.validate_requests()?;
+        self.requests.validate()?;
         self.validate_conversation()?;
         match self.stop {
             Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= 1e6) => {
@@ -350,15 +307,6 @@ impl LoadPlan {
                 refuse("only sessions end after a number of connections".into())
             }
             _ => self.schedule(Share::whole()).map(drop),
-        }
-    }
-
-    fn validate_requests(&self) -> Result<(), InvalidPlan> {
-        let weights = self.requests.iter().map(|request| request.weight);
-        match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            Some(weight) => Err(InvalidPlan(format!("a weight of {weight} is not zero or more"))),
-            None if weights.sum::<f64>() > 0.0 => Ok(()),
-            None => Err(InvalidPlan("at least one request needs a weight above 0".into())),
         }
     }
 
@@ -393,22 +341,15 @@ impl LoadPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Request, Stop};
-    use crate::{Arrivals, Pick};
+    use super::{Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Stop};
+    use crate::{Arrivals, Body, Pick, Request, Requests};
 
     fn plan() -> LoadPlan {
         LoadPlan {
             address: "127.0.0.1:80".parse().unwrap(),
             authority: "localhost".into(),
             http: HttpVersion::Http11,
-            requests: vec![Request {
-                method: "GET".into(),
-                target: "/".into(),
-                headers: vec![],
-                body: String::new(),
-                expected_body_bytes: None,
-                weight: 1.0,
-            }],
+            requests: Requests::Given(vec![request(1.0)]),
             model: Model::Closed { connections: 2 },
             conversation: Conversation::default(),
             pick: Pick::InOrder,
@@ -419,6 +360,17 @@ mod tests {
             threads: 1,
             cpus: vec![],
             io: IoChoice::Auto,
+        }
+    }
+
+    fn request(weight: f64) -> Request {
+        Request {
+            method: "GET".into(),
+            target: "/".into(),
+            headers: vec![],
+            body: Body::Empty,
+            expected_body_bytes: None,
+            weight,
         }
     }
 
@@ -435,8 +387,8 @@ mod tests {
             arrivals: Arrivals::Constant,
             connections: 1,
         };
-        let request = |weight| vec![Request { weight, ..plan().requests[0].clone() }];
-        let broken: [(LoadPlan, &str); 14] = [
+        let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
+        let broken: [(LoadPlan, &str); 15] = [
             (LoadPlan { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (LoadPlan { threads: 3, ..plan() }, "3 threads"),
             (LoadPlan { timeout_s: 0.0, ..plan() }, "timeout of 0"),
@@ -449,8 +401,9 @@ mod tests {
             (LoadPlan { conversation: conversation(1, None, -1.0), ..plan() }, "-1 s"),
             (LoadPlan { conversation: conversation(2, None, 1.0), ..plan() }, "no pipeline"),
             (LoadPlan { model: sessions, ..plan() }, "number of calls"),
-            (LoadPlan { requests: request(-1.0), ..plan() }, "weight of -1"),
-            (LoadPlan { requests: request(0.0), ..plan() }, "weight above 0"),
+            (LoadPlan { requests: given(&[]), ..plan() }, "at least one request"),
+            (LoadPlan { requests: given(&[1.0, -1.0]), ..plan() }, "weight of -1"),
+            (LoadPlan { requests: given(&[0.0, 0.0]), ..plan() }, "weight above 0"),
         ];
         for (plan, part) in broken {
             let refusal = plan.validate().unwrap_err().to_string();

@@ -33,6 +33,8 @@ impl OperationTally {
             self.note_body(longest);
         }
         self.mismatched_body_bytes = self.mismatched_body_bytes.or(other.mismatched_body_bytes);
-        self.latency.merge(&other.latency);
+        if other.answered > 0 {
+            self.latency.merge(&other.latency);
+        }
     }
 }

@@ -6,7 +6,9 @@ use serde::Serialize;
 /// One complete answer, with every time that it passed on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Which request of the plan's list it answers.
+    /// Which request of the load it answers, in the order of the whole plan.
+    pub number: u64,
+    /// Which operation that is.
     pub operation: usize,
     /// Which connection carried it.
     pub connection: usize,
@@ -33,6 +35,8 @@ pub struct Answer {
 /// One request that failed, with every time that it passed on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct FailedRequest {
+    /// Which request of the load it was, in the order of the whole plan.
+    pub number: u64,
     /// Which request of the plan's list it was.
     pub operation: usize,
     /// Which connection carried it, or was to.
@@ -55,6 +59,7 @@ impl Answer {
     /// The same request as one that has failed, because of its answer.
     pub(crate) fn failed(&self, failure: Failure) -> FailedRequest {
         FailedRequest {
+            number: self.number,
             operation: self.operation,
             connection: self.connection,
             due: self.due,
@@ -89,6 +94,8 @@ pub enum Failure {
     FdUnavailable,
     /// The machine has no local address or port left.
     AddressUnavailable,
+    /// A file that the request is made from cannot be read any more, or is not what it was.
+    FileUnavailable,
 }
 
 /// Failed requests by class.
@@ -104,6 +111,7 @@ pub struct FailureCounts {
     pub mismatch: u64,
     pub fd_unavailable: u64,
     pub address_unavailable: u64,
+    pub file_unavailable: u64,
 }
 
 impl FailureCounts {
@@ -119,12 +127,13 @@ impl FailureCounts {
             Failure::Mismatch => &mut self.mismatch,
             Failure::FdUnavailable => &mut self.fd_unavailable,
             Failure::AddressUnavailable => &mut self.address_unavailable,
+            Failure::FileUnavailable => &mut self.file_unavailable,
         } += 1;
     }
 
     /// Every class with its name, in the order of the result.
     #[must_use]
-    pub fn by_class(&self) -> [(&'static str, u64); 9] {
+    pub fn by_class(&self) -> [(&'static str, u64); 10] {
         [
             ("connect_refused", self.connect_refused),
             ("connect_timeout", self.connect_timeout),
@@ -135,6 +144,7 @@ impl FailureCounts {
             ("mismatch", self.mismatch),
             ("fd_unavailable", self.fd_unavailable),
             ("address_unavailable", self.address_unavailable),
+            ("file_unavailable", self.file_unavailable),
         ]
     }
 
@@ -155,6 +165,7 @@ impl FailureCounts {
         self.mismatch += other.mismatch;
         self.fd_unavailable += other.fd_unavailable;
         self.address_unavailable += other.address_unavailable;
+        self.file_unavailable += other.file_unavailable;
     }
 }
 

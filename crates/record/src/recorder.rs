@@ -110,9 +110,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recording for a plan with this many different requests.
+    /// An empty recording with so many tallies: one for each operation, or a single one for all of them together.
     #[must_use]
-    pub fn new(operations: usize) -> Self {
+    pub fn new(tallies: usize) -> Self {
         Self {
             window: Window::NOT_YET,
             requests: RequestCounts::default(),
@@ -121,7 +121,8 @@ impl Recorder {
             connections: ConnectionCounts::default(),
             status: StatusCounts::default(),
             failures: FailureCounts::default(),
-            operations: vec![OperationTally::default(); operations],
+            // Made one by one, and not copied, the histograms take memory when they count something.
+            operations: (0..tallies).map(|_| OperationTally::default()).collect(),
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
             lifetime: TimeHistogram::default(),
@@ -176,7 +177,7 @@ impl Recorder {
         }
     }
 
-    /// A request was written: `bytes` long, on a connection that was `reused` or made for it.
+    /// A request was written, or the first `bytes` of a long one, on a connection that was `reused` or made for it.
     pub fn sent(&mut self, due: Nanos, sent: Nanos, bytes: usize, reused: bool) {
         if self.window.measures(due) {
             self.requests.sent += 1;
@@ -186,6 +187,13 @@ impl Recorder {
             self.sent_within += 1;
         }
         self.connections.reused += u64::from(reused);
+    }
+
+    /// So many more bytes of a long request due then were written.
+    pub fn sent_more(&mut self, due: Nanos, bytes: usize) {
+        if self.window.measures(due) {
+            self.bytes_sent += bytes as u64;
+        }
     }
 
     /// The generator itself, not the server, was this late with a request due then.
@@ -210,7 +218,7 @@ impl Recorder {
         }
         self.requests.answered += 1;
         self.status.add(answer.status);
-        let operation = &mut self.operations[answer.operation];
+        let operation = self.tally(answer.operation);
         operation.answered += 1;
         operation.latency.record(latency);
         if (200..300).contains(&answer.status) {
@@ -237,7 +245,7 @@ impl Recorder {
             return None;
         }
         self.requests.failed += 1;
-        self.operations[request.operation].failed += 1;
+        self.tally(request.operation).failed += 1;
         self.failures.add(request.failure);
         self.last_outcome = Some(request.failed);
         let latency = request.failed - request.due;
@@ -249,7 +257,7 @@ impl Recorder {
     #[must_use = "a slow request is kept by Slowest::keep"]
     pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowRequest> {
         if self.window.measures(answer.due) {
-            self.operations[answer.operation].mismatched_body_bytes.get_or_insert(answer.body_bytes);
+            self.tally(answer.operation).mismatched_body_bytes.get_or_insert(answer.body_bytes);
         }
         self.failed(&answer.failed(Failure::Mismatch))
     }
@@ -308,11 +316,16 @@ impl Recorder {
         self.series.merge(&other.series);
     }
 
+    fn tally(&mut self, operation: usize) -> &mut OperationTally {
+        let tally = if self.operations.len() == 1 { 0 } else { operation };
+        &mut self.operations[tally]
+    }
+
     /// Latency over all operations.
     #[must_use]
     pub fn latency(&self) -> TimeHistogram {
         let mut all = TimeHistogram::default();
-        for operation in &self.operations {
+        for operation in self.operations.iter().filter(|operation| operation.answered > 0) {
             all.merge(&operation.latency);
         }
         all

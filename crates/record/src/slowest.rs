@@ -36,8 +36,8 @@ pub struct SlowRequest {
     pub failure: Option<Failure>,
     /// What its connection had sent again when it ended; none where that is not known.
     pub retransmits: Option<Retransmits>,
-    /// Which request of the plan's list it was.
-    pub operation: usize,
+    /// Which request of the load it was, in the order of the whole plan.
+    pub number: u64,
     /// Which connection carried it, or was to.
     pub connection: usize,
 }
@@ -52,7 +52,7 @@ impl SlowRequest {
             connect: answer.connect,
             failure: None,
             retransmits: None,
-            operation: answer.operation,
+            number: answer.number,
             connection: answer.connection,
         }
     }
@@ -66,7 +66,7 @@ impl SlowRequest {
             connect: request.connect,
             failure: Some(request.failure),
             retransmits: None,
-            operation: request.operation,
+            number: request.number,
             connection: request.connection,
         }
     }
@@ -124,7 +124,7 @@ mod tests {
                     connect: None,
                     failure: None,
                     retransmits: None,
-                    operation: 0,
+                    number: 0,
                     connection: 0,
                 });
             }

@@ -13,5 +13,5 @@ mod request;
 mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
-pub use request::{InvalidRequest, Method, Request, RequestKind, Version};
+pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};

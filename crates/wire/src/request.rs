@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 use crate::bytes::{is_text, is_token};
 
@@ -66,6 +67,24 @@ pub enum Version {
     Http11,
 }
 
+/// The body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// These bytes, encoded with the rest of the request; none for no body.
+    Bytes(&'a [u8]),
+    /// So many bytes, which whoever writes the request writes behind what is encoded.
+    Following(u64),
+}
+
+impl Body<'_> {
+    fn length(self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Following(length) => length,
+        }
+    }
+}
+
 /// A request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -79,8 +98,8 @@ pub struct Request<'a> {
     pub authority: &'a str,
     /// Names and values, written in this order.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body; empty where there is none.
-    pub body: &'a [u8],
+    /// The body.
+    pub body: Body<'a>,
 }
 
 impl Request<'_> {
@@ -119,14 +138,24 @@ impl Request<'_> {
         if self.find_all("User-Agent").next().is_none() {
             add("User-Agent", USER_AGENT);
         }
-        if content_length.is_none() && (!self.body.is_empty() || self.method.expects_body()) {
-            add("Content-Length", &self.body.len().to_string());
+        let body_bytes = self.body.length();
+        if content_length.is_none() && (body_bytes > 0 || self.method.expects_body()) {
+            add("Content-Length", &body_bytes.to_string());
         }
         head.push_str("\r\n");
 
         let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(self.body);
+        if let Body::Bytes(body) = self.body {
+            bytes.extend_from_slice(body);
+        }
         Ok(bytes)
+    }
+
+    /// Where the target stands in the encoded bytes, for requests that differ in nothing else.
+    #[must_use]
+    pub fn target_range(&self) -> Range<usize> {
+        let start = self.method.as_str().len() + 1;
+        start..start + self.target.len()
     }
 
     fn find_all(&self, name: &str) -> impl Iterator<Item = &str> {
@@ -146,18 +175,32 @@ impl Request<'_> {
             return Err(InvalidRequest::TransferEncoding);
         }
         match content_length {
-            Some(stated) if stated.trim_matches([' ', '\t']) != self.body.len().to_string() => {
-                Err(InvalidRequest::ContentLength { stated: stated.to_owned(), body_bytes: self.body.len() })
+            Some(stated) if stated.trim_matches([' ', '\t']) != self.body.length().to_string() => {
+                let body_bytes = self.body.length();
+                Err(InvalidRequest::ContentLength { stated: stated.to_owned(), body_bytes })
             }
             _ => Ok(()),
         }
     }
 }
 
+/// Whether these bytes are a path, with or without a query, that can be the target of a request.
+#[must_use]
+pub fn is_path(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"/") && has_target_bytes(bytes)
+}
+
 fn check_target(target: &str) -> Result<(), InvalidRequest> {
     let has_form = target.starts_with('/') || target == "*" || target.contains("://");
-    let has_bytes = target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    if has_form && has_bytes { Ok(()) } else { Err(InvalidRequest::Target { target: target.to_owned() }) }
+    if has_form && has_target_bytes(target.as_bytes()) {
+        Ok(())
+    } else {
+        Err(InvalidRequest::Target { target: target.to_owned() })
+    }
+}
+
+fn has_target_bytes(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#')
 }
 
 fn check_authority(authority: &str) -> Result<(), InvalidRequest> {
@@ -218,7 +261,7 @@ pub enum InvalidRequest {
         /// The value that was given.
         stated: String,
         /// The length of the body.
-        body_bytes: usize,
+        body_bytes: u64,
     },
     /// A Transfer-Encoding was given.
     TransferEncoding,

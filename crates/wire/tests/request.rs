@@ -1,6 +1,6 @@
 //! Requests as they are written, checked by hand-written bytes and by `httparse`.
 
-use loadcurve_wire::{InvalidRequest, Method, Request, RequestKind, Version};
+use loadcurve_wire::{Body, InvalidRequest, Method, Request, RequestKind, Version, is_path};
 use proptest::prelude::*;
 
 const GET: Request<'static> = Request {
@@ -9,7 +9,7 @@ const GET: Request<'static> = Request {
     target: "/",
     authority: "localhost:8080",
     headers: &[],
-    body: b"",
+    body: Body::Bytes(b""),
 };
 
 const USER_AGENT: &str = concat!("User-Agent: loadcurve/", env!("CARGO_PKG_VERSION"), "\r\n");
@@ -40,7 +40,36 @@ fn given_headers_are_written_in_order_and_replace_the_added_ones() {
 fn a_body_is_announced_with_its_length() {
     let expected =
         format!("DELETE / HTTP/1.1\r\nHost: localhost:8080\r\n{USER_AGENT}Content-Length: 5\r\n\r\na\r\nb\n");
-    assert_eq!(encoded(&Request { body: b"a\r\nb\n", ..with_method("DELETE") }), expected);
+    assert_eq!(encoded(&Request { body: Body::Bytes(b"a\r\nb\n"), ..with_method("DELETE") }), expected);
+}
+
+#[test]
+fn a_body_that_follows_is_announced_and_not_encoded() {
+    let length = 5_000_000_000;
+    let expected =
+        format!("PUT / HTTP/1.1\r\nHost: localhost:8080\r\n{USER_AGENT}Content-Length: 5000000000\r\n\r\n");
+    assert_eq!(encoded(&Request { body: Body::Following(length), ..with_method("PUT") }), expected);
+    let wrong = Request { headers: &[("Content-Length", "1")], body: Body::Following(length), ..GET };
+    let refusal = InvalidRequest::ContentLength { stated: "1".to_owned(), body_bytes: length };
+    assert_eq!(wrong.encode(), Err(refusal));
+}
+
+#[test]
+fn one_target_can_be_put_in_the_place_of_another() {
+    let request = Request { target: "/a", ..with_method("DELETE") };
+    let mut text = encoded(&request);
+    text.replace_range(request.target_range(), "/another");
+    assert_eq!(text, encoded(&Request { target: "/another", ..request }));
+}
+
+#[test]
+fn a_path_is_a_target_that_begins_with_a_slash() {
+    for path in ["/", "/a?b=c%20d"] {
+        assert!(is_path(path.as_bytes()) && Request { target: path, ..GET }.encode().is_ok(), "{path}");
+    }
+    for other in ["", "a", "*", "http://localhost/a", "/a b", "/a#b", "/ü", "/\n"] {
+        assert!(!is_path(other.as_bytes()), "{other}");
+    }
 }
 
 #[test]
@@ -55,17 +84,18 @@ fn an_absent_body_is_announced_only_for_methods_that_expect_one() {
 
 #[test]
 fn a_given_content_length_must_be_that_of_the_body_and_is_not_repeated() {
-    let request = Request { headers: &[("content-length", " 3 ")], body: b"abc", ..with_method("POST") };
+    let request =
+        Request { headers: &[("content-length", " 3 ")], body: Body::Bytes(b"abc"), ..with_method("POST") };
     assert_eq!(encoded(&request).to_lowercase().matches("content-length").count(), 1);
     let expected = InvalidRequest::ContentLength { stated: " 3 ".to_owned(), body_bytes: 2 };
-    assert_eq!(Request { body: b"ab", ..request }.encode(), Err(expected));
+    assert_eq!(Request { body: Body::Bytes(b"ab"), ..request }.encode(), Err(expected));
 }
 
 #[test]
 fn only_spaces_and_tabs_may_stand_around_a_given_content_length() {
     let headers = &[("Content-Length", "\u{a0}3")];
     let expected = InvalidRequest::ContentLength { stated: "\u{a0}3".to_owned(), body_bytes: 3 };
-    assert_eq!(Request { headers, body: b"abc", ..with_method("POST") }.encode(), Err(expected));
+    assert_eq!(Request { headers, body: Body::Bytes(b"abc"), ..with_method("POST") }.encode(), Err(expected));
 }
 
 #[test]
@@ -151,7 +181,7 @@ proptest! {
     ) {
         let headers = [(name.as_str(), value.as_str())];
         let encoded = Method::new(&method).and_then(|method| {
-            Request { method, target: &target, headers: &headers, body: &body, ..GET }.encode()
+            Request { method, target: &target, headers: &headers, body: Body::Bytes(&body), ..GET }.encode()
         });
         if let Ok(bytes) = encoded {
             let mut parsed_headers = [httparse::EMPTY_HEADER; 8];

@@ -7,15 +7,24 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from loadcurve._engine import body_length
 from loadcurve.errors import BadInput
 from loadcurve.result.load import Rate
-from loadcurve.run.plan import EngineConversation, EnginePlan, EngineRequest, EngineStop, IoChoice
+from loadcurve.run.plan import (
+    EngineBody,
+    EngineConversation,
+    EngineListedRequests,
+    EnginePlan,
+    EngineRequest,
+    EngineStop,
+    IoChoice,
+    body_of,
+)
 from loadcurve.server.target import Target
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
-from loadcurve.study.requests import ListedRequest, read_requests
+from loadcurve.study.requests import open_requests
 from loadcurve.study.tables import Duration, Think, Timeout, Warmup
-from loadcurve.study.text_file import read_exact_text
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_DURATION = "10s"
@@ -52,7 +61,6 @@ class LoadOptions:
     method: str
     headers: tuple[str, ...]
     body: str
-    body_file: Path | None
     cpus: str
     io: IoChoice
 
@@ -109,8 +117,6 @@ def _check_together(options: LoadOptions) -> None:
         raise BadInput("--num-connections: only with --connection-rate, where connections arrive")
     if options.connection_rate is not None and options.requests_total is not None:
         raise BadInput("--requests: with --connection-rate the load ends by --num-connections or --duration")
-    if options.body and options.body_file is not None:
-        raise BadInput("--body and --body-file: a request has one body; give only one")
     connections = _connections(options)
     if options.threads > connections:
         raise BadInput(
@@ -134,22 +140,14 @@ def _stop(options: LoadOptions) -> EngineStop:
     return EngineStop(requests_total=options.requests_total, connections_total=options.connections_total)
 
 
-def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]:
-    """Return the requests to take from: the URL's path, or the paths of the file given with --urls."""
+def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...] | EngineListedRequests:
+    """Return the requests to take from: the URL's path, or the lines of the file given with --urls."""
     headers = tuple(_header(text) for text in options.headers)
-    body = options.body if options.body_file is None else read_exact_text(options.body_file, "a body as text")
-    url = ListedRequest(target.path, weight=None, line=0)
-    listed = [url] if options.urls is None else read_requests(options.urls)
-    return tuple(
-        EngineRequest(
-            method=options.method,
-            target=request.path,
-            headers=headers,
-            body=body,
-            weight=1.0 if request.weight is None else request.weight,
-        )
-        for request in listed
-    )
+    body = _body(options.body)
+    if options.urls is None:
+        return (EngineRequest(method=options.method, target=target.path, headers=headers, body=body),)
+    open_requests(options.urls)
+    return EngineListedRequests(file=str(options.urls), method=options.method, headers=headers, body=body)
 
 
 def _rate(option: str, text: str | None) -> Rate | None:
@@ -173,6 +171,16 @@ def _header(text: str) -> tuple[str, str]:
     if not colon:
         raise BadInput(f"--header {text!r}: there is no colon; expected 'NAME: VALUE'")
     return name.strip(), value.strip()
+
+
+def _body(text: str) -> EngineBody | None:
+    body = body_of(text)
+    if body is not None and body.file is not None:
+        try:
+            body_length(body.file)
+        except ValueError as error:
+            raise BadInput(f"--body: {error}") from error
+    return body
 
 
 def _cpus(text: str) -> tuple[int, ...]:

@@ -119,10 +119,9 @@ def load(
     header: Annotated[
         list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
     ] = None,
-    body: Annotated[str, typer.Option("--body", metavar="TEXT")] = "",
-    body_file: Annotated[
-        Path | None, typer.Option("--body-file", metavar="FILE", help="A text file that holds the body.")
-    ] = None,
+    body: Annotated[
+        str, typer.Option("--body", metavar="TEXT", help="Or @FILE: what the file holds, however long.")
+    ] = "",
     cpus: Annotated[
         str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
     ] = "",
@@ -159,7 +158,6 @@ def load(
         method=method,
         headers=tuple(header or ()),
         body=body,
-        body_file=body_file,
         cpus=cpus,
         io=io,
     )

@@ -48,7 +48,10 @@ Rate = float | list[RateStretch]
 
 
 class LoadPlan(Record):
-    """The load as it was run; what does not belong to its model is ``None``."""
+    """The load as it was run; what does not belong to its model is ``None``.
+
+    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
+    """
 
     address: str
     http: Literal["1.0", "1.1"]
@@ -135,6 +138,7 @@ ErrorClass = Literal[
     "mismatch",
     "fd_unavailable",
     "address_unavailable",
+    "file_unavailable",
 ]
 """Why a request failed."""
 
@@ -151,6 +155,7 @@ class Errors(Record):
     mismatch: Count
     fd_unavailable: Count
     address_unavailable: Count
+    file_unavailable: Count
 
 
 class Lateness(Record):
@@ -205,7 +210,7 @@ class SlowRequest(Record):
 
 
 class Operation(Record):
-    """The part of one operation, such as ``GET /1k.txt``, in the load."""
+    """The part of one operation, such as ``GET /1k.txt``, in the load; more than 100 requests are one."""
 
     operation: str
     answered: Count

@@ -10,6 +10,8 @@ from loadcurve.result.load import Rate
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
 from loadcurve.study.loads import ClosedLoad, Load, OpenLoad, SessionsLoad
+from loadcurve.study.requests import LongList
+from loadcurve.study.sent import FILE_MARK
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
@@ -21,15 +23,32 @@ class EngineModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class EngineBody(EngineModel):
+    """What a request carries behind its head: exactly one of them is set."""
+
+    text: str | None = None
+    file: str | None = None
+    """A file that the engine reads while it sends it."""
+
+
 class EngineRequest(EngineModel):
     """One request of the list that the load takes from."""
 
     method: str = "GET"
     target: str
     headers: tuple[tuple[str, str], ...] = ()
-    body: str = ""
+    body: EngineBody | None = None
     expected_body_bytes: int | None = None
     weight: float = 1.0
+
+
+class EngineListedRequests(EngineModel):
+    """The requests of a list, one for each of its lines, which the engine reads while it sends them."""
+
+    file: str
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: EngineBody | None = None
 
 
 class EngineConversation(EngineModel):
@@ -57,7 +76,7 @@ class EnginePlan(EngineModel):
     """``host:port`` with a numeric host."""
     authority: str
     http: Literal["1.0", "1.1"] = "1.1"
-    requests: tuple[EngineRequest, ...]
+    requests: tuple[EngineRequest, ...] | EngineListedRequests
     pick: Literal["in-order", "random", "weighted"] = "in-order"
     model: Literal["closed", "open", "sessions"]
     connections: int
@@ -79,6 +98,13 @@ class EnginePlan(EngineModel):
         return self.model_dump_json(exclude_none=True)
 
 
+def body_of(text: str) -> EngineBody | None:
+    """Return the body that a person has given as a text, or as the name of a file behind ``@``."""
+    if text.startswith(FILE_MARK):
+        return EngineBody(file=text.removeprefix(FILE_MARK))
+    return EngineBody(text=text) if text else None
+
+
 def plan_at_point(
     load: Load,
     address: str,
@@ -90,20 +116,17 @@ def plan_at_point(
 ) -> EnginePlan:
     """Return the plan of a study's load against a server that serves ``content``.
 
-    The lengths of the answers to paths of the content are checked during the load. ``Host`` names the
-    ``authority``, or else the address. Without a number of threads in the study there is
-    one for each CPU of the load, as far as there are connections for them. ``seed`` repeats what is drawn at
-    random.
+    The lengths of the answers to paths of the content are checked during the load, except those to a long
+    list, to another method than GET, and to requests with headers. ``Host`` names the ``authority``, or else
+    the address. Without a number of threads in the study there is one for each CPU of the load, as far as
+    there are connections for them. ``seed`` repeats what is drawn at random.
     """
     connections = load.connections_at_once if isinstance(load, SessionsLoad) else load.connections
     return EnginePlan(
         address=address,
         authority=authority or address,
         http=load.http,
-        requests=tuple(
-            EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)
-            for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
-        ),
+        requests=_requests(load, content),
         pick=load.pick,
         model=load.model,
         connections=connections,
@@ -117,6 +140,28 @@ def plan_at_point(
         seed=seed,
         threads=load.threads or min(len(cpus), connections),
         cpus=tuple(cpus),
+    )
+
+
+def _requests(
+    load: Load, content: Mapping[str, ContentRecord]
+) -> tuple[EngineRequest, ...] | EngineListedRequests:
+    headers, body = tuple(load.headers.items()), body_of(load.body)
+    if isinstance(load.requests, LongList):
+        file = str(load.requests.file)
+        return EngineListedRequests(file=file, method=load.method, headers=headers, body=body)
+    # Another request than the verified one may be answered with another length.
+    is_verified = load.method == "GET" and not headers
+    return tuple(
+        EngineRequest(
+            method=load.method,
+            target=path,
+            headers=headers,
+            body=body,
+            expected_body_bytes=_body_bytes(path, content) if is_verified else None,
+            weight=weight,
+        )
+        for path, weight in zip(load.requests, load.weights or repeat(1.0), strict=False)
     )
 
 

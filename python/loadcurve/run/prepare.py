@@ -25,6 +25,7 @@ from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.expected import nearest, show
 from loadcurve.study.model import Study
 from loadcurve.study.problems import KeyPath, Problem
+from loadcurve.study.requests import paths_to_verify
 from loadcurve.study.tables import StudyServer
 from loadcurve.study.toml_document import TomlDocument
 
@@ -68,7 +69,7 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
         return
     if study.content.folder is not None:
         records = content_of_folder(study.content.folder)
-        _require_requested_files(study, document, study.content.folder, records)
+        _require_requested_files(study, document, records, seed)
         yield Served(study.content.folder, records)
         return
     entry: LedgerEntry | None = None
@@ -77,7 +78,9 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
             # The ledger knows the folder, so that the next run removes it should this one be killed.
             entry = LedgerEntry("content", Path(tempfile.gettempdir()))
         folder = entry.start.private_folder
-        yield Served(folder, make_content(folder, study.content.files, seed))
+        records = make_content(folder, study.content.files, seed)
+        _require_requested_files(study, document, records, seed)
+        yield Served(folder, records)
     finally:
         if entry is not None:
             with interrupts_deferred():
@@ -86,15 +89,17 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 
 
 def _require_requested_files(
-    study: Study, document: TomlDocument, folder: Path, records: Mapping[str, ContentRecord]
+    study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
 ) -> None:
+    folder = study.content.folder if study.content else None
+    where = "[content]" if folder is None else str(folder)
+    paths = [f"/{name}" for name in records]
     problems = [
         Problem(
             ("load", "requests", str(index)),
-            f"found {show(path)}; expected the path of a file in {folder}"
-            + nearest(path, [f"/{name}" for name in records]),
+            f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
         )
-        for index, path in enumerate(study.load.requests)
+        for index, path in enumerate(paths_to_verify(study.load.requests, seed))
         if content_name(path) not in records
     ]
     if problems:

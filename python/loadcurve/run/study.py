@@ -32,6 +32,7 @@ from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
+from loadcurve.study.requests import paths_to_verify
 from loadcurve.study.toml_document import TomlDocument
 
 LARGEST_SEED = 2**31 - 1
@@ -140,10 +141,11 @@ class StudyRun:
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
+        paths = paths_to_verify(self.study.load.requests, self._seed)
         for name, server in self._servers.items():
             tried = None
             if not isinstance(server, MissingServer):
-                tried = try_server(server, served, self.study.load.requests, self._cpus)
+                tried = try_server(server, served, paths, self._cpus)
                 if isinstance(tried, ServerFailure):
                     self._display.note(f"{name} failed before the first trial: {tried}")
             records[name] = server_record(server, tried, self.study.servers[name])

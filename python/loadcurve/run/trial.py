@@ -19,6 +19,7 @@ from loadcurve.server.instance import Server
 from loadcurve.server.running import AttachedServer
 from loadcurve.study.loads import Load
 from loadcurve.study.model import Study
+from loadcurve.study.requests import paths_to_verify
 
 
 def utc_now() -> str:
@@ -52,7 +53,7 @@ class TrialRunner:
         try:
             for stretch in stretches:
                 with serve(found, self.served, self.cpus) as server:
-                    server.verify(self.study.load.requests)
+                    server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
                     for point in stretch:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)

@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from loadcurve.errors import BadInput
@@ -12,6 +12,7 @@ ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 \n"
 """Sixty-four characters of plain text, so that each byte carries six random bits."""
 
 CHUNK_BYTES = 1 << 20
+"""Files are written and read in chunks, so that one of a gigabyte takes no more memory than this."""
 
 
 def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dict[str, ContentRecord]:
@@ -34,13 +35,13 @@ def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dic
             file = folder / name
             for parent in reversed(PurePosixPath(name).parents[:-1]):
                 _make_open_folder(folder / parent)
-            if isinstance(text_or_size, str):
-                data = text_or_size.encode()
-            else:
-                data = generated_text(text_or_size, f"{seed} {name}")
-            file.write_bytes(data)
+            with file.open("wb") as stream:
+                if isinstance(text_or_size, str):
+                    stream.write(text_or_size.encode())
+                else:
+                    stream.writelines(generated_text(text_or_size, f"{seed} {name}"))
             file.chmod(0o644)
-            records[name] = ContentRecord(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+            records[name] = _describe(file)
     except OSError as error:
         raise BadInput(
             f"The content cannot be written to {error.filename or folder}: {error.strerror}."
@@ -48,12 +49,13 @@ def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dic
     return records
 
 
-def generated_text(size_bytes: int, seed: str) -> bytes:
-    """Return so many bytes of random text; the same seed gives the same bytes on every machine."""
+def generated_text(size_bytes: int, seed: str) -> Iterator[bytes]:
+    """Yield so many bytes of random text in chunks; the same seed gives the same bytes on every machine."""
     # Each random byte is one of 256, four of which share a character: all characters are equally likely.
     table = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
     generator = random.Random(seed)  # noqa: S311 -- reproducible, not secret
-    return generator.randbytes(size_bytes).translate(table)
+    for start in range(0, size_bytes, CHUNK_BYTES):
+        yield generator.randbytes(min(CHUNK_BYTES, size_bytes - start)).translate(table)
 
 
 def content_of_folder(folder: Path) -> dict[str, ContentRecord]:

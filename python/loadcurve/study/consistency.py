@@ -15,6 +15,7 @@ from loadcurve.study.loads import (
     sweep_keys,
 )
 from loadcurve.study.problems import KeyPath, Problem
+from loadcurve.study.requests import LongList
 from loadcurve.study.tables import Content, Sweep
 
 
@@ -125,22 +126,27 @@ def _bursts_without_calls(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
 
 def _weights(load: LoadTables) -> Iterator[Problem]:
     place = ("load", "weights")
-    if load.weights is None:
+    requests = load.requests
+    if isinstance(requests, LongList):
+        if load.pick == "weighted" and not requests.listed.has_weights:
+            text = f"no line of {requests.file} gives a weight; expected some, as the pick is weighted"
+            yield Problem(("load", "requests"), text)
+    elif load.weights is None:
         if load.pick == "weighted":
             yield Problem(place, 'missing; expected one for each request, as pick is "weighted"')
     elif load.pick != "weighted":
         yield Problem(
             place, 'given without pick = "weighted", which alone uses weights; expected both or none'
         )
-    elif len(load.weights) != len(load.requests):
-        text = f"found {len(load.weights)} of them; expected {len(load.requests)}, one for each request"
+    elif len(load.weights) != len(requests):
+        text = f"found {len(load.weights)} of them; expected {len(requests)}, one for each request"
         yield Problem(place, text)
     elif sum(load.weights) == 0:
         yield Problem(place, "found only zeros; expected at least one weight above 0")
 
 
 def _requests_without_content(content: Content, load: LoadTables) -> Iterator[Problem]:
-    if content.folder is not None:
+    if content.folder is not None or isinstance(load.requests, LongList):
         return
     paths = [f"/{name}" for name in content.files]
     for index, request in enumerate(load.requests):

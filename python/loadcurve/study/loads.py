@@ -2,15 +2,31 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar, get_args
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
+from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.study.expected import Expected, Kind
 from loadcurve.study.problems import Problem, own_problems
 from loadcurve.study.rates import RatePerSecond
-from loadcurve.study.requests import REQUEST_PATH_IN_WORDS, REQUEST_PATH_PATTERN, ListedRequest, read_requests
+from loadcurve.study.requests import (
+    REQUEST_PATH_IN_WORDS,
+    REQUEST_PATH_PATTERN,
+    LongList,
+    open_requests,
+)
+from loadcurve.study.sent import Body, Headers, Method
 from loadcurve.study.tables import Duration, PositiveCount, Think, Timeout, Warmup
 from loadcurve.study.toml_document import TomlTable
 
@@ -20,11 +36,27 @@ SESSIONS_AT_ONCE_MAX = 10_000
 """How many sessions may be open at once where the study does not say."""
 
 RequestPath = Annotated[str, Field(pattern=REQUEST_PATH_PATTERN), Expected(REQUEST_PATH_IN_WORDS)]
-RequestPaths = Annotated[
-    list[RequestPath],
-    Field(min_length=1),
-    Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
-]
+
+
+def _paths_unless_long(value: object, paths: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, LongList) else paths(value)
+
+
+def _paths_or_summary(requests: list[str] | LongList) -> object:
+    return requests.summary() if isinstance(requests, LongList) else requests
+
+
+if TYPE_CHECKING:
+    Requests = list[str] | LongList
+else:
+    # To pydantic this is no union: it would report what is wrong with a path once for each member.
+    Requests = Annotated[
+        list[RequestPath],
+        Field(min_length=1),
+        WrapValidator(_paths_unless_long),
+        PlainSerializer(_paths_or_summary),
+        Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
+    ]
 Weights = Annotated[
     list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
     Expected("a list of numbers, one for each request"),
@@ -44,11 +76,15 @@ class LoadTable(TomlTable):
     """The key that may end the load instead of ``duration``."""
 
     model: str
-    requests: RequestPaths
-    """The paths. A text in the study names a file of requests, read into this list and ``weights``."""
+    requests: Requests
+    """The paths. A text in the study names a file of them; a short one is read here and into ``weights``."""
     pick: Literal["in-order", "random", "weighted"] = "in-order"
     weights: Weights | None = None
     """One for each request; given where ``pick`` is ``"weighted"`` and nowhere else."""
+    method: Method = "GET"
+    headers: Headers = Field(default_factory=dict)
+    body: Body = ""
+    """A text, or ``@`` and a file that the engine reads while it sends it."""
     http: Literal["1.0", "1.1"] = "1.1"
     warmup_s: Warmup = Field(1.0, alias="warmup")
     duration_s: Duration | None = Field(None, alias="duration")
@@ -85,34 +121,36 @@ class LoadTable(TomlTable):
         if not isinstance(data, dict) or not isinstance(name := data.get("requests"), str):
             return handler(data)
         file = Path(info.context["folder"] if info.context else "", name)
-        listed = _listed_requests(file)
-        weights = _listed_weights(file, listed, data)
-        load = handler(data | {"requests": [request.path for request in listed]} | weights)
-        load._places = tuple(f"{file}:{request.line}" for request in listed)  # noqa: SLF001 -- its own class
+        listed = _opened(file)
+        _require_one_use_of_weights(file, listed, data)
+        if listed.short is None:
+            return handler(data | {"requests": LongList(file, listed)})
+        weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
+        own_weights = {"weights": weights} if listed.has_weights else {}
+        load = handler(data | {"requests": [path for path, _, _ in listed.short]} | own_weights)
+        load._places = tuple(f"{file}:{line}" for _, _, line in listed.short)  # noqa: SLF001 -- its own class
         return load
 
 
-def _listed_requests(file: Path) -> list[ListedRequest]:
+def _opened(file: Path) -> RequestList:
     try:
-        return read_requests(file)
+        return open_requests(file)
     except BadInput as error:
         lines = enumerate(str(error).splitlines())
         raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
 
 
-def _listed_weights(
-    file: Path, listed: list[ListedRequest], data: Mapping[str, object]
-) -> dict[str, list[float]]:
-    """Return ``weights`` as the file gives them, or nothing where it gives none; a line without one has 1."""
-    if all(request.weight is None for request in listed):
-        return {}
-    if "weights" in data:
+def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
+    """Refuse weights that stand in two places, or where nothing uses them."""
+    if "weights" in data and listed.has_weights:
         text = f"given beside the weights in {file}; keep one of the two"
         raise own_problems([Problem(("weights",), text)])
-    if data.get("pick") != "weighted":
+    if "weights" in data and listed.short is None:
+        text = f"given for the {listed.count} requests of {file}; expected the weights in that file"
+        raise own_problems([Problem(("weights",), text)])
+    if listed.has_weights and data.get("pick") != "weighted":
         text = f'{file} gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
         raise own_problems([Problem(("pick",), text)])
-    return {"weights": [1.0 if request.weight is None else request.weight for request in listed]}
 
 
 class ClosedLoadTable(LoadTable):

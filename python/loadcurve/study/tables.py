@@ -200,9 +200,9 @@ class LimitsTable(TomlTable):
     cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
         None
     )
-    memory_bytes: (
-        Annotated[SizeBytes, Field(ge=1 << 20, alias="memory"), Expected('a size of at least "1MiB"')] | None
-    ) = Field(None, alias="memory")
+    memory_bytes: Annotated[SizeBytes, Field(ge=1 << 20), Expected('a size of at least "1MiB"')] | None = (
+        Field(None, alias="memory")
+    )
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:

@@ -1,6 +1,7 @@
 //! Readiness by epoll, edge-triggered: one registration for each connection's life, then only reads and writes.
 
-use std::mem::MaybeUninit;
+use std::collections::VecDeque;
+use std::mem::{self, MaybeUninit};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -12,12 +13,16 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::clock;
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure, tcp_info};
+use crate::io::{
+    EVENTS_PER_TURN, Event, Io, Slot, Tell, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+};
 
 /// Large enough that one read empties the socket of every answer but long ones.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
+/// Connections that go on from an earlier turn take at most half of one, so that long answers and long requests do not
+/// keep the others out.
+const CARRIED_PER_TURN: usize = EVENTS_PER_TURN / 2;
 
-#[derive(Default)]
 struct Socket {
     descriptor: Option<OwnedFd>,
     /// Counts the connections of this slot, so that a late event of an earlier one is recognised.
@@ -25,6 +30,26 @@ struct Socket {
     connecting: bool,
     /// What the kernel has not taken yet of the bytes to send.
     unsent: Vec<u8>,
+    /// Whether to tell when all of them are taken.
+    tells: bool,
+    /// Why no more can be sent, where reading will meet the end, too.
+    send_failure: Option<Failure>,
+    /// Its readiness that is handled in a later turn; it then stands in the queue of those.
+    carried: EventFlags,
+}
+
+impl Default for Socket {
+    fn default() -> Self {
+        Self {
+            descriptor: None,
+            generation: 0,
+            connecting: false,
+            unsent: Vec::new(),
+            tells: false,
+            send_failure: None,
+            carried: EventFlags::empty(),
+        }
+    }
 }
 
 /// An event as the kernel gave it, told apart before its bytes are borrowed.
@@ -32,6 +57,7 @@ enum Step {
     Connected,
     ConnectFailed(Failure),
     Received(usize),
+    Taken,
     Closed,
     Broken(Failure),
 }
@@ -45,8 +71,8 @@ pub(crate) struct Epoll {
     ready: Vec<(u64, EventFlags)>,
     /// The event of `ready` that is delivered next.
     cursor: usize,
-    /// Events whose sockets may hold more bytes, for the next turn.
-    unfinished: Vec<(u64, EventFlags)>,
+    /// The tokens of connections that may go on without a further event of the kernel's.
+    carried: VecDeque<u64>,
     buffer: Vec<u8>,
 }
 
@@ -59,7 +85,7 @@ impl Epoll {
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             ready: Vec::with_capacity(EVENTS_PER_TURN),
             cursor: 0,
-            unfinished: Vec::with_capacity(EVENTS_PER_TURN),
+            carried: VecDeque::new(),
             buffer: vec![0; RECEIVE_BUFFER_BYTES],
         })
     }
@@ -83,6 +109,15 @@ impl Epoll {
         Ok(())
     }
 
+    /// Lets a connection go on in a later turn as if the kernel had told this of it again.
+    fn carry(&mut self, slot: Slot, flags: EventFlags) {
+        let socket = &mut self.sockets[slot];
+        if socket.carried.is_empty() {
+            self.carried.push_back(token(slot, socket.generation));
+        }
+        socket.carried |= flags;
+    }
+
     /// What the event under the cursor still has to tell, or none when it is used up.
     fn step(&mut self, slot: Slot, flags: EventFlags) -> Option<Step> {
         let socket = &mut self.sockets[slot];
@@ -100,36 +135,48 @@ impl Epoll {
                 }
             };
         }
-        if flags.contains(EventFlags::OUT) && !socket.unsent.is_empty() {
-            match send_some(descriptor, &socket.unsent) {
-                Ok(taken) => drop(socket.unsent.drain(..taken)),
-                Err(errno) => {
-                    self.cursor += 1;
-                    return Some(Step::Broken(broken_failure(errno)));
+        if flags.contains(EventFlags::OUT) {
+            // Room is used once: the next bytes to send may come before this event is used up.
+            self.ready[self.cursor].1.remove(EventFlags::OUT);
+            if !socket.unsent.is_empty() && socket.send_failure.is_none() {
+                match send_some(descriptor, &socket.unsent, &mut socket.send_failure) {
+                    Ok(taken) => drop(socket.unsent.drain(..taken)),
+                    Err(failure) => {
+                        self.cursor += 1;
+                        return Some(Step::Broken(failure));
+                    }
                 }
+            }
+            if socket.tells && socket.unsent.is_empty() {
+                socket.tells = false;
+                return Some(Step::Taken);
             }
         }
         let hang_up = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if !flags.intersects(EventFlags::IN | hang_up) {
             return None;
         }
-        match receive(descriptor, &mut self.buffer) {
-            Ok(0) => {
+        match (receive(descriptor, &mut self.buffer), socket.send_failure) {
+            (Err(Errno::AGAIN), _) => None,
+            (Ok(0) | Err(_), Some(failure)) => {
+                self.cursor += 1;
+                Some(Step::Broken(failure))
+            }
+            (Ok(0), None) => {
                 self.cursor += 1;
                 Some(Step::Closed)
             }
-            Ok(received) => {
+            (Ok(received), _) => {
                 if received == self.buffer.len() {
-                    self.unfinished.push(self.ready[self.cursor]);
                     self.cursor += 1;
+                    self.carry(slot, flags);
                 } else if !flags.intersects(hang_up) {
                     // A short read has emptied the socket; only a hang-up still waits behind it.
                     self.cursor += 1;
                 }
                 Some(Step::Received(received))
             }
-            Err(Errno::AGAIN) => None,
-            Err(errno) => {
+            (Err(errno), None) => {
                 self.cursor += 1;
                 Some(Step::Broken(broken_failure(errno)))
             }
@@ -144,13 +191,21 @@ impl Io for Epoll {
         self.begin_connect(slot).map_err(connect_failure)
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
         // An answer may come before its request is written whole; the next request then waits behind the rest of it.
-        let taken =
-            if socket.unsent.is_empty() { send_some(descriptor, bytes).map_err(broken_failure)? } else { 0 };
+        let taken = if socket.unsent.is_empty() {
+            send_some(descriptor, bytes, &mut socket.send_failure)?
+        } else {
+            0
+        };
         socket.unsent.extend_from_slice(&bytes[taken..]);
+        socket.tells = tell == Tell::WhenTaken;
+        if socket.tells && socket.unsent.is_empty() {
+            // The kernel will not tell that there is room, for there has been room all the time.
+            self.carry(slot, EventFlags::OUT);
+        }
         Ok(())
     }
 
@@ -164,22 +219,32 @@ impl Io for Epoll {
         socket.descriptor = None;
         socket.connecting = false;
         socket.unsent.clear();
+        socket.tells = false;
+        socket.send_failure = None;
+        socket.carried = EventFlags::empty();
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
         self.cursor = 0;
         self.ready.clear();
-        self.ready.append(&mut self.unfinished);
+        for _ in 0..CARRIED_PER_TURN {
+            let Some(token) = self.carried.pop_front() else { break };
+            let (slot, generation) = slot_and_generation(token);
+            let socket = &mut self.sockets[slot];
+            if socket.generation == generation {
+                self.ready.push((token, mem::replace(&mut socket.carried, EventFlags::empty())));
+            }
+        }
         let carried = self.ready.len();
         let longest = if carried == 0 { until - clock::now() } else { Nanos::ZERO };
         let mut events = [MaybeUninit::uninit(); EVENTS_PER_TURN];
         let room = &mut events[carried..];
-        // An interrupted wait, or one that has no room, is a turn without new events.
+        // An interrupted wait is a turn without new events.
         if let Ok((events, _)) = epoll::wait(&self.set, room, Some(&clock::timespec(longest))) {
             for event in events {
                 let (token, flags) = (event.data.u64(), event.flags);
-                match self.ready[..carried].iter_mut().find(|(unfinished, _)| *unfinished == token) {
-                    Some((_, unfinished)) => *unfinished |= flags,
+                match self.ready[..carried].iter_mut().find(|(carried, _)| *carried == token) {
+                    Some((_, carried)) => *carried |= flags,
                     None => self.ready.push((token, flags)),
                 }
             }
@@ -201,6 +266,7 @@ impl Io for Epoll {
             Step::Connected => Event::Connected,
             Step::ConnectFailed(failure) => Event::ConnectFailed(failure),
             Step::Received(length) => Event::Received(&self.buffer[..length]),
+            Step::Taken => Event::Taken,
             Step::Closed => Event::Closed,
             Step::Broken(failure) => Event::Broken(failure),
         };
@@ -208,11 +274,17 @@ impl Io for Epoll {
     }
 }
 
-/// Sends what the kernel takes at once; a full send buffer takes nothing.
-fn send_some(descriptor: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+/// Sends what the kernel takes at once; a full send buffer takes nothing, and neither does a connection that the peer
+/// has ended, which leaves its failure.
+fn send_some(descriptor: &OwnedFd, bytes: &[u8], failure: &mut Option<Failure>) -> Result<usize, Failure> {
     match rustix::io::retry_on_intr(|| rustix::net::send(descriptor, bytes, SendFlags::NOSIGNAL)) {
+        Ok(taken) => Ok(taken),
         Err(Errno::AGAIN) => Ok(0),
-        result => result,
+        Err(errno) if is_end_by_peer(errno) => {
+            *failure = Some(broken_failure(errno));
+            Ok(0)
+        }
+        Err(errno) => Err(broken_failure(errno)),
     }
 }
 

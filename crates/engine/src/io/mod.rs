@@ -28,10 +28,21 @@ pub(crate) enum Event<'a> {
     ConnectFailed(Failure),
     /// Bytes arrived.
     Received(&'a [u8]),
+    /// The connection has taken all bytes of a send with [`Tell::WhenTaken`].
+    Taken,
     /// The peer will send no more.
     Closed,
     /// The connection broke.
     Broken(Failure),
+}
+
+/// What is to be known of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tell {
+    /// Nothing: its answer will tell.
+    Nothing,
+    /// When the connection has taken all of it, by [`Event::Taken`]: more follows, and should not pile up.
+    WhenTaken,
 }
 
 /// A set of connections to one address.
@@ -45,7 +56,10 @@ pub(crate) trait Io {
     fn connect(&mut self, slot: Slot) -> Result<(), Failure>;
 
     /// Sends all of `bytes`, now or as soon as the connection takes them.
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure>;
+    ///
+    /// Where the peer has ended the connection, what it has sent before comes first: it may be the answer to a request
+    /// of which it does not want the rest.
+    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure>;
 
     /// How many segments the slot's connection has sent again so far, its SYN among them; none where there is no
     /// connection, or the kernel does not tell. To be asked sparingly: the answer costs a system call.
@@ -70,6 +84,11 @@ pub(crate) fn connect_failure(errno: Errno) -> Failure {
         // An address that cannot be reached refuses as finally as a closed port.
         _ => Failure::ConnectRefused,
     }
+}
+
+/// Whether a send has failed because the peer has ended the connection, which a read will meet, too.
+pub(crate) fn is_end_by_peer(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::CONNRESET)
 }
 
 /// The failure that an error of the kernel means on an established connection.

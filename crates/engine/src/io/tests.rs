@@ -11,7 +11,18 @@ use rustix::net::{AddressFamily, SocketType, sockopt};
 use crate::clock;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, Tell};
+
+mod sending;
+
+use sending::{
+    a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken,
+    bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
+    closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer,
+    many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
+    what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
+    what_was_sent_last_leaves_before_the_backend_ends,
+};
 
 /// Longer than any test takes, even on a busy machine.
 const PATIENCE: Nanos = Nanos::from_millis(60_000);
@@ -65,6 +76,9 @@ on_each_backend! {
     a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_closed,
     bytes_arrive_in_both_directions,
     bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
+    a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken,
+    many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
+    what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
     a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest,
     a_turn_delivers_so_many_events_and_the_next_turns_the_rest,
@@ -84,6 +98,7 @@ enum Taken {
     Connected,
     ConnectFailed(Failure),
     Received(Vec<u8>),
+    TookAll,
     Closed,
     Broken(Failure),
 }
@@ -94,6 +109,7 @@ fn next(io: &mut impl Io) -> Option<(Slot, Taken)> {
         Event::Connected => Taken::Connected,
         Event::ConnectFailed(failure) => Taken::ConnectFailed(failure),
         Event::Received(bytes) => Taken::Received(bytes.to_vec()),
+        Event::Taken => Taken::TookAll,
         Event::Closed => Taken::Closed,
         Event::Broken(failure) => Taken::Broken(failure),
     };
@@ -254,8 +270,8 @@ fn a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_close
 fn bytes_arrive_in_both_directions<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
     for round in 0..100_u8 {
-        io.send(0, &[round, 1]).unwrap();
-        io.send(0, &[2]).unwrap();
+        io.send(0, &[round, 1], Tell::Nothing).unwrap();
+        io.send(0, &[2], Tell::Nothing).unwrap();
         assert_eq!(read_exactly(&mut io, &mut peer, 3), [round, 1, 2]);
         peer.write_all(&[round; 5]).unwrap();
         let mut received = Vec::new();
@@ -265,30 +281,6 @@ fn bytes_arrive_in_both_directions<I: Backend>() {
         }
         assert_eq!(received, [round; 5]);
     }
-}
-
-fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait<I: Backend>() {
-    let (mut io, mut peer) = connected::<I>();
-    io.send(0, &vec![b'1'; TOO_MANY_BYTES]).unwrap();
-    io.send(0, &[b'2'; 1000]).unwrap();
-    io.wait(clock::now() + SHORT);
-    assert_eq!(next(&mut io), None);
-    // The peer makes room, and before the backend has noticed there is more to send.
-    let mut received = vec![0; 1 << 20];
-    peer.read_exact(&mut received).unwrap();
-    io.send(0, &[b'3'; 1000]).unwrap();
-    received.extend(read_exactly(&mut io, &mut peer, TOO_MANY_BYTES + 2000 - received.len()));
-    assert!(received.is_sorted());
-    assert_eq!(received[TOO_MANY_BYTES..], [[b'2'; 1000], [b'3'; 1000]].concat());
-}
-
-fn what_was_sent_last_leaves_before_the_backend_ends<I: Backend>() {
-    let (mut io, mut peer) = connected::<I>();
-    io.send(0, b"the last words").unwrap();
-    drop(io);
-    let mut received = String::new();
-    peer.read_to_string(&mut received).unwrap();
-    assert_eq!(received, "the last words");
 }
 
 fn a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest<I: Backend>() {
@@ -370,21 +362,6 @@ fn closing_is_seen_by_the_peer_at_once<I: Backend>() {
     assert_eq!(next(&mut io), None);
 }
 
-fn closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer<I: Backend>() {
-    let (listener, address) = listener();
-    let mut io = I::open(address, 1).unwrap();
-    for _ in 0..3 {
-        let mut peer = connect(&mut io, 0, &listener);
-        io.send(0, &vec![b'x'; TOO_MANY_BYTES]).unwrap();
-        io.wait(clock::now() + SHORT);
-        io.send(0, b"more").unwrap();
-        io.close(0);
-        let mut received = Vec::new();
-        peer.read_to_end(&mut received).unwrap();
-        assert!(received.len() < TOO_MANY_BYTES);
-    }
-}
-
 fn ending_the_backend_closes_every_connection<I: Backend>() {
     let (listener, address) = listener();
     let mut io = I::open(address, 3).unwrap();
@@ -404,6 +381,7 @@ fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>
         // Bytes of both connections have arrived, one of them is delivered, and then slot 0 is connected anew.
         first.write_all(b"late").unwrap();
         other.write_all(b"kept").unwrap();
+        io.send(0, b"told", Tell::WhenTaken).unwrap();
         io.wait(clock::now() + PATIENCE);
         let mut kept = Vec::new();
         if let Some((1, Taken::Received(bytes))) = next(&mut io) {
@@ -412,7 +390,7 @@ fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>
         io.close(0);
         reset(first);
         io.connect(0).unwrap();
-        io.send(0, b"").unwrap();
+        io.send(0, b"", Tell::Nothing).unwrap();
         let mut is_connected = false;
         while !is_connected || kept.len() < 4 {
             match await_event(&mut io) {
@@ -456,14 +434,14 @@ fn many_connections_each_get_their_own_answers<I: Backend>() {
     // Two questions on each connection, one after the other.
     while received.iter().any(|bytes| *bytes < 2 * ANSWER_BYTES) {
         match await_event(&mut io) {
-            (slot, Taken::Connected) => io.send(slot, &question(slot)).unwrap(),
+            (slot, Taken::Connected) => io.send(slot, &question(slot), Tell::Nothing).unwrap(),
             (slot, Taken::Received(bytes)) => {
                 for byte in bytes {
                     assert_eq!(byte, question(slot)[received[slot] % 2], "slot {slot}");
                     received[slot] += 1;
                 }
                 if received[slot] == ANSWER_BYTES {
-                    io.send(slot, &question(slot)).unwrap();
+                    io.send(slot, &question(slot), Tell::Nothing).unwrap();
                 }
             }
             (slot, other) => panic!("{other:?} on slot {slot}"),

@@ -20,7 +20,9 @@ use crate::clock;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
 use crate::io::uring::socket::{Kind, Socket, Stage, Token};
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure, tcp_info};
+use crate::io::{
+    EVENTS_PER_TURN, Event, Io, Slot, Tell, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+};
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
 const LONGEST_END: Nanos = Nanos::from_millis(1000);
@@ -103,7 +105,7 @@ impl Uring {
                 let operation = match kind {
                     Kind::Connect => Operation::Connect(&self.address),
                     Kind::Receive => Operation::Receive,
-                    Kind::SendNow => Operation::SendNow(&socket.unsent),
+                    Kind::SendNow => Operation::SendNow { bytes: &socket.unsent, tells: socket.tells },
                     Kind::Send => Operation::Send(&socket.unsent),
                 };
                 let token = Token { kind, slot, generation: socket.generation };
@@ -172,13 +174,15 @@ impl Uring {
                 true
             }
             (Kind::SendNow | Kind::Send, Ok(_) | Err(Errno::AGAIN)) => {
-                socket.taken(result.unwrap_or(0));
                 self.touched.push(token.slot);
-                false
+                socket.taken(result.unwrap_or(0))
             }
-            (Kind::SendNow | Kind::Send, Err(_)) => {
+            (Kind::SendNow | Kind::Send, Err(errno)) => {
                 socket.broken();
-                true
+                if is_end_by_peer(errno) {
+                    socket.send_failure = Some(broken_failure(errno));
+                }
+                socket.send_failure.is_none()
             }
         };
         if is_event {
@@ -200,12 +204,12 @@ impl Io for Uring {
         self.begin_connect(slot).map_err(connect_failure)
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         if socket.descriptor.is_none() {
             return Err(Failure::ClosedEarly);
         }
-        socket.add(bytes);
+        socket.add(bytes, tell);
         self.touched.push(slot);
         Ok(())
     }
@@ -263,13 +267,15 @@ impl Io for Uring {
             self.offer_lent();
         };
         self.left_in_turn -= 1;
+        let send_failure = self.sockets[token.slot].send_failure;
         let event = match (token.kind, result, self.lent) {
             (Kind::Connect, Ok(_), _) => Event::Connected,
             (Kind::Connect, Err(errno), _) => Event::ConnectFailed(connect_failure(errno)),
             // SAFETY: the completion says that the buffer is filled so far; it is offered again by the next call.
             (_, Ok(length), Some(buffer)) => Event::Received(unsafe { self.buffers.filled(buffer, length) }),
-            (_, Ok(_), None) => Event::Closed,
-            (_, Err(errno), _) => Event::Broken(broken_failure(errno)),
+            (Kind::SendNow | Kind::Send, Ok(_), None) => Event::Taken,
+            (_, Ok(_), None) => send_failure.map_or(Event::Closed, Event::Broken),
+            (_, Err(errno), _) => Event::Broken(send_failure.unwrap_or(broken_failure(errno))),
         };
         Some((token.slot, event))
     }

@@ -4,6 +4,7 @@ use loadcurve_plan::{LoadPlan, Model, Stop};
 use loadcurve_record::{FailureCounts, OperationTally, StatusCounts, WarmUpCounts};
 
 use crate::capacity::Capacity;
+use crate::requests::RequestSource;
 use crate::result::{Lateness, LoadResult, Merged, Requests};
 
 /// What the verdict is reached from.
@@ -69,6 +70,7 @@ impl Evidence {
     pub(crate) fn of(
         result: &LoadResult,
         plan: &LoadPlan,
+        requests: &RequestSource,
         merged: &Merged,
         capacity: Option<&Capacity>,
     ) -> Self {
@@ -87,7 +89,7 @@ impl Evidence {
             warm_up: merged.recorder.warm_up,
             failures: result.errors,
             status: result.status,
-            odd_bodies: odd_bodies(plan, &merged.recorder.operations),
+            odd_bodies: odd_bodies(requests, &merged.recorder.operations),
             descriptors: capacity.map(|capacity| capacity.descriptors.shortage()),
             ports: capacity.and_then(|capacity| port_shortage(result, plan, merged, capacity)),
             kept_up: matches!(plan.model, Model::Closed { .. }).then_some(kept_up),
@@ -123,14 +125,15 @@ impl Scheduled {
     }
 }
 
-fn odd_bodies(plan: &LoadPlan, operations: &[OperationTally]) -> Vec<OddBody> {
-    let odd = plan.requests.iter().zip(operations).filter_map(|(request, tally)| {
+/// Of requests that share a tally nothing can be said: their answers have lengths of their own.
+fn odd_bodies(requests: &RequestSource, operations: &[OperationTally]) -> Vec<OddBody> {
+    let odd = requests.tallied_alone().zip(operations).filter_map(|((label, request), tally)| {
         match (request.expected_body_bytes, tally.mismatched_body_bytes, tally.body_bytes) {
             (Some(verified_bytes), Some(found_bytes), _) => {
-                Some(OddBody::Mismatched { operation: request.label(), verified_bytes, found_bytes })
+                Some(OddBody::Mismatched { operation: label.to_owned(), verified_bytes, found_bytes })
             }
             (None, _, Some((shortest_bytes, longest_bytes))) if shortest_bytes < longest_bytes => {
-                Some(OddBody::Differing { operation: request.label(), shortest_bytes, longest_bytes })
+                Some(OddBody::Differing { operation: label.to_owned(), shortest_bytes, longest_bytes })
             }
             _ => None,
         }

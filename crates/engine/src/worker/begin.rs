@@ -1,11 +1,16 @@
 //! How requests and sessions begin, and how they are written.
 
 use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
 
 use super::Worker;
-use crate::connection::{InFlight, State};
-use crate::io::{Io, Slot};
+use crate::connection::{InFlight, State, Upload};
+use crate::io::{Io, Slot, Tell};
 use crate::pacing::{Pacing, Unit};
+
+/// How much of a long request is written at once. The next part is read from its file when the connection has taken this
+/// one, so a body takes no more memory than this on each connection, however long it is.
+const PART_BYTES: usize = 64 * 1024;
 
 impl<I: Io> Worker<I> {
     /// Begins requests or sessions while one is due and a slot is free.
@@ -49,7 +54,8 @@ impl<I: Io> Worker<I> {
 
     /// Begins one request on a slot; it is written with the others that begin now, or when the slot is connected.
     fn begin(&mut self, slot: Slot, due: Nanos) {
-        let operation = self.orders.picker.operation(self.orders.share.position(self.begun));
+        let number = self.orders.share.position(self.begun);
+        let operation = self.orders.requests.operation(number);
         self.begun += 1;
         self.in_flight += 1;
         self.recorder.begun(due);
@@ -57,6 +63,7 @@ impl<I: Io> Worker<I> {
         let place = usize::try_from(connection.calls % self.orders.pipeline as u64).unwrap_or(0);
         connection.calls += 1;
         connection.in_flight.push_back(InFlight {
+            number,
             operation,
             due,
             sent: None,
@@ -100,29 +107,82 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Writes what was begun, one write for each slot.
+    /// Writes what was begun, one write for each slot. What begins behind a body under way waits for its end.
     pub(super) fn write_begun(&mut self) {
         while let Some(slot) = self.unwritten.pop() {
-            self.connections[slot].is_unwritten = false;
-            if self.connections[slot].state == State::Open {
+            let connection = &mut self.connections[slot];
+            connection.is_unwritten = false;
+            if connection.state == State::Open && connection.upload.is_none() {
                 self.write(slot);
             }
         }
     }
 
-    fn write(&mut self, slot: Slot) {
+    /// Writes the next part of the body under way, if there is one, and all requests that can follow.
+    pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
-        let waiting = self.connections[slot].in_flight.iter_mut().filter(|request| request.sent.is_none());
-        for in_flight in waiting {
-            let bytes = &self.orders.requests[in_flight.operation].bytes;
-            in_flight.sent = Some(self.now);
-            self.recorder.sent(in_flight.due, self.now, bytes.len(), in_flight.reused);
-            let place = slot * self.orders.pipeline + in_flight.place;
-            self.answer_deadlines.set(place, self.now + self.orders.timeout);
-            self.scratch.extend_from_slice(bytes);
-        }
-        if let Err(failure) = self.io.send(slot, &self.scratch) {
+        let written = self.gather(slot).and_then(|tell| self.io.send(slot, &self.scratch, tell));
+        if let Err(failure) = written {
             self.fail(slot, failure);
         }
+    }
+
+    /// Puts together what is written next; more of it follows where the end of a body was not reached.
+    fn gather(&mut self, slot: Slot) -> Result<Tell, Failure> {
+        let connection = &self.connections[slot];
+        let written = connection.in_flight.partition_point(|request| request.sent.is_some());
+        let is_under_way = connection.upload.is_some();
+        if is_under_way && !self.gather_upload(slot)? {
+            return Ok(Tell::WhenTaken);
+        }
+        for index in written..self.connections[slot].in_flight.len() {
+            self.gather_request(slot, index)?;
+            if self.connections[slot].upload.is_some() && !self.gather_upload(slot)? {
+                return Ok(Tell::WhenTaken);
+            }
+        }
+        Ok(Tell::Nothing)
+    }
+
+    /// Adds a request to what is written; a body of its own file is then under way.
+    fn gather_request(&mut self, slot: Slot, index: usize) -> Result<(), Failure> {
+        let connection = &mut self.connections[slot];
+        let in_flight = &mut connection.in_flight[index];
+        let InFlight { number, operation, due, place, reused, .. } = *in_flight;
+        let before = self.scratch.len();
+        self.writer.append(number, operation, &mut self.scratch)?;
+        in_flight.sent = Some(self.now);
+        self.recorder.sent(due, self.now, self.scratch.len() - before, reused);
+        if self.orders.requests.encoded(operation).body.is_some() {
+            connection.upload = Some(Upload { operation, offset: 0, due, place });
+        }
+        self.answer_deadlines.set(slot * self.orders.pipeline + place, self.now + self.orders.timeout);
+        Ok(())
+    }
+
+    /// Adds the next part of the body under way to what is written; says whether that was the last one.
+    ///
+    /// The timeout begins anew with each part: it bounds how long the server may take nothing, not how long it takes
+    /// all.
+    fn gather_upload(&mut self, slot: Slot) -> Result<bool, Failure> {
+        let connection = &mut self.connections[slot];
+        let Some(upload) = &mut connection.upload else { return Ok(true) };
+        let Some(body) = &self.orders.requests.encoded(upload.operation).body else { return Ok(true) };
+        let room = PART_BYTES.saturating_sub(self.scratch.len());
+        let added = body.append(upload.offset, room, &mut self.scratch)?;
+        upload.offset += added as u64;
+        self.recorder.sent_more(upload.due, added);
+        let Upload { offset, place, .. } = *upload;
+        let deadline = slot * self.orders.pipeline + place;
+        self.answer_deadlines.set(deadline, self.now + self.orders.timeout);
+        if offset < body.length() {
+            return Ok(false);
+        }
+        connection.upload = None;
+        let awaits_answer = |request: &InFlight| request.place == place && request.sent.is_some();
+        if !connection.in_flight.iter().any(awaits_answer) {
+            self.answer_deadlines.clear(deadline);
+        }
+        Ok(true)
     }
 }

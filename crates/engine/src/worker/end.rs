@@ -34,6 +34,10 @@ impl<I: Io> Worker<I> {
                 self.connected(slot);
                 return true;
             }
+            Event::Taken => {
+                self.write(slot);
+                return true;
+            }
             Event::ConnectFailed(failure) => {
                 self.connect_failed(slot, failure);
                 return true;
@@ -64,7 +68,10 @@ impl<I: Io> Worker<I> {
                         self.activity.answered += 1;
                     }
                     self.in_flight -= 1;
-                    self.answer_deadlines.clear(slot * self.orders.pipeline + place);
+                    // The deadline of an upload stays: the next request waits for the rest of it.
+                    if connection.upload.is_none_or(|upload| upload.place != place) {
+                        self.answer_deadlines.clear(slot * self.orders.pipeline + place);
+                    }
                     rest = &rest[consumed..];
                     if !keep_alive {
                         // The peer answers none of the requests behind this one.
@@ -223,6 +230,9 @@ impl<I: Io> Worker<I> {
         let connection = &mut self.connections[slot];
         if connection.state == State::Open {
             self.recorder.disconnected(self.now - connection.since);
+        }
+        if let Some(upload) = connection.upload {
+            self.answer_deadlines.clear(slot * self.orders.pipeline + upload.place);
         }
         connection.reset();
         self.io.close(slot);

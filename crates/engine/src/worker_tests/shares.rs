@@ -1,10 +1,12 @@
 //! The workers of a plan do together what one alone would do.
 
-use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Nanos, Pick, Rate, RateStretch, Stop};
+use loadcurve_plan::{
+    Arrivals, Conversation, LoadPlan, Model, Nanos, Pick, Rate, RateStretch, Requests, Stop,
+};
 use proptest::prelude::*;
 
 use super::simulated::{START, Sent, Simulation};
-use super::{closed, ms, open, plan, taking};
+use super::{closed, get, ms, open, plan, taking};
 use crate::load::numbers;
 
 /// What all workers send, and when since the start, in order of time.
@@ -61,8 +63,11 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
 fn picking(plan: LoadPlan) -> impl Strategy<Value = LoadPlan> {
     let picks = prop_oneof![Just(Pick::InOrder), Just(Pick::Random), Just(Pick::Weighted)];
     (picks, prop::collection::vec(0.1_f64..5.0, 1..7), any::<u64>()).prop_map(move |(pick, weights, seed)| {
-        let request = |weight| loadcurve_plan::Request { weight, ..plan.requests[0].clone() };
-        LoadPlan { requests: weights.into_iter().map(request).collect(), pick, seed, ..plan.clone() }
+        // The simulated server tells requests of one length apart by their targets.
+        let request =
+            |(index, weight)| loadcurve_plan::Request { target: format!("/{index}"), weight, ..get() };
+        let requests = Requests::Given(weights.into_iter().enumerate().map(request).collect());
+        LoadPlan { requests, pick, seed, ..plan.clone() }
     })
 }
 

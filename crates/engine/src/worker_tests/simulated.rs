@@ -2,28 +2,25 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use loadcurve_plan::{LoadPlan, Nanos, Share};
 use loadcurve_record::Failure;
-use loadcurve_wire::RequestKind;
 
-use crate::connection::EncodedRequest;
-use crate::io::{Event, Io, Slot};
+use crate::io::{Event, Io, Slot, Tell};
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part, numbers};
 use crate::pacing::Pacing;
+use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
 
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
 
-/// How many bytes a request has; the last of them tells which request of the plan's list it is.
-const REQUEST_BYTES: usize = 2;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What the server does when it is asked for a connection.
@@ -33,6 +30,13 @@ pub(super) enum Accepting {
     After(Nanos),
     Refusing,
     Never,
+}
+
+/// What of a request has arrived when the server goes about its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answering {
+    TheWhole,
+    ItsBeginning,
 }
 
 /// When a request that arrives now is answered; none for never.
@@ -45,6 +49,7 @@ type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 enum Happening {
     Connected,
     Refused,
+    Taken,
     Answered,
 }
 
@@ -53,6 +58,10 @@ struct Line {
     in_use: bool,
     /// Counts the connections of the slot, so that what was to happen to an earlier one does not.
     generation: u32,
+    /// Bytes that have arrived.
+    arrived_bytes: u64,
+    /// Whether a part of a long request has not been taken.
+    is_full: bool,
 }
 
 /// When a request was sent, and which one of the plan's list it was.
@@ -63,15 +72,37 @@ pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
     held_up: Range<Nanos>,
     accepting: Accepting,
+    answering: Answering,
     service: Box<Service>,
     retransmits: Rc<Retransmits>,
     sent: Rc<RefCell<Vec<Sent>>>,
+    requests: Arc<RequestSource>,
+    part_time: Nanos,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
 }
 
 impl SimulatedIo {
+    /// The length of each request of the plan: they are all equally long.
+    fn request_bytes(&self) -> u64 {
+        let lengths = (0..self.requests.tally_labels().len()).map(|operation| {
+            let request = self.requests.encoded(operation);
+            request.bytes.len() as u64 + request.body.as_ref().map_or(0, |body| body.length())
+        });
+        let [length] = *lengths.collect::<BTreeSet<u64>>().into_iter().collect::<Vec<u64>>() else {
+            panic!("the simulated server tells requests apart by their length");
+        };
+        length
+    }
+
+    /// Which request of the plan's list begins with these bytes.
+    fn operation_of(&self, bytes: &[u8]) -> usize {
+        (0..self.requests.tally_labels().len())
+            .find(|operation| bytes.starts_with(&self.requests.encoded(*operation).bytes))
+            .expect("a request begins with the bytes of one of the plan")
+    }
+
     fn happen(&mut self, time: Nanos, slot: Slot, happening: Happening) {
         self.coming.push(Reverse((time, slot, self.lines[slot].generation, happening)));
     }
@@ -83,7 +114,7 @@ impl Io for SimulatedIo {
     fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
         let line = &mut self.lines[slot];
         assert!(!line.in_use, "slot {slot} was connected while in use");
-        *line = Line { in_use: true, generation: line.generation + 1 };
+        *line = Line { in_use: true, generation: line.generation + 1, ..Line::default() };
         match self.accepting {
             Accepting::After(length) => self.happen(self.clock.get() + length, slot, Happening::Connected),
             Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
@@ -92,13 +123,30 @@ impl Io for SimulatedIo {
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
-        assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
-        for request in bytes.chunks_exact(REQUEST_BYTES) {
-            self.sent.borrow_mut().push((self.clock.get(), usize::from(request[REQUEST_BYTES - 1])));
+    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
+        let request_bytes = self.request_bytes();
+        let line = &mut self.lines[slot];
+        assert!(line.in_use, "a request was sent on slot {slot}, which is closed");
+        assert!(!line.is_full, "more was sent on slot {slot} before it had taken the part of a long request");
+        line.is_full = tell == Tell::WhenTaken;
+        let before = line.arrived_bytes;
+        line.arrived_bytes += bytes.len() as u64;
+        let after = line.arrived_bytes;
+        for begun in before.div_ceil(request_bytes)..after.div_ceil(request_bytes) {
+            let start = usize::try_from(begun * request_bytes - before).expect("it is within these bytes");
+            self.sent.borrow_mut().push((self.clock.get(), self.operation_of(&bytes[start..])));
+        }
+        let requests_in = |bytes: u64| match self.answering {
+            Answering::TheWhole => bytes / request_bytes,
+            Answering::ItsBeginning => bytes.div_ceil(request_bytes),
+        };
+        for _ in requests_in(before)..requests_in(after) {
             if let Some(done) = (self.service)(self.clock.get()) {
                 self.happen(done, slot, Happening::Answered);
             }
+        }
+        if tell == Tell::WhenTaken {
+            self.happen(self.clock.get() + self.part_time, slot, Happening::Taken);
         }
         Ok(())
     }
@@ -130,11 +178,13 @@ impl Io for SimulatedIo {
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {
         loop {
             let (slot, generation, happening) = self.ready.pop_front()?;
-            let line = self.lines[slot];
+            let line = &mut self.lines[slot];
             if line.in_use && line.generation == generation {
+                line.is_full &= happening != Happening::Taken;
                 let event = match happening {
                     Happening::Connected => Event::Connected,
                     Happening::Refused => Event::ConnectFailed(Failure::ConnectRefused),
+                    Happening::Taken => Event::Taken,
                     Happening::Answered => Event::Received(ANSWER),
                 };
                 return Some((slot, event));
@@ -143,16 +193,14 @@ impl Io for SimulatedIo {
     }
 }
 
-fn encoded(operation: usize) -> EncodedRequest {
-    let bytes = vec![b'R', u8::try_from(operation).expect("lists of these tests are short")];
-    EncodedRequest { bytes, kind: RequestKind::Other, expected_body_bytes: None }
-}
-
 /// One simulated load.
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
+    pub(super) answering: Answering,
     pub(super) retransmits: Rc<Retransmits>,
+    /// How long a connection takes for a part of a long request.
+    pub(super) part_time: Nanos,
     /// When the worker's thread does not run although it could; never for most.
     pub(super) held_up: Range<Nanos>,
     /// When the load is told to stop, on the clock; never for most.
@@ -166,7 +214,9 @@ impl<'a> Simulation<'a> {
         Self {
             plan,
             accepting: Accepting::After(Nanos::ZERO),
+            answering: Answering::TheWhole,
             retransmits: Rc::new(|_| None),
+            part_time: Nanos::ZERO,
             held_up: START..START,
             stop_at: Nanos::NEVER,
             sent: Rc::default(),
@@ -186,18 +236,21 @@ impl<'a> Simulation<'a> {
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
         let numbers = numbers(self.plan, index);
+        let requests = RequestSource::open(self.plan).unwrap();
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
             held_up: self.held_up.clone(),
             accepting: self.accepting,
+            answering: self.answering,
             service: Box::new(service),
             retransmits: Rc::clone(&self.retransmits),
             sent: Rc::clone(&self.sent),
+            requests: Arc::clone(&requests),
+            part_time: self.part_time,
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let requests: Arc<[EncodedRequest]> = (0..self.plan.requests.len()).map(encoded).collect();
         let share = Share::new(index, self.plan.threads);
         let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
@@ -216,6 +269,8 @@ impl<'a> Simulation<'a> {
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), None, interrupted)
+        let requests = RequestSource::open(self.plan).unwrap();
+        let (name, kernel) = (SimulatedIo::NAME, TcpCounters::default());
+        LoadResult::new(self.plan, &requests, vec![part], name, kernel, None, interrupted)
     }
 }

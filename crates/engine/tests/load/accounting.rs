@@ -1,6 +1,6 @@
 //! What the engine counts is what the server has seen.
 
-use loadcurve_plan::{LoadPlan, Stop};
+use loadcurve_plan::{LoadPlan, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, closed, get, measure, ok, open, start};
 
@@ -104,7 +104,7 @@ fn requests_of_the_warm_up_are_sent_and_not_measured() {
 #[test]
 fn the_requests_of_the_list_are_taken_in_turn() {
     let server = Server::replying(Reply::answer(ok("hello")));
-    let requests = vec![get("/a"), get("/b?c=d"), get("/e")];
+    let requests = Requests::Given(vec![get("/a"), get("/b?c=d"), get("/e")]);
     let measured = measure(LoadPlan { requests, ..closed(server.address, 1, 7) });
     let seen = server.finish();
     let in_turn = ["GET /a", "GET /b?c=d", "GET /e", "GET /a", "GET /b?c=d", "GET /e", "GET /a"];

@@ -1,6 +1,6 @@
 //! Both backends send the same plan, count the same, and time the same.
 
-use loadcurve_plan::{Arrivals, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop};
+use loadcurve_plan::{Arrivals, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Requests, Stop};
 
 use crate::support::{Comparison, Measured, Reply, Server, Then, compare_times, get, ok, open};
 
@@ -15,7 +15,7 @@ fn seeded(io: IoChoice, server: &Server) -> LoadPlan {
     let requests = TARGETS.map(|(target, weight)| Request { weight, ..get(target) });
     LoadPlan {
         model: Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Poisson },
-        requests: requests.to_vec(),
+        requests: Requests::Given(requests.to_vec()),
         pick: Pick::Weighted,
         seed: 11,
         threads: 2,

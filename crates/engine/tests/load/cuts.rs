@@ -1,6 +1,6 @@
 //! Answers that are cut at any of their bytes, and answers that never come: every request is accounted for.
 
-use loadcurve_plan::{Conversation, LoadPlan, Request, Stop};
+use loadcurve_plan::{Conversation, LoadPlan, Request, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, Then, chunked, closed, get, measure, ok, open};
 
@@ -20,7 +20,7 @@ fn cut(answer: &str, sent_bytes: usize, otherwise: Then, end: Then, request: Req
     let plan = LoadPlan {
         // Where the cut answer is whole after all, its connection is not used again.
         conversation: Conversation { calls: Some(PERIOD), ..Conversation::default() },
-        requests: vec![request],
+        requests: Requests::Given(vec![request]),
         ..closed(server.address, 1, CUTS * PERIOD)
     };
     let measured = measure(plan);
@@ -87,7 +87,8 @@ fn every_request_is_accounted_for_among_servers_failures_of_all_kinds() {
         ("GET /short", Reply::answer(ok("hell"))),
     ];
     let requests = replies.iter().map(|(label, _)| get(label.trim_start_matches("GET ")));
-    let requests = requests.map(|request| Request { expected_body_bytes: Some(5), ..request }).collect();
+    let requests = requests.map(|request| Request { expected_body_bytes: Some(5), ..request });
+    let requests = Requests::Given(requests.collect());
     let of_each = 30;
     let total = of_each * replies.len() as u64;
     let script = replies.clone();

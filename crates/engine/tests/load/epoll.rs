@@ -5,12 +5,14 @@ mod accounting;
 mod cuts;
 mod failures;
 mod limits;
+mod lists;
 mod protocol;
 mod queue;
 mod slowest;
 mod stalls;
 mod support;
 mod times;
+mod uploads;
 
 /// What the plans of these tests ask for.
 const IO: loadcurve_plan::IoChoice = loadcurve_plan::IoChoice::Epoll;

@@ -1,6 +1,6 @@
 //! Every way in which a server fails has its class, and every failure is counted once.
 
-use loadcurve_plan::{Conversation, LoadPlan, Request, Stop};
+use loadcurve_plan::{Body, Conversation, LoadPlan, Request, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, Then, closed, get, measure, ok, refusing_address};
 
@@ -60,7 +60,8 @@ fn an_answer_of_another_length_than_expected_is_a_mismatch() {
         Reply::answer(ok(if asked.number % 4 == 3 { "shorter" } else { "as verified" }))
     });
     let request = Request { expected_body_bytes: Some(11), ..get("/") };
-    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 1, 40) });
+    let measured =
+        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 1, 40) });
     let seen = server.finish();
     assert_eq!(measured.errors(), [("mismatch", 10)]);
     assert_eq!((measured.requests("answered"), seen.answered), (30, 40));
@@ -74,7 +75,8 @@ fn a_mismatch_fails_its_own_request_alone_and_not_those_behind_it_in_the_pipelin
     });
     let request = Request { expected_body_bytes: Some(11), ..get("/a.txt") };
     let conversation = Conversation { pipeline: 5, ..Conversation::default() };
-    let plan = LoadPlan { requests: vec![request], conversation, ..closed(server.address, 1, 40) };
+    let plan =
+        LoadPlan { requests: Requests::Given(vec![request]), conversation, ..closed(server.address, 1, 40) };
     let measured = measure(plan);
     let seen = server.finish();
     assert_eq!(measured.errors(), [("mismatch", 4)]);
@@ -99,7 +101,8 @@ fn an_error_status_is_an_answer_that_is_not_ok_whatever_its_length() {
     let server =
         Server::replying(Reply::answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"));
     let request = Request { expected_body_bytes: Some(11), ..get("/") };
-    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 20) });
+    let measured =
+        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 20) });
     assert_agreement(&measured, &server.finish());
     assert_eq!((measured.requests("answered"), measured.requests("ok")), (20, 0));
     assert_eq!(measured.count("/status/5xx"), 20);
@@ -131,8 +134,9 @@ fn requests_that_are_never_answered_time_out() {
 fn a_server_that_stops_reading_does_not_hold_up_the_load() {
     let server = Server::deaf();
     // More than the sockets of both sides hold, so the request cannot be written to its end.
-    let request = Request { method: "POST".into(), body: "x".repeat(32 << 20), ..get("/") };
-    let plan = LoadPlan { timeout_s: 0.1, requests: vec![request], ..closed(server.address, 1, 2) };
+    let request = Request { method: "POST".into(), body: Body::Text("x".repeat(32 << 20)), ..get("/") };
+    let plan =
+        LoadPlan { timeout_s: 0.1, requests: Requests::Given(vec![request]), ..closed(server.address, 1, 2) };
     let measured = measure(plan);
     let seen = server.finish();
     assert_eq!(measured.errors(), [("timeout", 2)]);

@@ -1,7 +1,7 @@
 //! What a load may not ask for is said before the first connection.
 
 use loadcurve_engine::{Load, StartError};
-use loadcurve_plan::{LoadPlan, Request};
+use loadcurve_plan::{LoadPlan, Request, Requests};
 use rustix::process::{Resource, getrlimit};
 
 use crate::support::{Reply, Server, closed, get, measure, ok, refusing_address};
@@ -39,7 +39,8 @@ fn a_processor_that_does_not_exist_is_refused_by_its_number() {
 fn a_request_that_cannot_be_written_is_refused() {
     let (_socket, address) = refusing_address();
     let request = Request { headers: vec![("X-Two".into(), "a\r\nb".into())], ..get("/") };
-    let StartError::Plan(text) = refusal(LoadPlan { requests: vec![request], ..closed(address, 1, 1) })
+    let StartError::Plan(text) =
+        refusal(LoadPlan { requests: Requests::Given(vec![request]), ..closed(address, 1, 1) })
     else {
         panic!("the plan's mistake was blamed on the machine")
     };

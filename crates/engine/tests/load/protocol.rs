@@ -1,6 +1,6 @@
 //! Every way to frame an answer, in any split of its bytes.
 
-use loadcurve_plan::{LoadPlan, Request};
+use loadcurve_plan::{Body, LoadPlan, Request, Requests};
 
 use crate::support::{Reply, Server, Then, chunked, closed, get, measure, ok};
 
@@ -55,7 +55,8 @@ fn a_body_without_a_length_lasts_until_the_close() {
 fn an_answer_to_head_has_no_body_whatever_its_length_says() {
     let server = Server::replying(Reply::answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"));
     let request = Request { method: "HEAD".into(), expected_body_bytes: Some(1000), ..get("/1k.txt") };
-    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 20) });
+    let measured =
+        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 20) });
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (20, 20, 2));
     assert_eq!(measured.count("/bytes/body"), 0);
@@ -76,8 +77,9 @@ fn large_answers_arrive_whole() {
 #[test]
 fn large_requests_that_need_many_writes_arrive_whole() {
     let server = Server::replying(Reply::answer(ok("stored")));
-    let request = Request { method: "POST".into(), body: large(), ..get("/store") };
-    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 2, 6) });
+    let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
+    let measured =
+        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 6) });
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (6, 6, 2));
     assert_eq!(seen.body_bytes, 6 * LARGE_BYTES);
@@ -91,8 +93,9 @@ fn a_request_follows_the_one_before_it_even_where_that_was_answered_before_it_wa
     let server = Server::scripted(|asked| {
         Reply::answer(ok("enough")).after_body_bytes(LARGE_BYTES * (asked.number as u64 % 4 + 1) / 4)
     });
-    let request = Request { method: "POST".into(), body: large(), ..get("/store") };
-    let measured = measure(LoadPlan { requests: vec![request], ..closed(server.address, 1, 24) });
+    let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
+    let measured =
+        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 1, 24) });
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (24, 24, 1));
     assert_eq!(seen.requests, ["POST /store"; 24]);

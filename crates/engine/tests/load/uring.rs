@@ -6,12 +6,14 @@ mod agreement;
 mod cuts;
 mod failures;
 mod limits;
+mod lists;
 mod protocol;
 mod queue;
 mod slowest;
 mod stalls;
 mod support;
 mod times;
+mod uploads;
 
 use loadcurve_plan::{IoChoice, LoadPlan};
 

@@ -14,6 +14,7 @@ fn recorder() -> Recorder {
 
 fn answer(due: u64, sent: u64, done: u64) -> Answer {
     Answer {
+        number: 0,
         operation: 0,
         connection: 0,
         due: Nanos(due),
@@ -41,6 +42,7 @@ fn answered(recorder: &mut Recorder, due: u64, sent: u64, done: u64) {
 
 fn timed_out(recorder: &mut Recorder, due: u64, sent: u64, failed: u64) {
     let request = FailedRequest {
+        number: 0,
         operation: 0,
         connection: 0,
         due: Nanos(due),
@@ -75,6 +77,19 @@ fn a_request_of_the_window_that_is_answered_after_its_end_counts_for_the_latency
     answered(&mut recorder, 1_900, 1_900, 2_100);
     assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
     assert_eq!(recorder.latency().count(), 1);
+}
+
+#[test]
+fn a_single_tally_counts_the_requests_of_all_operations() {
+    let mut recorder = recorder();
+    for operation in [0, 7, 5_000] {
+        let slow = recorder.answered(&Answer { operation, ..answer(1_100, 1_100, 1_400) });
+        keep(&mut recorder, slow);
+    }
+    let slow = recorder.mismatched(&Answer { operation: 9, ..answer(1_100, 1_100, 1_200) });
+    keep(&mut recorder, slow);
+    assert_eq!((recorder.operations[0].answered, recorder.operations[0].failed), (3, 1));
+    assert_eq!(recorder.latency().count(), 3);
 }
 
 #[test]

@@ -60,9 +60,12 @@ pub(super) enum Operation<'a> {
     Connect(&'a SocketAddrAny),
     /// Receives into buffers of the ring until the end, one completion for each.
     Receive,
-    /// Sends all of the bytes at once. Only if the connection does not take all of them there is a completion, and it
-    /// is there when the operation has been submitted; it says how many were taken.
-    SendNow(&'a [u8]),
+    /// Sends all of the bytes at once. If the connection does not take all of them, or if it is to be told in any case,
+    /// there is a completion when the operation has been submitted; it says how many were taken.
+    SendNow {
+        bytes: &'a [u8],
+        tells: bool,
+    },
     /// Sends all of the bytes, as soon as the connection takes them.
     Send(&'a [u8]),
 }
@@ -136,8 +139,9 @@ impl Ring {
                 opcode::Connect::new(socket, address.as_ptr().cast(), address.addr_len()).build()
             }
             Operation::Receive => opcode::RecvMulti::new(socket, BUFFER_GROUP).build(),
-            Operation::SendNow(bytes) => {
-                send(socket, bytes, SendFlags::DONTWAIT).flags(squeue::Flags::SKIP_SUCCESS)
+            Operation::SendNow { bytes, tells } => {
+                let unless_told = if *tells { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
+                send(socket, bytes, SendFlags::DONTWAIT).flags(unless_told)
             }
             Operation::Send(bytes) => send(socket, bytes, SendFlags::empty()),
         };

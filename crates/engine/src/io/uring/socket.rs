@@ -3,7 +3,9 @@
 use std::mem;
 use std::os::fd::OwnedFd;
 
-use crate::io::Slot;
+use loadcurve_record::Failure;
+
+use crate::io::{Slot, Tell};
 
 /// Up to here bytes are sent at once or, where the connection is full, by a second operation; more hardly fit.
 const MOST_BYTES_AT_ONCE: usize = 64 * 1024;
@@ -90,6 +92,10 @@ pub(super) struct Socket {
     pub(super) unsent: Vec<u8>,
     /// Bytes to send behind those of the operation under way.
     queued: Vec<u8>,
+    /// Whether to tell when all of them are taken.
+    pub(super) tells: bool,
+    /// Why no more can be sent, where receiving will meet the end, too.
+    pub(super) send_failure: Option<Failure>,
 }
 
 impl Socket {
@@ -133,18 +139,28 @@ impl Socket {
     }
 
     /// Adds bytes to send.
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(super) fn add(&mut self, bytes: &[u8], tell: Tell) {
+        self.tells = tell == Tell::WhenTaken;
+        if self.send_failure.is_some() {
+            return;
+        }
         match self.sending {
             Sending::Collecting | Sending::Full => self.unsent.extend_from_slice(bytes),
             Sending::Now | Sending::UnderWay => self.queued.extend_from_slice(bytes),
         }
     }
 
-    /// The operation that sends is complete, and the connection has taken so many bytes; it may be full.
-    pub(super) fn taken(&mut self, bytes: usize) {
+    /// The operation that sends is complete, and the connection has taken so many bytes; it may be full. Says whether
+    /// the loop has to be told that it has taken all.
+    pub(super) fn taken(&mut self, bytes: usize) -> bool {
         self.unsent.drain(..bytes);
         self.unsent.append(&mut self.queued);
-        self.sending = if self.unsent.is_empty() { Sending::Collecting } else { Sending::Full };
+        if !self.unsent.is_empty() {
+            self.sending = Sending::Full;
+            return false;
+        }
+        self.sending = Sending::Collecting;
+        mem::take(&mut self.tells)
     }
 
     /// All that an operation of [`Kind::SendNow`] was to send is sent, if it has not said otherwise.

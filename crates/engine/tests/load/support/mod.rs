@@ -1,6 +1,7 @@
 //! The scripted server, plans for it, and results as the values that `load --json` prints.
 
 pub(crate) mod clock;
+mod file;
 mod listed;
 mod measured;
 mod plans;
@@ -8,6 +9,7 @@ mod reply;
 mod server;
 mod times;
 
+pub(crate) use file::TemporaryFile;
 pub(crate) use listed::Listed;
 pub(crate) use measured::{Measured, measure, start};
 pub(crate) use plans::{closed, get, open, sessions};

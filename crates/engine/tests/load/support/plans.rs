@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use loadcurve_plan::{Arrivals, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Stop};
+use loadcurve_plan::{
+    Arrivals, Body, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Requests, Stop,
+};
 
 /// A GET request without anything special.
 pub(crate) fn get(target: &str) -> Request {
@@ -10,7 +12,7 @@ pub(crate) fn get(target: &str) -> Request {
         method: "GET".into(),
         target: target.into(),
         headers: vec![],
-        body: String::new(),
+        body: Body::Empty,
         expected_body_bytes: None,
         weight: 1.0,
     }
@@ -22,7 +24,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
         address,
         authority: "localhost".into(),
         http: HttpVersion::Http11,
-        requests: vec![get("/")],
+        requests: Requests::Given(vec![get("/")]),
         model: Model::Closed { connections },
         stop: Stop::RequestsTotal(requests_total),
         warmup_s: 0.0,

@@ -9,6 +9,8 @@ use loadcurve_plan::Nanos;
 pub(crate) enum Then {
     /// The next request is awaited.
     ReadOn,
+    /// It stays open, and nothing more is read from it.
+    Hold,
     /// It is closed, which the peer sees as the end of input.
     Close,
     /// It is reset: a linger time of zero makes closing send RST (socket(7)).
@@ -27,8 +29,11 @@ pub(crate) struct Reply {
     pub(crate) pause: Nanos,
     /// Whether the bytes are a complete answer, which is counted as one.
     pub(crate) is_complete: bool,
-    /// How many bytes of the request's body are read before the reply is written; the rest is read after it.
+    /// How many bytes of the request's body are read before the reply is written; the rest is read after it, where the
+    /// connection is read on.
     pub(crate) body_bytes_first: u64,
+    /// Whether the request's body is kept.
+    pub(crate) keeps_body: bool,
     pub(crate) then: Then,
 }
 
@@ -42,6 +47,7 @@ impl Reply {
             pause: Nanos::ZERO,
             is_complete: true,
             body_bytes_first: u64::MAX,
+            keeps_body: false,
             then: Then::ReadOn,
         }
     }
@@ -70,6 +76,10 @@ impl Reply {
 
     pub(crate) fn after_body_bytes(self, body_bytes_first: u64) -> Self {
         Self { body_bytes_first, ..self }
+    }
+
+    pub(crate) fn keeping_the_body(self) -> Self {
+        Self { keeps_body: true, ..self }
     }
 
     pub(crate) fn then(self, then: Then) -> Self {

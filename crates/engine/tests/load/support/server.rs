@@ -28,6 +28,8 @@ pub(crate) struct Seen {
     pub(crate) requests: Vec<String>,
     /// Bytes of their bodies.
     pub(crate) body_bytes: u64,
+    /// Those of their bodies that were to be kept.
+    pub(crate) bodies: Vec<Vec<u8>>,
     /// Complete answers written.
     pub(crate) answered: u64,
     /// Connections reset.
@@ -57,6 +59,8 @@ struct Shared {
     asked: AtomicUsize,
     seen: Mutex<Seen>,
     grown: Condvar,
+    /// Connections that stay open without being read.
+    held: Mutex<Vec<TcpStream>>,
     /// Where the connection comes from that ends the server.
     last_peer: Mutex<Option<SocketAddr>>,
 }
@@ -208,17 +212,23 @@ fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()>
         let number = shared.asked.fetch_add(1, Ordering::Relaxed);
         let reply = script(Asked { label: &head.label, number, on_connection, arrived: clock::now() });
         let first = head.body_bytes.min(reply.body_bytes_first);
-        skip(&mut reader, first)?;
-        if first < head.body_bytes {
+        let rest = head.body_bytes - first;
+        let mut body = KeptBody(reply.keeps_body.then(Vec::new));
+        read_exactly(&mut reader, first, &mut body)?;
+        if rest > 0 {
             write(&mut writer, &reply, shared)?;
             writer.flush()?;
-            skip(&mut reader, head.body_bytes - first)?;
+        }
+        let is_read_whole = reply.then == Then::ReadOn || rest == 0;
+        if is_read_whole {
+            read_exactly(&mut reader, rest, &mut body)?;
         }
         shared.count(|seen| {
             seen.requests.push(head.label);
-            seen.body_bytes += head.body_bytes;
+            seen.body_bytes += if is_read_whole { head.body_bytes } else { first };
+            seen.bodies.extend(body.0);
         });
-        if first == head.body_bytes {
+        if rest == 0 {
             write(&mut writer, &reply, shared)?;
         }
         // Answers to requests that came together leave together.
@@ -232,6 +242,10 @@ fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()>
         match reply.then {
             Then::ReadOn => {}
             Then::Close => break,
+            Then::Hold => {
+                shared.held.lock().unwrap().push(stream.try_clone()?);
+                break;
+            }
             Then::Reset => {
                 sockopt::set_socket_linger(stream, Some(Duration::ZERO))?;
                 break;
@@ -266,9 +280,22 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Option<Head>> {
     }
 }
 
-fn skip(reader: &mut impl Read, bytes: u64) -> io::Result<()> {
-    let skipped = io::copy(&mut reader.take(bytes), &mut io::sink())?;
-    if skipped == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+/// Where the bytes of a body go.
+struct KeptBody(Option<Vec<u8>>);
+
+impl Write for KeptBody {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or(Ok(bytes.len()), |kept| kept.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn read_exactly(reader: &mut impl Read, bytes: u64, to: &mut impl Write) -> io::Result<()> {
+    let read = io::copy(&mut reader.take(bytes), to)?;
+    if read == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 fn write(writer: &mut impl Write, reply: &Reply, shared: &Shared) -> io::Result<()> {

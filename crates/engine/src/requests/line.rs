@@ -1,0 +1,113 @@
+//! One line of a list of requests.
+
+use loadcurve_wire::is_path;
+
+/// What an error repeats of a line, in characters.
+const SHOWN_CHARACTERS: usize = 60;
+
+/// What a line asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Line<'a> {
+    pub(crate) target: &'a [u8],
+    /// None where the line gives none.
+    pub(crate) weight: Option<f64>,
+}
+
+/// Reads a line: a path and, after white space, a weight of 0 or more. From a word that begins with `#` on it is a
+/// comment; none for a line without a path.
+///
+/// # Errors
+/// What was found, and what was expected.
+pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+    // Most lines are nothing but a path.
+    if is_path(line) {
+        return Ok(Some(Line { target: line, weight: None }));
+    }
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut next = || words.next().filter(|word| !word.starts_with(b"#"));
+    let Some(target) = next() else { return Ok(None) };
+    let weight = next();
+    if !is_path(target) {
+        return Err(if std::str::from_utf8(line).is_ok() {
+            let found = shown(target);
+            format!(
+                "found {found}; expected a path that begins with \"/\" and has no spaces, such as \"/1k.txt\""
+            )
+        } else {
+            "not UTF-8 text; expected a file with one path on each line".to_owned()
+        });
+    }
+    if weight.is_some() && next().is_some() {
+        let found = shown(line.trim_ascii());
+        return Err(format!("found {found}; expected a path and at most a weight behind it"));
+    }
+    Ok(Some(Line { target, weight: weight.map(parse_weight).transpose()? }))
+}
+
+/// Whether a line that is of the form asks for something.
+pub(crate) fn is_request(line: &[u8]) -> bool {
+    line.trim_ascii_start().first().is_some_and(|byte| *byte != b'#')
+}
+
+fn parse_weight(word: &[u8]) -> Result<f64, String> {
+    let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+    number
+        .filter(|weight| *weight >= 0.0 && weight.is_finite())
+        .ok_or_else(|| format!("found the weight {}; expected a number of 0 or more", shown(word)))
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.chars().count() <= SHOWN_CHARACTERS {
+        return format!("{text:?}");
+    }
+    format!("{:?}…", text.chars().take(SHOWN_CHARACTERS).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, is_request, parse};
+
+    fn line(target: &str, weight: Option<f64>) -> Line<'_> {
+        Line { target: target.as_bytes(), weight }
+    }
+
+    #[test]
+    fn a_line_is_a_path_and_perhaps_a_weight_and_perhaps_a_comment() {
+        for (text, expected) in [
+            ("/a", Some(line("/a", None))),
+            ("  /b?x=1\t2.5 \r", Some(line("/b?x=1", Some(2.5)))),
+            ("/a 0 # never", Some(line("/a", Some(0.0)))),
+            ("/a #3", Some(line("/a", None))),
+            ("/a # grün", Some(line("/a", None))),
+            ("", None),
+            (" \t\r", None),
+            ("# /a", None),
+            ("#/a", None),
+        ] {
+            assert_eq!(parse(text.as_bytes()), Ok(expected), "{text:?}");
+            assert_eq!(is_request(text.as_bytes()), expected.is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_none_says_what_was_found_and_what_was_expected() {
+        let long = format!("x{}", "y".repeat(100));
+        for (bytes, parts) in [
+            (b"b".as_slice(), ["found \"b\"; ", "a path that begins"]),
+            (b"/a#b", ["found \"/a#b\"; ", "a path that begins"]),
+            ("/grün".as_bytes(), ["found \"/grün\"; ", "a path that begins"]),
+            (b"/\xff", ["not UTF-8 text; ", "one path on each line"]),
+            (b"/a x", ["found the weight \"x\"; ", "a number of 0 or more"]),
+            (b"/a -1", ["found the weight \"-1\"; ", "a number of 0 or more"]),
+            (b"/a nan", ["found the weight \"nan\"; ", "a number of 0 or more"]),
+            (b"/a inf", ["found the weight \"inf\"; ", "a number of 0 or more"]),
+            (b" /a 1 2\r", ["found \"/a 1 2\"; ", "at most a weight"]),
+            (long.as_bytes(), ["yyyy\"…; ", "a path that begins"]),
+        ] {
+            let problem = parse(bytes).unwrap_err();
+            assert!(parts.iter().all(|part| problem.contains(part)), "{problem}");
+            assert!(problem.len() < 200, "{problem}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Lists of requests in files, of which only an index is held.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use loadcurve_plan::{Pick, Picker};
+
+use crate::requests::TALLIES_MAX;
+use crate::requests::file::open_regular;
+use crate::requests::line::{self, Line};
+use crate::requests::lines::{LONGEST_LINE_BYTES, Lines};
+use crate::requests::reader::ListReader;
+
+const EXPECTED: &str = "a file with one path on each line";
+/// What some editors put in front of UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// How many bad lines are named before the rest is not read any more.
+const PROBLEMS_MAX: usize = 10;
+
+/// One request of a short list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedRequest {
+    /// The path, with its query.
+    pub target: String,
+    /// None where the line gives none.
+    pub weight: Option<f64>,
+    /// The line, from 1.
+    pub line: u64,
+}
+
+/// Where a block of lines begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// In the file, in bytes.
+    pub(crate) offset: u64,
+    /// On the line of all weights, laid end to end.
+    pub(crate) weight: f64,
+}
+
+/// A list of requests in a file: one on each line, checked once, and found again by an index of every 64th.
+pub struct RequestList {
+    file: Arc<File>,
+    blocks: Box<[Block]>,
+    count: u64,
+    /// The sum of all weights.
+    weight: f64,
+    /// Where the last line ends.
+    end: u64,
+    has_weights: bool,
+    /// All requests, of a list that is short.
+    short: Option<Vec<ListedRequest>>,
+}
+
+impl RequestList {
+    /// How many requests a block has.
+    pub(crate) const BLOCK: u64 = 64;
+
+    /// Opens a list and checks every line.
+    ///
+    /// # Errors
+    /// The file cannot be read or holds no request, or lines are not of the form; one text for each problem, which names
+    /// the file and the line.
+    pub fn open(path: &Path) -> Result<Self, Vec<String>> {
+        let (file, _) = open_regular(path, EXPECTED).map_err(|problem| vec![problem])?;
+        let name = path.display();
+        let mut lines = Lines::of(Arc::new(file));
+        let mut scan = Scan::default();
+        let mut problems = Vec::new();
+        let mut number = 0_u64;
+        loop {
+            number += 1;
+            let offset = lines.position();
+            let line = match lines.next() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) => {
+                    problems.push(format!("{name}:{number}: {}", unreadable(&error)));
+                    break;
+                }
+            };
+            if let Err(problem) = scan.take(lines.bytes(line), number, offset) {
+                problems.push(format!("{name}:{number}: {problem}"));
+            }
+            if problems.len() == PROBLEMS_MAX {
+                problems.push(format!("{name}: the lines behind these are not read"));
+                break;
+            }
+        }
+        if problems.is_empty() {
+            scan.into_list(&lines).map_err(|problem| vec![format!("{name}: {problem}")])
+        } else {
+            Err(problems)
+        }
+    }
+
+    /// How many requests there are; at least one.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether any line gives a weight.
+    #[must_use]
+    pub fn has_weights(&self) -> bool {
+        self.has_weights
+    }
+
+    /// All requests, where they are few enough for each to have figures of its own.
+    #[must_use]
+    pub fn short(&self) -> Option<&[ListedRequest]> {
+        self.short.as_deref()
+    }
+
+    /// So many paths picked at random, the same for the same seed; one that is picked twice counts twice.
+    ///
+    /// # Errors
+    /// The file is not what it was.
+    pub fn sample(self: &Arc<Self>, count: u64, seed: u64) -> Result<Vec<String>, String> {
+        let picker = Picker::new(Pick::Random, self.count, seed);
+        let mut reader = ListReader::of(Arc::clone(self));
+        (0..count)
+            .map(|k| {
+                let target = reader.find(picker.choice(k));
+                let target = target.map_err(|_| "the list has changed since it was opened".to_owned())?;
+                Ok(String::from_utf8_lossy(target).into_owned())
+            })
+            .collect()
+    }
+
+    pub(crate) fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+
+    /// A block, and how many bytes it has.
+    pub(crate) fn block(&self, number: usize) -> (Block, u64) {
+        let block = self.blocks[number];
+        let end = self.blocks.get(number + 1).map_or(self.end, |next| next.offset);
+        (block, end - block.offset)
+    }
+
+    /// The sum of all weights.
+    pub(crate) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The block in whose part a place on the line of all weights lies.
+    pub(crate) fn block_at(&self, place: f64) -> usize {
+        self.blocks.partition_point(|block| block.weight <= place).saturating_sub(1)
+    }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    if error.kind() == ErrorKind::InvalidData {
+        return format!("longer than {LONGEST_LINE_BYTES} bytes; expected a path");
+    }
+    format!("cannot be read: {error}")
+}
+
+/// What is known of a list as far as it has been read.
+#[derive(Default)]
+struct Scan {
+    blocks: Vec<Block>,
+    count: u64,
+    weight: f64,
+    has_weights: bool,
+    /// The first requests, at most as many as a short list has.
+    first: Vec<ListedRequest>,
+}
+
+impl Scan {
+    fn take(&mut self, bytes: &[u8], line: u64, mut offset: u64) -> Result<(), String> {
+        let mut text = bytes;
+        if line == 1 {
+            text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+            offset += (bytes.len() - text.len()) as u64;
+        }
+        let Some(Line { target, weight }) = line::parse(text)? else { return Ok(()) };
+        if self.count % RequestList::BLOCK == 0 {
+            self.blocks.push(Block { offset, weight: self.weight });
+        }
+        if self.count < TALLIES_MAX as u64 {
+            let target = String::from_utf8_lossy(target).into_owned();
+            self.first.push(ListedRequest { target, weight, line });
+        }
+        self.count += 1;
+        self.weight += weight.unwrap_or(1.0);
+        self.has_weights |= weight.is_some();
+        Ok(())
+    }
+
+    fn into_list(self, lines: &Lines) -> Result<RequestList, &'static str> {
+        if self.count == 0 {
+            return Err("holds no request; expected a path such as /1k.txt on each line");
+        }
+        if !(self.weight > 0.0 && self.weight.is_finite()) {
+            return Err(
+                "the weights add up to nothing, or to more than a number holds; expected at least one above 0",
+            );
+        }
+        Ok(RequestList {
+            file: Arc::clone(lines.file()),
+            blocks: self.blocks.into_boxed_slice(),
+            count: self.count,
+            weight: self.weight,
+            end: lines.position(),
+            has_weights: self.has_weights,
+            short: (self.count <= TALLIES_MAX as u64).then_some(self.first),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ListedRequest, RequestList};
+    use crate::temporary_file::TemporaryFile;
+
+    fn open(text: &[u8]) -> Result<RequestList, Vec<String>> {
+        RequestList::open(TemporaryFile::holding(text).path())
+    }
+
+    fn problems(text: &[u8]) -> Vec<String> {
+        let file = TemporaryFile::holding(text);
+        let problems = RequestList::open(file.path()).err().expect("the list was accepted");
+        let name = file.path().display().to_string();
+        problems.iter().map(|problem| problem.strip_prefix(&name).unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_short_list_is_known_line_by_line() {
+        let list = open("\u{feff}/a\r\n# grün\n\n/b 2.5 # twice\n/a".as_bytes()).unwrap();
+        let request = |target: &str, weight, line| ListedRequest { target: target.into(), weight, line };
+        let expected = [request("/a", None, 1), request("/b", Some(2.5), 4), request("/a", None, 5)];
+        assert_eq!(list.short(), Some(expected.as_slice()));
+        assert_eq!((list.count(), list.has_weights()), (3, true));
+    }
+
+    #[test]
+    fn a_list_of_more_than_a_hundred_requests_is_no_short_one() {
+        let list = |count| open("/a\n".repeat(count).as_bytes()).unwrap();
+        assert_eq!(list(100).short().map(<[_]>::len), Some(100));
+        assert_eq!((list(101).short(), list(101).count()), (None, 101));
+    }
+
+    #[test]
+    fn the_first_ten_bad_lines_are_named() {
+        assert_eq!(
+            problems(b"/a\nb\n/c x\n"),
+            [
+                ":2: found \"b\"; expected a path that begins with \"/\" and has no spaces, such as \"/1k.txt\"",
+                ":3: found the weight \"x\"; expected a number of 0 or more",
+            ]
+        );
+        let many = problems("b\n".repeat(1_000_000).as_bytes());
+        assert_eq!(many.len(), 11);
+        assert!(many[9].starts_with(":10: "), "{many:?}");
+        assert_eq!(many[10], ": the lines behind these are not read");
+    }
+
+    #[test]
+    fn a_line_of_a_gigabyte_is_named_and_not_held() {
+        let file = TemporaryFile::holding(b"/a\n/b\n");
+        file.set_length(1 << 30);
+        let problems = RequestList::open(file.path()).err().unwrap();
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].ends_with(":3: longer than 65536 bytes; expected a path"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_list_from_which_nothing_can_be_taken_is_refused() {
+        for text in ["", "\n", "# nothing\n"] {
+            assert_eq!(
+                problems(text.as_bytes()),
+                [": holds no request; expected a path such as /1k.txt on each line"]
+            );
+        }
+        for text in ["/a 0\n/b 0\n", "/a 1e308\n/b 1e308\n"] {
+            assert!(problems(text.as_bytes())[0].contains("at least one above 0"));
+        }
+        let nowhere = RequestList::open("no-such-list".as_ref()).err().unwrap();
+        assert_eq!(nowhere, ["no-such-list: there is no such file"]);
+    }
+}

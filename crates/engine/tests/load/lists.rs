@@ -1,0 +1,175 @@
+//! Requests that stand in a file, one on each line.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use loadcurve_engine::{Load, StartError};
+use loadcurve_plan::{Body, ListedRequests, LoadPlan, Pick, Requests};
+
+use crate::support::{
+    Measured, Reply, Seen, Server, TemporaryFile, closed, get, measure, ok, refusing_address,
+};
+
+/// More lines than requests that have figures of their own.
+const LINES: usize = 150;
+
+/// A list of so many lines, with comments between them.
+fn list_of(lines: usize) -> TemporaryFile {
+    let mut text = String::from("# all paths\n");
+    for line in 0..lines {
+        writeln!(text, "/{line}{}", if line % 9 == 0 { " # a ninth\n" } else { "" }).unwrap();
+    }
+    TemporaryFile::holding(text.as_bytes())
+}
+
+fn listed(file: &Path) -> ListedRequests {
+    ListedRequests { file: file.to_owned(), method: "GET".into(), headers: vec![], body: Body::Empty }
+}
+
+fn lines_of(file: &TemporaryFile) -> Requests {
+    Requests::Listed(listed(file.path()))
+}
+
+fn run(
+    requests: Requests,
+    connections: usize,
+    total: u64,
+    change: impl FnOnce(LoadPlan) -> LoadPlan,
+) -> (Measured, Seen) {
+    let server = Server::replying(Reply::answer(ok("hello")).keeping_the_body());
+    let plan = LoadPlan { requests, ..closed(server.address, connections, total) };
+    let measured = measure(change(plan));
+    (measured, server.finish())
+}
+
+fn name(file: &TemporaryFile) -> String {
+    file.path().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_lines_of_a_long_list_are_taken_in_turn_and_from_the_start_again() {
+    let file = list_of(LINES);
+    let (measured, seen) = run(lines_of(&file), 1, 2 * LINES as u64, |plan| plan);
+    let once: Vec<String> = (0..LINES).map(|line| format!("GET /{line}")).collect();
+    assert_eq!(seen.requests, [once.clone(), once].concat());
+    assert_eq!(measured.requests("ok"), 2 * LINES as u64);
+}
+
+#[test]
+fn threads_share_a_long_list_and_each_line_is_taken_once() {
+    let file = list_of(LINES);
+    let (_, mut seen) = run(lines_of(&file), 6, LINES as u64, |plan| LoadPlan { threads: 3, ..plan });
+    let mut expected: Vec<String> = (0..LINES).map(|line| format!("GET /{line}")).collect();
+    seen.requests.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(seen.requests, expected);
+}
+
+#[test]
+fn the_requests_of_a_long_list_have_one_tally_which_is_called_like_the_file() {
+    let file = list_of(LINES);
+    let (measured, _) = run(lines_of(&file), 1, 20, |plan| plan);
+    assert_eq!(measured.value("/load/requests"), &serde_json::json!([name(&file)]));
+    assert_eq!(measured.value("/operations").as_array().unwrap().len(), 1);
+    assert_eq!(measured.value("/operations/0/operation"), &name(&file));
+    assert_eq!(
+        (measured.count("/operations/0/answered"), measured.count("/operations/0/latency_ms/count")),
+        (20, 20)
+    );
+}
+
+#[test]
+fn the_slowest_requests_of_a_long_list_go_by_their_paths() {
+    let file = list_of(LINES);
+    let (measured, seen) =
+        run(lines_of(&file), 1, 10, |plan| LoadPlan { pick: Pick::Random, seed: 3, ..plan });
+    let slowest = measured.value("/slowest").as_array().unwrap();
+    let mut labels: Vec<&str> = slowest.iter().map(|slow| slow["operation"].as_str().unwrap()).collect();
+    let mut sent = seen.requests;
+    labels.sort_unstable();
+    sent.sort_unstable();
+    assert_eq!(labels, sent);
+}
+
+#[test]
+fn each_request_of_a_short_list_has_a_tally() {
+    let file = list_of(3);
+    let (measured, _) = run(lines_of(&file), 1, 5, |plan| plan);
+    for (index, (operation, answered)) in [("GET /0", 2), ("GET /1", 2), ("GET /2", 1)].iter().enumerate() {
+        assert_eq!(measured.value(&format!("/operations/{index}/operation")), operation);
+        assert_eq!(measured.count(&format!("/operations/{index}/answered")), *answered);
+    }
+}
+
+#[test]
+fn more_than_a_hundred_requests_have_one_tally_wherever_they_stand() {
+    let given: Vec<_> = (0..LINES).map(|number| get(&format!("/{number}"))).collect();
+    let (measured, seen) = run(Requests::Given(given), 1, LINES as u64, |plan| plan);
+    assert_eq!(measured.value("/load/requests"), &serde_json::json!(["150 requests"]));
+    assert_eq!(measured.count("/operations/0/answered"), LINES as u64);
+    assert_eq!(seen.requests[LINES - 1], format!("GET /{}", LINES - 1));
+    assert!(measured.value("/slowest/0/operation").as_str().unwrap().starts_with("GET /"));
+}
+
+#[test]
+fn the_same_seed_takes_the_same_lines_in_the_same_order() {
+    let file = list_of(LINES);
+    let requests_of =
+        |seed| run(lines_of(&file), 1, 50, |plan| LoadPlan { pick: Pick::Random, seed, ..plan }).1.requests;
+    assert_eq!(requests_of(1), requests_of(1));
+    assert_ne!(requests_of(1), requests_of(2));
+}
+
+#[test]
+fn lines_of_weight_zero_are_never_taken_and_the_others_by_their_weights() {
+    let text = "/never 0\n".repeat(LINES) + "/one\n" + &"/never 0\n".repeat(LINES) + "/three 3\n";
+    let file = TemporaryFile::holding(text.as_bytes());
+    let (_, seen) = run(lines_of(&file), 4, 4_000, |plan| LoadPlan { pick: Pick::Weighted, ..plan });
+    let ones = seen.requests.iter().filter(|request| *request == "GET /one").count();
+    let threes = seen.requests.iter().filter(|request| *request == "GET /three").count();
+    assert_eq!(ones + threes, 4_000);
+    // Binomial with mean 1000 and deviation 27; four of them are allowed.
+    assert!(ones.abs_diff(1_000) < 110, "{ones}");
+}
+
+#[test]
+fn every_line_is_sent_with_the_method_and_the_body_of_the_list() {
+    let body = TemporaryFile::holding(&[b'x'; 1000]);
+    for lines in [LINES, 3] {
+        let file = list_of(lines);
+        for given in [Body::Text("x".repeat(1000)), Body::File(body.path().to_owned())] {
+            let requests = ListedRequests { method: "PUT".into(), body: given, ..listed(file.path()) };
+            let (measured, seen) = run(Requests::Listed(requests), 1, 3, |plan| plan);
+            assert_eq!(measured.requests("ok"), 3);
+            assert_eq!(seen.requests, ["PUT /0", "PUT /1", "PUT /2"]);
+            assert_eq!(seen.bodies, [[b'x'; 1000]; 3]);
+        }
+    }
+}
+
+#[test]
+fn a_list_that_changes_fails_the_requests_that_are_not_found_in_it() {
+    let file = list_of(100_000);
+    let path = file.path().to_owned();
+    let server = Server::scripted(move |_| {
+        file.set_length(50);
+        Reply::answer(ok("hello"))
+    });
+    let plan = LoadPlan { pick: Pick::Random, ..closed(server.address, 1, 4) };
+    let measured = measure(LoadPlan { requests: Requests::Listed(listed(&path)), ..plan });
+    let seen = server.finish();
+    assert_eq!((measured.requests("ok"), seen.answered), (1, 1));
+    assert_eq!(measured.errors(), [("file_unavailable", 3)]);
+}
+
+#[test]
+fn a_bad_line_is_refused_by_its_number_before_the_first_connection() {
+    let (_socket, address) = refusing_address();
+    let file = TemporaryFile::holding((String::from("/a\n").repeat(5_000) + "a\n").as_bytes());
+    let plan = LoadPlan { requests: lines_of(&file), ..closed(address, 1, 1) };
+    let Err(StartError::Plan(text)) = Load::start(plan) else { panic!("the list was accepted") };
+    assert!(
+        text.starts_with(&format!("{}:5001: found \"a\"; expected a path", file.path().display())),
+        "{text}"
+    );
+}

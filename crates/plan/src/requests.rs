@@ -1,0 +1,97 @@
+//! What a load asks for.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::InvalidPlan;
+
+/// The requests that a load takes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Requests {
+    /// Each with everything of its own.
+    Given(Vec<Request>),
+    /// One for each line of a file.
+    Listed(ListedRequests),
+}
+
+/// Requests that differ by what the lines of a file say: a target, and a weight where it is not 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedRequests {
+    /// The list. It is read while the load runs, however long it is.
+    pub file: PathBuf,
+    /// `GET`, `HEAD`, …
+    pub method: String,
+    /// Header fields beside those that the protocol needs.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    #[serde(default)]
+    pub body: Body,
+}
+
+impl Requests {
+    /// Checks what can be checked without reading a file.
+    ///
+    /// # Errors
+    /// There is no request, or none that is ever picked, or a weight is out of its range.
+    pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
+        let Self::Given(requests) = self else { return Ok(()) };
+        if requests.is_empty() {
+            return Err(InvalidPlan("a load needs at least one request".into()));
+        }
+        let weights = requests.iter().map(|request| request.weight);
+        match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            Some(weight) => Err(InvalidPlan(format!("a weight of {weight} is not zero or more"))),
+            None if weights.sum::<f64>() > 0.0 => Ok(()),
+            None => Err(InvalidPlan("at least one request needs a weight above 0".into())),
+        }
+    }
+}
+
+/// What a request carries behind its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// This text.
+    Text(String),
+    /// What a file holds when the load starts. It is read while it is sent, however long it is.
+    File(PathBuf),
+}
+
+/// One request of the list, which the connections take in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// `GET`, `HEAD`, …
+    pub method: String,
+    /// The request target: path and query.
+    pub target: String,
+    /// Header fields beside those that the protocol needs.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    #[serde(default)]
+    pub body: Body,
+    /// The length that a successful answer's body must have; an answer of another length is a mismatch.
+    #[serde(default)]
+    pub expected_body_bytes: Option<u64>,
+    /// How often it is picked by weight, beside the others' weights.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Request {
+    /// The label that every outcome of this request carries.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} {}", self.method, self.target)
+    }
+}

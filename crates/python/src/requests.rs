@@ -1,0 +1,49 @@
+//! The files that requests are made from, as far as Python asks about them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The length in bytes of a file that is to be the body of requests.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
+pub(crate) fn body_length(path: PathBuf) -> PyResult<u64> {
+    loadcurve_engine::body_length(&path).map_err(PyValueError::new_err)
+}
+
+/// A list of requests in a file, opened and checked.
+#[pyclass(module = "loadcurve._engine", frozen)]
+pub(crate) struct RequestList(Arc<loadcurve_engine::RequestList>);
+
+#[pymethods]
+impl RequestList {
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| loadcurve_engine::RequestList::open(&path))
+            .map(|list| Self(Arc::new(list)))
+            .map_err(|problems| PyValueError::new_err(problems.join("\n")))
+    }
+
+    #[getter]
+    fn count(&self) -> u64 {
+        self.0.count()
+    }
+
+    #[getter]
+    fn has_weights(&self) -> bool {
+        self.0.has_weights()
+    }
+
+    #[getter]
+    fn short(&self) -> Option<Vec<(String, Option<f64>, u64)>> {
+        let requests = self.0.short()?.iter();
+        Some(requests.map(|request| (request.target.clone(), request.weight, request.line)).collect())
+    }
+
+    fn sample(&self, count: u64, seed: u64) -> PyResult<Vec<String>> {
+        self.0.sample(count, seed).map_err(PyValueError::new_err)
+    }
+}
