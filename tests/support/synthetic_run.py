@@ -20,6 +20,7 @@ from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
 TRIAL_FACTORS = (0.98, 1.00, 1.02)
 DURATION_S = 2.0
+WINDOW_START_S = 5_000.0
 SIGMA = 0.45
 SAMPLES = 500
 
@@ -192,6 +193,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "io": "epoll",
         },
         "interrupted": False,
+        "window_start_monotonic_s": WINDOW_START_S,
         "duration_s": DURATION_S,
         "requests": {
             "due": count,

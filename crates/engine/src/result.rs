@@ -18,6 +18,8 @@ pub struct LoadResult {
     pub format: &'static str,
     pub load: LoadDescription,
     pub interrupted: bool,
+    /// When the window began, on the machine's monotonic clock, by which other records of that time are aligned with it.
+    pub window_start_monotonic_s: f64,
     pub duration_s: f64,
     pub requests: Requests,
     pub rate_rps: Rate,
@@ -176,6 +178,7 @@ impl LoadResult {
             format: "loadcurve-load/1",
             load: LoadDescription::new(plan, io),
             interrupted,
+            window_start_monotonic_s: merged.start.as_secs_f64(),
             duration_s: merged.length.as_secs_f64(),
             requests: Requests::from(recorder),
             rate_rps: rate,
@@ -225,6 +228,8 @@ impl LoadResult {
 /// The parts of all threads as one.
 struct Merged {
     recorder: Recorder,
+    /// When the window began, on the engine's clock.
+    start: Nanos,
     /// The length of the window; shorter than planned when interrupted.
     length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
@@ -254,7 +259,7 @@ impl Merged {
             Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - plan.warmup());
-        Self { recorder, length: end - window.start, whole, cpu }
+        Self { recorder, start: window.start, length: end - window.start, whole, cpu }
     }
 
     fn per_second(&self, count: u64) -> Option<f64> {
