@@ -17,7 +17,7 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
-from loadcurve.server.launch import ADDRESS, Launch
+from loadcurve.server.launch import ADDRESS, Launch, ServerMarks
 from loadcurve.server.settings import SettingValue, fit_to_cpus
 
 PORT_ATTEMPTS = 5
@@ -96,6 +96,11 @@ class Server:
     def pid(self) -> int:
         """The id of the main process, which is also the id of the session of all its processes."""
         return self._running.pid
+
+    @property
+    def marks(self) -> ServerMarks:
+        """What its processes are known by."""
+        return self._running.marks
 
     @property
     def configuration(self) -> dict[str, str]:

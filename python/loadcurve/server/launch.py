@@ -7,11 +7,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.host.cgroups import remove_groups
 from loadcurve.server.description import CONSOLE_LOG
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
+from loadcurve.server.group import born_in_group, group_of_its_own, group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
@@ -25,6 +28,18 @@ ADDRESS = "127.0.0.1"
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class ServerMarks:
+    """What the processes of a running server are known by, and the folder that goes away with them."""
+
+    session: int
+    variable: str
+    """A variable of their environment, as ``NAME=value``."""
+    group: Path | None
+    """The folder of the control group of version 2 that holds them and nothing else, where there is one."""
+    folder: Path
 
 
 class Launch:
@@ -51,6 +66,12 @@ class Launch:
             raise RuntimeError("the server is not started")
         return self._process.pid
 
+    @property
+    def marks(self) -> ServerMarks:
+        """What the server's processes are known by."""
+        start = self._start_record
+        return ServerMarks(self.pid, start.mark_variable, group_of_its_own(self.pid), start.private_folder)
+
     def start(
         self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
     ) -> None:
@@ -62,7 +83,8 @@ class Launch:
 
         """
         with interrupts_deferred():
-            self._ledger_entry = LedgerEntry(self._entry.name, Path(tempfile.gettempdir()).resolve())
+            temporary = Path(tempfile.gettempdir()).resolve()
+            self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
             folder = self._start_record.private_folder
             self._names |= {**settings, "content": str(content_folder.resolve()), "private": str(folder)}
             try:
@@ -70,7 +92,8 @@ class Launch:
                     folder, self._entry, self._names | unprivileged_names()
                 )
                 argv = self._argv(self._entry.description.start)
-                self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
+                with born_in_group(self._start_record.group):
+                    self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
                 raise ServerFailure("not_started", text) from None
@@ -142,6 +165,7 @@ class Launch:
             if self._process is not None:
                 self._end_processes(self._process, interrupted)
             shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
+            remove_groups(self._start_record.groups)
             self._ledger_entry.remove()
             self._ledger_entry = None
 

@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
 from loadcurve.server.processes import (
@@ -69,8 +70,15 @@ class Start(Record):
     boot: str
     owner: RecordedProcess
     private_folder: Path
+    group: Path | None = None
+    """The folder of the control group that the server is given where one can be made."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
+
+    @property
+    def groups(self) -> list[Path]:
+        """The folders of the server's control groups; they need not exist."""
+        return [] if self.group is None else [self.group]
 
     @property
     def mark_variable(self) -> str:
@@ -116,8 +124,8 @@ def current_boot() -> str:
 class LedgerEntry:
     """The ledger's file of a start that is under way."""
 
-    def __init__(self, server: str, parent: Path) -> None:
-        """Record a start that will use a new private folder below ``parent``.
+    def __init__(self, server: str, parent: Path, group_parent: Path | None = None) -> None:
+        """Record a start that will use a new private folder below ``parent``, and may use a control group.
 
         Raises:
             BadInput: the state folder cannot be written.
@@ -133,6 +141,7 @@ class LedgerEntry:
             boot=current_boot(),
             owner=_record(owner),
             private_folder=parent / _folder_name(server, mark),
+            group=None if group_parent is None else group_parent / _folder_name(server, mark),
             session_leader=None,
         )
         self._file = ledger_folder() / f"{owner.pid}-{mark}.json"
@@ -215,6 +224,7 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
     folder = None
     if not remaining:
         folder = start.private_folder if _remove_private_folder(start) else None
+        remove_groups(start.groups)
         file.unlink(missing_ok=True)
     return CleanedUp(
         server=start.server,
