@@ -43,9 +43,14 @@ class Truth:
 
     peak_rps: float
     half: float
+    cpu_us: float
+    """Processor time of each request."""
 
     def throughput_rps(self, connections: float) -> float:
         return self.peak_rps * connections / (connections + self.half)
+
+    def memory_bytes(self, connections: float) -> float:
+        return 2**20 * (16 + connections / 8)
 
     def latency_ms(self, connections: float, probability: float = 0.5) -> float:
         """The latency's quantile; by Little's law its mean is connections / throughput."""
@@ -53,7 +58,7 @@ class Truth:
         return mean_ms * math.exp(-(SIGMA**2) / 2 + SIGMA * NormalDist().inv_cdf(probability))
 
 
-SERVERS = {"nginx": Truth(42_000, 9), "apache": Truth(21_000, 6), "tiny": Truth(30_000, 25)}
+SERVERS = {"nginx": Truth(42_000, 9, 20), "apache": Truth(21_000, 6, 45), "tiny": Truth(30_000, 25, 30)}
 
 
 @dataclass(frozen=True)
@@ -261,6 +266,37 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
     } | changes
 
 
+def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str, Any]:
+    """What the probe says of one load as JSON data; each request costs ``factor`` times the true CPU time."""
+    truth = SERVERS[server]
+    cpu_share = truth.throughput_rps(connections) * factor * truth.cpu_us * factor / 1e6
+    memory_bytes = truth.memory_bytes(connections) * factor
+    return {
+        "cost": {"interval_s": 0.1, "cpu_share": 0.002},
+        "server": {
+            "cpu_source": "processes",
+            "cpu_user_s": cpu_share * DURATION_S / 4,
+            "cpu_system_s": cpu_share * DURATION_S * 3 / 4,
+            "cpu_share": cpu_share,
+            "cpu_per_request_us": truth.cpu_us * factor,
+            "memory_mean_bytes": memory_bytes,
+            "memory_peak_bytes": round(memory_bytes * 1.1),
+            "proportional_memory_bytes": None,
+            "processes": {"min": 3, "max": 4},
+            "threads": {"min": 3, "max": 5},
+            "open_files_max": 40,
+            "context_switches": {"voluntary": 1000, "involuntary": 10},
+        },
+        "cpus": [{"cpu": 0, "busy_share": 0.9, "softirq_share": 0.1, "steal_share": 0.0}],
+        "pressure": None,
+        "tcp": None,
+        "sockets": None,
+        "throttling": {"periods": 20, "throttled_periods": 1, "throttled_s": 0.05},
+        "series": None,
+        "caveats": [],
+    }
+
+
 def run_record(texts: Texts | None = None) -> RunRecord:
     texts = texts or Texts()
     found = [
@@ -349,7 +385,9 @@ def trial_records(
                 changes["verdict"] = {"status": "invalid", "reasons": [reason]}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
-            records.append(PointRecord.model_validate({"kind": "point", **identity, **at, "load": load}))
+            probe = probe_record(planned.server, connections, factor)
+            point = {"kind": "point", **identity, **at, "load": load, "probe": probe}
+            records.append(PointRecord.model_validate(point))
     return records
 
 

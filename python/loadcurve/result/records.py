@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
 """One setting of the sweep, such as ``{"connections": 50}``."""
@@ -73,6 +74,7 @@ class PointRecord(Record):
     point: Point
     started_at: str
     load: LoadResult
+    probe: ProbeRecord
 
 
 class FailureRecord(Record):

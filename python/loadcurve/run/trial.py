@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.host.cpus import CpuDivision
+from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
@@ -52,13 +53,19 @@ class TrialRunner:
             for stretch in stretches:
                 with Server(found, self.served.folder, self.served.records, self.cpus.server) as server:
                     server.verify(self.study.load.requests)
-                    for point in stretch:
-                        begun, started_at = point, utc_now()
-                        self.display.point_begins(trial, point)
-                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                        yield PointRecord(
-                            kind="point", **trial.model_dump(), point=point, started_at=started_at, load=load
-                        )
+                    with Probe(server.marks, self.cpus.probe, self.study.host.probe_interval_s) as probe:
+                        for point in stretch:
+                            begun, started_at = point, utc_now()
+                            self.display.point_begins(trial, point)
+                            load = self._load(server, self.study.load_at(point), self.seed + trial.block)
+                            yield PointRecord(
+                                kind="point",
+                                **trial.model_dump(),
+                                point=point,
+                                started_at=started_at,
+                                load=load,
+                                probe=probe.observed(load),
+                            )
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
