@@ -15,11 +15,15 @@ NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.p
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 LOCKS := requirements/installer.lock requirements/development.lock
 
+# The servers that the catalogue holds as Rust source, each a workspace of its own.
+CATALOG := python/loadcurve/catalog
+BUILT_SERVERS := $(patsubst $(CATALOG)/%/Cargo.toml,%,$(wildcard $(CATALOG)/*/Cargo.toml))
+
 # How long each target is fuzzed.
 SECONDS ?= 30
 
-.PHONY: help setup demo test test-rust test-python test-servers-installed check check-long fuzz fuzz-corpus format \
-	wheel test-wheel bench lock clean
+.PHONY: help setup demo test test-rust test-python test-servers-installed servers check check-long check-servers \
+	fuzz fuzz-corpus format wheel test-wheel bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -55,6 +59,9 @@ test-rust: setup
 test-python: setup
 	$(BIN)/pytest --quiet
 
+servers: setup ## Build the servers that the catalogue holds as source, and check each
+	@for server in $(BUILT_SERVERS); do $(BIN)/loadcurve servers check $$server; done
+
 check: setup ## Format, lint and types: changes nothing
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
@@ -64,9 +71,18 @@ check: setup ## Format, lint and types: changes nothing
 	$(BIN)/mypy -p benches
 	$(BIN)/stubtest loadcurve._engine
 
-check-long: check fuzz-corpus fuzz ## The same, the fuzz targets too, and a bounded time of fuzzing
+check-long: check check-servers fuzz-corpus fuzz ## The same, the servers in source, and a bounded time of fuzzing
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
+
+check-servers: setup ## Format, lint and test the servers that the catalogue holds as source
+	@for server in $(BUILT_SERVERS); do \
+	    export CARGO_TARGET_DIR=target/catalog; manifest=$(CATALOG)/$$server/Cargo.toml; \
+	    cargo fmt --check --manifest-path $$manifest; \
+	    cargo clippy --quiet --manifest-path $$manifest --all-targets --locked -- -D warnings; \
+	    cargo test --quiet --manifest-path $$manifest --locked; \
+	done
+	$(BIN)/pytest --quiet -m builds
 
 fuzz-corpus: ## Read the corpus of each fuzz target once
 	fuzz/run 0
@@ -77,6 +93,7 @@ fuzz: ## Fuzz each target for SECONDS=30
 format: setup ## Format all code
 	cargo fmt
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	for server in $(BUILT_SERVERS); do cargo fmt --manifest-path $(CATALOG)/$$server/Cargo.toml; done
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 INSTALL_HINTS = {
-    "apache2": "apt-get install apache2-bin",
     "nginx": "apt-get install nginx",
     "setpriv": "apt-get install util-linux",
+    "ss": "apt-get install iproute2",
 }
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
 

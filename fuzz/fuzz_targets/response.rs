@@ -10,8 +10,10 @@ use std::iter;
 use libfuzzer_sys::fuzz_target;
 use loadcurve_wire::{ClosedEarly, Limits, Malformed, RequestKind, Response, ResponseParser};
 
-/// How many bytes of the input choose the split.
-const PIECE_LENGTHS: usize = 4;
+use pieces::{PIECE_LENGTHS, pieces};
+
+mod pieces;
+
 /// A limit that short inputs reach, and the default.
 const LIMITS: [Limits; 2] = [Limits { header_bytes: 64 }, Limits { header_bytes: 64 * 1024 }];
 
@@ -43,19 +45,6 @@ fuzz_target!(|input: &[u8]| {
         }
     }
 });
-
-/// Cuts the bytes into pieces of these lengths, over and over; a length of zero gives an empty piece.
-fn pieces(mut bytes: &[u8], lengths: [u8; PIECE_LENGTHS]) -> impl Iterator<Item = &[u8]> {
-    let is_cut = lengths.iter().any(|length| *length > 0);
-    let mut lengths = lengths.into_iter().cycle();
-    iter::from_fn(move || {
-        let length = lengths.next().filter(|_| is_cut).map_or(usize::MAX, usize::from);
-        let (piece, rest) = bytes.split_at(length.min(bytes.len()));
-        let is_left = !bytes.is_empty();
-        bytes = rest;
-        is_left.then_some(piece)
-    })
-}
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, request: RequestKind, limits: Limits) -> Connection {
     let mut parser = ResponseParser::new(limits);

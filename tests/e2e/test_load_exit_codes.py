@@ -1,13 +1,11 @@
 """`loadcurve load`: how it ends, and what it says of it."""
 
 import json
-import signal
 import socket
 
 import pytest
 
-from support.recording_server import recording_server, silent_listener
-from support.sandbox import finish, wait_until
+from support.recording_server import full_listener, recording_server, silent_listener
 
 
 @pytest.mark.parametrize(
@@ -18,9 +16,25 @@ from support.sandbox import finish, wait_until
         (["--cpus", 4096], "CPU 4096 is not there"),
         (["--cpus=-1"], "CPU -1 is not there"),
         (["-R", -5], '--rate: "-5" is not a rate above 0'),
+        (["-R", 0], '--rate: "0" is not a rate above 0'),
         (["-R", "inf"], '--rate: "inf" is not a rate above 0'),
+        (["-R", "NaN"], '--rate: "NaN" is not a rate above 0'),
+        (["-R", "1e12"], '--rate: "1e12" is not a rate above 0'),
+        (["-R", "100-"], '--rate: "100-" is not a rate above 0'),
+        (["-R", 2_000_000_000], "--rate: a rate of 2000000000 cannot be scheduled; expected at most 1,000,"),
+        (["-R", "100-200:0s"], '--rate: "100-200:0s" lasts 0 s; expected above 0'),
+        (["-R", "5:1s, 0:1s"], "ends with a rate of 0, which would go on for ever; end above 0"),
+        (["--connection-rate", "0"], '--connection-rate: "0" is not a rate above 0'),
+        (["-d", 0], "--duration 0: expected a duration above 0"),
+        (["-d", "1x"], "--duration 1x: expected a duration above 0"),
+        (["-n", 0], "--requests"),
         (["-c", 0], "--connections"),
+        (["-c", 2, "-t", 3], "--threads 3: more than the 2 connections; expected 1 to 2"),
         (["--timeout", "0s"], "--timeout 0s: expected a duration above 0"),
+        (["--urls", "gone.txt"], "gone.txt: there is no such file"),
+        (["--body-file", "gone.txt"], "gone.txt: there is no such file"),
+        (["--body-file", "."], ".: this is a folder; expected a body as text"),
+        (["--body", "a", "--body-file", "b"], "--body and --body-file: a request has one body"),
         (["-H", "no colon"], "'no colon': there is no colon"),
     ],
 )
@@ -33,7 +47,27 @@ def test_an_option_that_cannot_be_used_is_named_and_nothing_is_sent(options, nam
     assert server.seen == []
 
 
-@pytest.mark.parametrize("url", ["no-url", "https://127.0.0.1/", "http://127.0.0.1:99999/", "http:///path"])
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("# only a comment\n", ["urls.txt: holds no request; expected a path such as /1k.txt"]),
+        ("/a\nb\n/c x\n", ['urls.txt:2: found "b"', 'urls.txt:3: found the weight "x"']),
+    ],
+)
+def test_every_bad_line_of_a_list_of_urls_is_named(text, problems, sandbox, limit_url):
+    sandbox.write("urls.txt", text)
+    finished = sandbox.run("load", limit_url, "--urls", "urls.txt")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    found = finished.stderr.removeprefix("loadcurve: ").splitlines()
+    assert len(found) == len(problems)
+    for line, problem in zip(found, problems, strict=True):
+        assert line.startswith(problem)
+
+
+BAD_URLS = ["no-url", "https://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]
+
+
+@pytest.mark.parametrize("url", [*BAD_URLS, "http://127.0.0.1:99999/", "http://[::1/"])
 def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(url, sandbox):
     finished = sandbox.run("load", url)
     assert (finished.returncode, finished.stdout) == (2, "")
@@ -55,7 +89,15 @@ def test_where_nobody_listens_nothing_can_be_measured(sandbox):
         port = taken.getsockname()[1]
     finished = sandbox.run("load", f"http://127.0.0.1:{port}/")
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert f"127.0.0.1:{port}: nobody answers there" in finished.stderr
+    assert f"127.0.0.1:{port}: nobody answers there (127.0.0.1: Connection refused)" in finished.stderr
+    assert "is the server running" in finished.stderr
+
+
+def test_where_connections_are_dropped_nothing_can_be_measured(sandbox):
+    with full_listener(places=0) as address:
+        finished = sandbox.run("load", f"http://{address}/", "--timeout", "200ms")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert f"{address}: nobody answers there (127.0.0.1: no connection within 0.2 s)" in finished.stderr
 
 
 def test_an_unknown_host_is_named(sandbox):
@@ -71,18 +113,3 @@ def test_a_listener_that_never_answers_costs_a_timeout_for_each_request(sandbox)
     result = json.loads(finished.stdout)
     assert (result["requests"]["answered"], result["errors"]["timeout"]) == (0, 4)
     assert "no request was answered: 4 timeout" in finished.stderr
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_load_prints_what_was_measured(number, sandbox):
-    with recording_server() as server:
-        command = sandbox.start("load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json")
-        wait_until(lambda: len(server.seen) >= 20, "requests arrive")
-        command.send_signal(number)
-        finished = finish(command)
-    assert finished.returncode == 130
-    result = json.loads(finished.stdout)
-    assert result["interrupted"] is True
-    assert 19 <= result["requests"]["answered"] <= len(server.seen)
-    assert result["duration_s"] < 60
-    assert "interrupted" in [reason["code"] for reason in result["verdict"]["reasons"]]

@@ -122,6 +122,15 @@ def test_method_headers_body_and_query_reach_the_server(sandbox):
         assert request.header("Host") == [server.authority]
 
 
+def test_a_body_from_a_file_reaches_the_server_byte_for_byte(sandbox):
+    body = "\ufeffgrün\r\n\n"
+    (sandbox.work / "body.txt").write_bytes(body.encode())
+    with recording_server() as server:
+        options = ["-X", "POST", "--body-file", "body.txt", "-c", 1, "-n", 2]
+        measured(sandbox.run("load", f"http://{server.authority}/", *options, "--json"))
+    assert [request.body for request in server.seen] == [body.encode()] * 2
+
+
 def test_what_was_due_and_never_answered_is_counted(sandbox):
     with silent_listener() as address:
         finished = sandbox.run(

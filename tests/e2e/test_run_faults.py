@@ -71,13 +71,24 @@ def test_a_run_without_a_single_answer_measures_nothing(sandbox):
     assert record["load"]["verdict"]["status"] == "invalid"
 
 
+def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sandbox):
+    write_frail_server(sandbox, "shortens")
+    sandbox.write("tiny.toml", study_text("[servers.frail]", connections="[2]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert finished.returncode == 3, finished.stderr
+    (record,) = records_of(sandbox.work / "run")
+    (reason,) = [one for one in record["load"]["verdict"]["reasons"] if one["code"] == "mismatch"]
+    assert "512 instead of 1,024 bytes for GET /1k.txt" in reason["text"]
+    assert reason["text"] in (sandbox.work / "run" / "report.html").read_text()
+
+
 def test_without_any_installed_server_nothing_is_written(sandbox):
     write_missing_server(sandbox.work / "catalog", "gone")
     binary = '[servers.nowhere]\nuse = "limit"\nbinary = "/no/such/program"'
     sandbox.write("tiny.toml", study_text(f"[servers.gone]\n{binary}"))
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert "none of the study's servers is installed" in finished.stderr
+    assert "none of the study's servers can be measured" in finished.stderr
     assert "install it with: make -C gone install" in finished.stderr
     assert "there is no program /no/such/program" in finished.stderr
     assert not (sandbox.work / "run").exists()

@@ -21,6 +21,8 @@ def test_the_catalogue_lists_what_is_installed_and_how_to_install_the_rest(sandb
     assert __version__ in rows["limit"]
     assert "missing" in rows["gone"]
     assert "make -C gone install" in rows["gone"]
+    missing = [" missing " in row or " not built " in row for row in rows.values()]
+    assert missing == sorted(missing), "what is missing comes last"
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 

@@ -107,6 +107,15 @@ def test_a_load_shows_its_progress(limit_url, open_terminal):
     assert max(map(len, terminal.plain_lines())) <= COLUMNS
 
 
+def test_a_long_sentence_is_broken_between_words(limit_url, open_terminal):
+    terminal = open_terminal("load", limit_url, "-R", "100-")
+    assert terminal.wait() == 2
+    lines = [line for line in terminal.plain_lines() if line]
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= COLUMNS
+    assert 'or stretches such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)' in " ".join(lines)
+
+
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_a_terminal_gets_colours_unless_the_person_wants_none(variables, coloured, limit_url, open_terminal):
     terminal = open_terminal("load", limit_url, "-n", 100, **variables)

@@ -1,25 +1,50 @@
 """Places and scripted servers for the tests of servers; nothing of any server may remain after a test."""
 
+import functools
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from server_support import marked_processes
+from server_support import CATALOG, found, marked_processes
 
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.content import make_content
+from loadcurve.server.found import MissingServer, find_server
+from loadcurve.server.instance import Server
+
+CHANGED_SETTINGS = {"access_log": True, "keepalive_requests": 3, "listen_backlog": 77}
 
 SCRIPTED_SERVER = Path(__file__).parent / "scripted_server.py"
 
 
-@pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep ledger and private folders of one test in a place of its own, open to every user."""
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose server is not installed, and say how to install it."""
+    for marker in item.iter_markers("needs_server"):
+        missing = missing_server(*marker.args)
+        if missing is not None:
+            pytest.skip(f"needs {marker.args[0]}: {missing.failure().text}")
+
+
+@functools.cache
+def missing_server(name: str) -> MissingServer | None:
+    looked_for = find_server(CATALOG[name], {})
+    return looked_for if isinstance(looked_for, MissingServer) else None
+
+
+@contextmanager
+def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep ledger and private folders in an own place, open to every user, where nothing may remain."""
     # The folders of pytest itself must not move into the place that is taken away again.
     tmp_path_factory.getbasetemp()
-    with tempfile.TemporaryDirectory(prefix="loadcurve-test-") as name:
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        tempfile.TemporaryDirectory(prefix="loadcurve-test-") as name,
+    ):
         folder = Path(name)
         for child in (folder, folder / "state", folder / "tmp"):
             child.mkdir(exist_ok=True)
@@ -28,14 +53,16 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
         monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
         monkeypatch.setattr(tempfile, "tempdir", None)
         yield folder
+        assert marked_processes(folder) == set()
+        assert list((folder / "tmp").glob("loadcurve-*")) == []
+        assert list((folder / "state").rglob("*.json")) == []
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(state: Path) -> Iterator[None]:
-    yield
-    assert marked_processes(state) == set()
-    assert list((state / "tmp").glob("loadcurve-*")) == []
-    assert list((state / "state").rglob("*.json")) == []
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give each test a place of its own."""
+    with own_place(tmp_path_factory) as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -43,6 +70,44 @@ def content_folder(state: Path) -> Path:
     folder = state / "content"
     make_content(folder, {"1k.txt": 1024, "deep/64k.txt": 65536}, seed=1)
     return folder
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that several tests look at."""
+
+    name: str
+    server: Server
+    cpus: set[int]
+    place: Path
+
+
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Run the server of a name without settings, on one CPU, its content in an oddly named folder."""
+    with running_server(request.param, tmp_path_factory) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def changed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Run the server of a name with other values of the settings that it shares with others."""
+    with running_server(request.param, tmp_path_factory, **CHANGED_SETTINGS) as started:
+        yield started
+
+
+@contextmanager
+def running_server(
+    name: str, tmp_path_factory: pytest.TempPathFactory, **settings: object
+) -> Iterator[Running]:
+    entry = CATALOG[name]
+    known = {key: value for key, value in settings.items() if key in entry.description.settings}
+    cpus = {min(os.sched_getaffinity(0))}
+    with own_place(tmp_path_factory) as place:
+        folder = place / 'some "odd" folder'
+        content = make_content(folder, {"1k.txt": 1024, "deep/a b.txt": 65536}, seed=1)
+        with Server(found(entry, **known), folder, content, cpus) as server:
+            yield Running(name, server, cpus, place)
 
 
 Scripted = Callable[..., CatalogEntry]
@@ -61,6 +126,7 @@ def scripted(tmp_path: Path) -> Scripted:
             title = "scripted"
             documentation = "https://docs.python.org/3/library/http.server.html"
             binary = ["{sys.executable}"]
+            environment = {{ SCRIPTED_PORT = "{{port}}" }}
             start = ["{{binary}}", "{SCRIPTED_SERVER}", "{{port}}", "{{content}}"{arguments}]
             ready = {{ timeout = "{ready_s}s" }}
             stop = {{ timeout = "{stop_s}s" }}

@@ -42,6 +42,10 @@ def sleep_in_a_child(*, own_session: bool) -> None:
         os._exit(0)
 
 
+if "daemon" in behaviours:
+    if os.fork() != 0:
+        os._exit(0)
+    os.setsid()
 if "dies" in behaviours:
     sys.exit("cannot go on")
 if "ignores-sigterm" in behaviours:

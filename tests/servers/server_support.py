@@ -1,15 +1,36 @@
 """What the tests of servers share: starting a server in one line, and looking for what is left of one."""
 
+import http.client
 import os
+import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from loadcurve.server.catalog import CatalogEntry
+from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
+
+CATALOG = load_catalog()
+APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
+SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node"]
+"""Every real server of the catalogue that Debian has."""
+
+
+def servers(*names: str, fixture: str = "name") -> pytest.MarkDecorator:
+    """Run a test with each of these servers that is installed: its name, or a fixture of that server."""
+    parameters = [pytest.param(name, marks=pytest.mark.needs_server(name)) for name in names]
+    return pytest.mark.parametrize(fixture, parameters, indirect=fixture != "name")
+
+
+def servers_with(setting: str, fixture: str = "name") -> pytest.MarkDecorator:
+    """Run a test with each installed server that has a setting of this name."""
+    having = [name for name in SERVERS if setting in CATALOG[name].description.settings]
+    return servers(*having, fixture=fixture)
 
 
 def marked_processes(state: Path) -> set[int]:
@@ -43,6 +64,14 @@ def members_of_session(session: int) -> set[int]:
     return members
 
 
+def wait_until(condition: Callable[[], bool], timeout_s: float = 10) -> None:
+    """Look again and again until a condition holds; fail where it never does."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def found(entry: CatalogEntry, **settings: object) -> FoundServer:
     server = find_server(entry, settings)
     assert isinstance(server, FoundServer)
@@ -51,6 +80,27 @@ def found(entry: CatalogEntry, **settings: object) -> FoundServer:
 
 def server_of(entry: CatalogEntry, content_folder: Path, **settings: object) -> Server:
     return Server(found(entry, **settings), content_folder, content_of_folder(content_folder))
+
+
+def answer_to(server: Server, path: str) -> http.client.HTTPResponse:
+    """Ask a running server for a path, as a client that would keep the connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response
+
+
+def listen_backlog(port: int) -> int:
+    """Return how many connections may wait on a port, which for one that listens is its "Send-Q"."""
+    command = ["ss", "-ltnH", f"sport = :{port}"]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[2])
+
+
+def thread_count(pid: int) -> int:
+    """Return how many threads a process has."""
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to start a server as another user")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server_support import found, members_of_session, server_of
+from server_support import found, members_of_session, server_of, wait_until
 
 import loadcurve.server.instance as instance_module
 from loadcurve.errors import BadInput
@@ -49,16 +49,16 @@ def failure_of(entry, content_folder):
     return caught.value
 
 
-def wait_until(condition, timeout_s=10):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_good_server_serves_what_it_should(scripted, content_folder):
     with server_of(scripted(), content_folder) as server:
         server.verify(["/1k.txt", "/deep/64k.txt"])
+
+
+def test_a_server_has_the_environment_that_its_description_gives_it(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        variables = Path(f"/proc/{server.pid}/environ").read_bytes().split(b"\0")
+        assert f"SCRIPTED_PORT={server.port}".encode() in variables
+        assert f"PATH={os.environ['PATH']}".encode() in variables
 
 
 def test_a_server_that_dies_at_once_fails_with_its_last_words(scripted, content_folder):
@@ -71,6 +71,19 @@ def test_a_server_that_dies_of_the_first_request_fails_with_its_last_words(scrip
     failure = failure_of(scripted("dies-when-asked"), content_folder)
     assert failure.code == "died"
     assert "this is the end" in failure.log_tail
+
+
+def test_a_server_that_goes_into_the_background_is_stopped_and_said_to_belong_in_the_foreground(
+    scripted, content_folder
+):
+    failure = failure_of(scripted("daemon", "never-listens"), content_folder)
+    assert failure.code == "died"
+    assert "ended with status 0 before it was ready" in failure.text
+    assert "must keep it in the foreground" in failure.text
+
+
+def test_a_failure_shows_what_the_server_said(scripted, content_folder):
+    assert str(failure_of(scripted("dies"), content_folder)).endswith("Its own words:\n    cannot go on")
 
 
 def test_a_server_that_never_listens_is_not_ready(scripted, content_folder):

@@ -75,8 +75,14 @@ def test_a_probe_that_is_missing_is_a_caveat(server, monkeypatch):
     assert (record.server, record.series) == (None, None)
 
 
-def test_a_probe_that_finds_nothing_says_why(server, monkeypatch):
-    # It looks for another session than the server's.
+def test_a_server_that_was_not_started_here_is_not_seen_and_this_is_said():
+    with Probe(None, ALL_CPUS, INTERVAL_S) as probe:
+        record = probe.observed(load_of(0.01))
+    assert [caveat.code for caveat in record.caveats] == ["processes_unknown"]
+    assert record.server is None
+
+
+def test_a_probe_that_ends_at_once_says_why(server, monkeypatch):
     monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "echo no process found >&2; exit 1"))
     with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))

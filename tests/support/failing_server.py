@@ -1,4 +1,7 @@
-"""A web server that fails after some requests: ``failing_server.py PORT FOLDER REQUESTS exits|hangs``."""
+"""A web server that fails after some requests.
+
+``failing_server.py PORT FOLDER REQUESTS exits|hangs|shortens``
+"""
 
 import functools
 import http.server
@@ -9,16 +12,24 @@ import time
 
 port, folder, requests_total, failure = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 count = itertools.count(1)
+SHORT_BODY = b"x" * 512
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
-        if next(count) > requests_total:
+        number = next(count)
+        if number > requests_total and failure != "shortens":
             print("out of memory", flush=True)
             if failure == "exits":
                 os._exit(3)
             time.sleep(3600)
-        super().do_GET()
+        if number > requests_total and number % 2:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(SHORT_BODY)))
+            self.end_headers()
+            self.wfile.write(SHORT_BODY)
+        else:
+            super().do_GET()
 
     def log_request(self, *_: object) -> None:
         pass

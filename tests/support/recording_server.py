@@ -61,6 +61,17 @@ def recording_server() -> Iterator[RecordingServer]:
 
 
 @contextmanager
+def full_listener(places: int) -> Iterator[str]:
+    """Yield the address of a socket that takes ``places`` connections and answers no further ones."""
+    # A queue holds one connection more than asked for.
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=places) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextmanager
 def silent_listener() -> Iterator[str]:
     """Yield the address of a socket that accepts connections, in the kernel, and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:

@@ -5,10 +5,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -57,6 +58,7 @@ class Sandbox:
     def environment(self, **more: str) -> dict[str, str]:
         places = {
             "XDG_STATE_HOME": str(self.state),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
             "TMPDIR": str(self.temporary),
             "PYTHONPYCACHEPREFIX": str(self.byte_code),
         }
@@ -66,14 +68,17 @@ class Sandbox:
     def command(self, *arguments: object) -> list[str]:
         return [str(LOADCURVE), *map(str, arguments)]
 
-    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end."""
+    def run(
+        self, *arguments: object, within: Sequence[str] = (), stdout: int | IO[bytes] = subprocess.PIPE
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end; ``within`` is a program that runs it in other circumstances."""
         return subprocess.run(
-            self.command(*arguments),
+            [*within, *self.command(*arguments)],
             cwd=self.work,
             env=self.environment(),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             timeout=COMMAND_TIMEOUT_S,
             check=False,

@@ -253,7 +253,20 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
         "operations": [
             {"operation": "GET /1k.txt", "answered": count, "failed": 0, "latency_ms": distribution(samples)}
         ],
-        "slowest": [],
+        "slowest": [
+            {
+                "operation": "GET /1k.txt",
+                "due_s": 0.5,
+                "connect_ms": None,
+                "first_byte_ms": samples[-1] / 2,
+                "service_time_ms": samples[-1],
+                "latency_ms": samples[-1],
+                "error": None,
+                "syn_retransmits": 0,
+                "retransmits": 0,
+                "connection": 0,
+            }
+        ],
         "series": _series(server, connections, factor),
         "histograms": {
             "latency": encoded,
@@ -262,7 +275,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "first_byte": EMPTY_HISTOGRAM,
             "transfer": EMPTY_HISTOGRAM,
         },
-        "verdict": {"status": "valid", "reasons": []},
+        "verdict": {"status": "valid", "reasons": [], "notes": []},
     } | changes
 
 
@@ -378,11 +391,11 @@ def trial_records(
             changes: dict[str, Any] = {}
             if (planned.server, planned.block, connections) == SUSPECT:
                 reason = {"code": "generator_busy", "text": "the generator used 91 % of its CPU"}
-                changes["verdict"] = {"status": "suspect", "reasons": [reason]}
+                changes["verdict"] = {"status": "suspect", "reasons": [reason], "notes": []}
             factor = TRIAL_FACTORS[planned.block]
             if (planned.server, planned.block, connections) == INVALID:
                 reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
-                changes["verdict"] = {"status": "invalid", "reasons": [reason]}
+                changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
             probe = probe_record(planned.server, connections, factor)

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from loadcurve.server.found import NATIVE_FOLDER
+
 FAILING_SERVER = Path(__file__).with_name("failing_server.py")
 
 
@@ -55,9 +57,12 @@ def write_missing_server(catalog: Path, name: str) -> None:
 
 
 def write_failing_server(
-    catalog: Path, name: str, failure: Literal["exits", "hangs"], *, requests_total: int
+    catalog: Path, name: str, failure: Literal["exits", "hangs", "shortens"], *, requests_total: int
 ) -> None:
-    """Add a server to a catalogue that says some last words after so many requests and then fails."""
+    """Add a server to a catalogue that fails after so many requests.
+
+    It exits with some last words, or hangs, or answers every second request with 512 bytes.
+    """
     arguments = f'"{FAILING_SERVER}", "{{port}}", "{{content}}", "{requests_total}", "{failure}"'
     _write_entry(
         catalog / name,
@@ -73,13 +78,31 @@ def write_counted_server(catalog: Path, name: str) -> Path:
     return catalog / name / "starts"
 
 
-def _write_entry(folder: Path, *, binary: str, start: str, more: str = "") -> None:
+def write_built_server(catalog: Path, name: str, script: str = "") -> Path:
+    """Add the server `limit` to a catalogue as one that a shell script builds, after what ``script`` does.
+
+    Each build appends a line to the file that is returned.
+    """
+    builds = catalog.parent / f"{name}-builds"
+    _write_entry(
+        catalog / name,
+        binary="{build}/server",
+        build='build = ["/bin/sh", "{entry}/build.sh", "{build}"]',
+        start='"{binary}", "limit", "--listen", "{address}:{port}", "--root", "{content}"',
+    )
+    copy = f"cp '{NATIVE_FOLDER}/loadcurve-server' \"$1/server\""
+    (catalog / name / "build.sh").write_text(f"set -e\necho built >> '{builds}'\n{script}\n{copy}\n")
+    return builds
+
+
+def _write_entry(folder: Path, *, binary: str, start: str, build: str = "", more: str = "") -> None:
     folder.mkdir(parents=True)
     (folder / "server.toml").write_text(
         f"""\
 title = "{folder.name}"
 documentation = "https://www.rfc-editor.org/rfc/rfc9112"
 binary = ["{binary}"]
+{build}
 start = [{start}]
 [version]
 command = ["{{binary}}", "--version"]

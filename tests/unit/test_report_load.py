@@ -1,6 +1,7 @@
-"""The result of one load, for people."""
+"""The result of one load in the terminal."""
 
 import io
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -10,14 +11,26 @@ from loadcurve.result.load import LoadResult
 from support import synthetic_run as synthetic
 
 
-def printed(lateness_ms: dict[str, float | None] | None) -> list[str]:
-    result = synthetic.load_result("nginx", 10)
-    generator = result["generator"] | {"lateness_ms": lateness_ms}
+def printed(**changes: Any) -> list[str]:
+    """Return the lines of the summary of a load that is changed so; they fit 80 columns."""
     output = io.StringIO()
-    Console(file=output, width=80).print(
-        load_summary(LoadResult.model_validate(result | {"generator": generator}))
-    )
-    return output.getvalue().splitlines()
+    result = LoadResult.model_validate(synthetic.load_result("nginx", 1, **changes))
+    Console(file=output, width=80).print(load_summary(result))
+    lines = output.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    return lines
+
+
+def printed_slowest(*slowest: dict[str, Any]) -> list[str]:
+    """Return the lines of the summary of a load with these slowest requests."""
+    usual = synthetic.load_result("nginx", 1)["slowest"][0]
+    return printed(slowest=[{**usual, **changes} for changes in slowest])
+
+
+def printed_lateness(lateness_ms: dict[str, float | None] | None) -> list[str]:
+    """Return the lines of the summary that tell the generator's lateness."""
+    generator = synthetic.load_result("nginx", 1)["generator"] | {"lateness_ms": lateness_ms}
+    return [line.rstrip() for line in printed(generator=generator) if line.startswith("lateness")]
 
 
 @pytest.mark.parametrize(
@@ -31,8 +44,44 @@ def printed(lateness_ms: dict[str, float | None] | None) -> list[str]:
     ],
 )
 def test_lateness_is_told_at_the_percentiles_that_its_samples_bound(lateness_ms, line):
-    assert [text.rstrip() for text in printed(lateness_ms) if text.startswith("lateness")] == [line]
+    assert printed_lateness(lateness_ms) == [line]
 
 
 def test_a_closed_loop_has_no_lateness_to_tell():
-    assert not [text for text in printed(None) if "lateness" in text]
+    assert printed_lateness(None) == []
+
+
+def test_a_slow_request_shows_what_its_time_went_to_and_what_was_sent_again():
+    slow = {
+        "due_s": 1.25,
+        "latency_ms": 3012.1,
+        "service_time_ms": 1.5,
+        "connect_ms": 3010.0,
+        "first_byte_ms": 0.25,
+        "syn_retransmits": 2,
+        "retransmits": 7,
+    }
+    row = "GET /1k.txt 1.250 3,012.1 1.500 3,010.0 0.250 2 7"
+    assert row in [" ".join(line.split()) for line in printed_slowest(slow)]
+
+
+def test_a_slow_request_that_failed_shows_why_and_what_is_not_known_is_not_zero():
+    absent = dict.fromkeys(
+        ("connect_ms", "first_byte_ms", "service_time_ms", "syn_retransmits", "retransmits")
+    )
+    slow = {**absent, "error": "address_unavailable", "operation": "GET /" + "long/" * 20, "due_s": 86_399.5}
+    lines = printed_slowest({**slow, "latency_ms": 3_600_000.0})
+    assert "address_unavailable" in "".join(line.split(" ")[0] for line in lines)
+    assert [line.split()[-7:] for line in lines if "86,399.5" in line] == [
+        ["86,399.500", "3,600,000.0", "—", "—", "—", "—", "—"]
+    ]
+
+
+def test_five_of_the_slowest_requests_are_shown():
+    lines = printed_slowest(*({"due_s": due_s} for due_s in (11.0, 22.0, 33.0, 44.0, 55.0, 66.0)))
+    shown = [line.split()[2] for line in lines if line.startswith("GET /1k.txt  ")]
+    assert shown == ["11.000", "22.000", "33.000", "44.000", "55.000"]
+
+
+def test_a_load_without_a_slow_request_has_no_list_of_them():
+    assert not any(line.startswith("slowest") for line in printed_slowest())

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.server.catalog import load_catalog, quoted
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.templates import quoted
 
 MINIMAL = """
 title = "Demo"
@@ -42,8 +43,14 @@ def refusal(catalog, **parts) -> str:
     return str(caught.value)
 
 
+PACKAGED = """
+actix apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o hyper lighttpd limit
+mini-httpd nginx node persistent pipelined simple thttpd url
+"""
+
+
 def test_the_packaged_servers_are_there():
-    assert [entry.name for entry in load_catalog()] == ["apache-event", "limit", "nginx"]
+    assert [entry.name for entry in load_catalog()] == PACKAGED.split()
 
 
 def test_settings_of_the_same_name_have_the_same_type_in_all_packaged_servers():
@@ -88,6 +95,9 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ('stop = { signal = "SIGNOTHING" }', "SIGNOTHING is not a signal"),
         ('stop = { timeout = "0s" }', "above zero"),
         ("check = []", "at least 1"),
+        ("build = []", "at least 1"),
+        ('build = ["{native}"]', "build names {native}"),
+        ('from_study = "start"', "binary is given beside from_study"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
@@ -100,23 +110,39 @@ def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
     ("tables", "expected"),
     [
         ('[settings.port]\ntype = "integer"\ndefault = 1\ndoc = ""', "cannot be named `port`"),
+        ('[settings.version]\ntype = "integer"\ndefault = 1\ndoc = ""', "cannot be named `version`"),
         ('[settings.size]\ntype = "integer"\ndefault = 0\nminimum = 1\ndoc = ""', "at least 1"),
         ('[settings.size]\ntype = "integre"\ndefault = 0\ndoc = ""', 'did you mean "integer"?'),
         ('[settings.size]\ntype = "boolean"\ndefault = 0\ndoc = ""', "true or false"),
         ('[install]\nubuntu = ["demo"]', "unknown key"),
+        ('[files]\nmodule = ["{prot}/*.so"]', "files names {prot}"),
+        ('[environment]\nPLACE = "{prot}"', "environment names {prot}"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(tables, expected, catalog):
     assert expected in refusal(catalog, tables=tables)
 
 
-@pytest.mark.parametrize(("pattern", "groups"), [("[0-9.]+", 0), ("([0-9]+)[.]([0-9]+)", 2)])
-def test_a_pattern_without_exactly_one_group_is_refused(pattern, groups, tmp_path):
+def test_the_place_of_what_is_built_is_known_only_where_something_is_built(catalog):
+    assert "binary names {build}" in refusal(catalog, binary="{build}/demo")
+    assert catalog(binary="{build}/demo", more='build = ["make"]')["demo"].description.build == ["make"]
+
+
+def write_with_version(tmp_path, command, pattern):
+    text = MINIMAL.format(binary="echo", more="", tables="").replace('"1.2"', command)
     (tmp_path / "demo").mkdir()
-    text = MINIMAL.format(binary="echo", more="", tables="").replace("([0-9.]+)", pattern)
-    (tmp_path / "demo" / "server.toml").write_text(text)
-    with pytest.raises(BadInput, match=f"has {groups} groups"):
-        load_catalog([tmp_path])
+    (tmp_path / "demo" / "server.toml").write_text(text.replace("([0-9.]+)", pattern))
+    return load_catalog([tmp_path])["demo"]
+
+
+def test_a_pattern_without_a_group_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="no group"):
+        write_with_version(tmp_path, '"1.2"', "[0-9.]+")
+
+
+def test_the_version_names_each_program_that_takes_part(tmp_path):
+    entry = write_with_version(tmp_path, '"Apache/2.4 (Debian) PHP/8.2"', "Apache/([0-9.]+) .*(PHP/[0-9.]+)")
+    assert find_server(entry, {}).version == "2.4 PHP/8.2"
 
 
 def test_a_template_that_is_missing_is_named(catalog):
@@ -132,6 +158,91 @@ def test_an_unknown_name_in_a_template_is_named_with_the_nearest(catalog):
 def test_a_broken_template_is_named_with_its_line(catalog, tmp_path):
     text = refusal(catalog, tables='[config]\n"demo.conf" = "demo.j2"', template="a\n{% if %}")
     assert text.startswith(f"{tmp_path / 'demo' / 'demo.j2'}:2: ")
+
+
+BASE = """
+title = "Base"
+documentation = "https://example.org/"
+binary = ["echo"]
+start = ["{binary}", "{port}", "{size}"]
+notes = ["one", "two"]
+[version]
+command = ["{binary}", "1.2"]
+pattern = '([0-9.]+)'
+[config]
+"demo.conf" = "demo.j2"
+[settings.size]
+type = "integer"
+default = 1
+minimum = 1
+doc = "How large."
+"""
+
+
+@pytest.fixture
+def based(tmp_path):
+    """Write an entry ``demo`` that is based on ``BASE`` and says what is given, and read it."""
+
+    def read(own='base = "../shared/base.toml"', base=BASE, **templates):
+        shared, folder = tmp_path / "shared", tmp_path / "demo"
+        for made in (shared, folder):
+            made.mkdir(exist_ok=True)
+        (shared / "base.toml").write_text(base)
+        (folder / "server.toml").write_text(own)
+        for name, text in ({"demo": "size {{ size }}"} | templates).items():
+            (shared / f"{name}.j2").write_text(text)
+        return load_catalog([tmp_path])["demo"]
+
+    return read
+
+
+def test_an_entry_has_what_its_base_says_where_it_is_silent(based):
+    own = 'base = "../shared/base.toml"\ntitle = "Demo"\nnotes = ["three"]\nsettings.size.default = 2'
+    description = based(own).description
+    assert (description.title, description.documentation) == ("Demo", "https://example.org/")
+    assert description.notes == ["three"]
+    assert (description.settings["size"].default, description.settings["size"].doc) == (2, "How large.")
+
+
+def test_a_template_includes_those_of_the_base(based, tmp_path):
+    own = 'base = "../shared/base.toml"\nconfig = { "demo.conf" = "own.j2" }'
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "own.j2").write_text('own\n{% include "demo.j2" %}')
+    assert based(own).templates.render("own.j2", {"size": 3}) == "own\nsize 3"
+
+
+def test_an_unknown_name_in_an_included_template_is_named_with_its_file(based, tmp_path):
+    with pytest.raises(BadInput, match=f"{tmp_path}/shared/more.j2: .*unknown name `siez`.*size"):
+        based(demo='{% include "more.j2" %}', more='{% include "demo.j2" %}{{ siez }}')
+
+
+def test_a_fault_in_a_base_is_told_with_the_line_of_the_base(based, tmp_path):
+    line = BASE.splitlines().index("[settings.size]") + 1
+    with pytest.raises(BadInput, match=f"^{tmp_path}/shared/base.toml:{line}: settings.size: .* at least 1"):
+        based(base=BASE.replace("default = 1", "default = 0"))
+
+
+def test_a_fault_beside_what_a_base_says_is_told_with_the_own_line(based, tmp_path):
+    own = 'base = "../shared/base.toml"\nsettings.size.default = 0'
+    with pytest.raises(BadInput, match=f"^{tmp_path}/demo/server.toml:2: settings.size: .* at least 1"):
+        based(own)
+
+
+@pytest.mark.parametrize("base", ['"../shared/no.toml"', '"server.toml"'])
+def test_a_base_that_is_missing_or_leads_back_is_named_with_its_line(base, based, tmp_path):
+    with pytest.raises(BadInput, match=r"demo/server.toml:1: base: found .* not based on this one"):
+        based(f"base = {base}")
+
+
+@pytest.mark.parametrize("key", ["binary", "start"])
+def test_a_description_without_a_program_is_refused_unless_a_study_names_it(key, tmp_path):
+    lines = MINIMAL.format(binary="echo", more="", tables="").splitlines()
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "server.toml").write_text(
+        "\n".join(line for line in lines if not line.startswith(key))
+    )
+    with pytest.raises(BadInput, match=f"{key} is missing: expected binary, version, start, or from_study"):
+        load_catalog([tmp_path])
 
 
 def test_a_folder_that_is_no_catalogue_is_refused(tmp_path, catalog):
@@ -170,6 +281,22 @@ def test_a_server_without_its_folders_is_missing(catalog):
     assert "/no/such/folder" in missing.reason
 
 
+def test_a_file_of_a_server_is_the_last_match_of_the_first_pattern_that_has_any(catalog, tmp_path):
+    modules = tmp_path / "modules [1]"
+    modules.mkdir()
+    for name in ("a8.1.so", "a8.2.so", "b9.so"):
+        (modules / name).touch()
+    patterns = '["{modules}/none*.so", "{modules}/a*.so", "{modules}/b*.so"]'
+    entry = catalog(tables=f'[folders]\nmodules = ["{modules}"]\n[files]\nmodule = {patterns}')["demo"]
+    assert find_server(entry, {}).parts == {"modules": modules, "module": modules / "a8.2.so"}
+
+
+def test_a_server_without_its_files_is_missing(catalog):
+    missing = find_server(catalog(tables='[files]\nmodule = ["/no/such/*.so", "/nor/this.so"]')["demo"], {})
+    assert isinstance(missing, MissingServer)
+    assert missing.reason == "its file of module is none of /no/such/*.so, /nor/this.so"
+
+
 def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):
     from loadcurve.server.failure import ServerFailure
 
@@ -177,7 +304,7 @@ def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     with pytest.raises(ServerFailure, match="cannot be run: No such file") as caught:
-        find_server(catalog()["demo"], {}, program)
+        find_server(catalog()["demo"], {}, Overrides(binary=program))
     assert caught.value.code == "version_unknown"
 
 

@@ -22,6 +22,12 @@ def test_a_generated_folder_is_described_as_it_was_made(tmp_path):
     assert make_content(tmp_path, SIZES, seed=1) == content_of_folder(tmp_path)
 
 
+def test_a_file_with_a_given_text_holds_just_that(tmp_path):
+    record = make_content(tmp_path, {"hello.txt": "Grüße\n"}, seed=1)["hello.txt"]
+    assert (tmp_path / "hello.txt").read_bytes() == "Grüße\n".encode()
+    assert (record.bytes, record.sha256) == (8, hashlib.sha256("Grüße\n".encode()).hexdigest())
+
+
 def test_the_seed_and_the_name_decide_the_bytes(tmp_path):
     first = make_content(tmp_path / "a", {"1": 64, "2": 64}, seed=1)
     assert make_content(tmp_path / "b", {"2": 64}, seed=1)["2"] == first["2"]

@@ -1,6 +1,7 @@
 """What a study that was read can say: its points, its loads, its short form, its duration."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -140,7 +141,7 @@ def test_a_server_uses_the_entry_of_its_name_unless_it_says_otherwise():
         servers={"nginx": {}, "nginx-4": {"use": "nginx", "workers": 4, "binary": "nginx-new"}}
     ).servers
     assert (servers["nginx"].use, servers["nginx"].settings) == ("nginx", {})
-    assert (servers["nginx-4"].use, servers["nginx-4"].binary) == ("nginx", "nginx-new")
+    assert (servers["nginx-4"].use, servers["nginx-4"].binary) == ("nginx", Path("nginx-new").absolute())
     assert servers["nginx-4"].settings == {"workers": 4}
 
 

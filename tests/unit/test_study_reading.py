@@ -231,7 +231,15 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             '"1k.txt" = "1KB"',
             (
                 ':3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", '
-                "or a whole number of bytes"
+                'or a whole number of bytes, or { text = "…" }'
+            ),
+        ),
+        (
+            '"1k.txt" = "1KiB"',
+            '"1k.txt" = { txt = "hello" }',
+            (
+                ':3: content."1k.txt": found a table; expected a size such as "512B", "10kB" or "1KiB", '
+                'or a whole number of bytes, or { text = "…" }'
             ),
         ),
         (
@@ -326,6 +334,20 @@ def test_a_folder_of_content_counts_from_the_study_file(tmp_path):
     study = read_study(write(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"')))
     assert study.content.folder == (tmp_path / "site").resolve()
     assert study.content.files == {}
+
+
+def test_a_program_counts_from_the_study_file(tmp_path, monkeypatch):
+    study_folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    study_folder.mkdir()
+    elsewhere.mkdir()
+    file = write(study_folder, changed('use = "nginx"', 'use = "nginx"\nbinary = "bin/nginx"'))
+    monkeypatch.chdir(elsewhere)
+    assert read_study(file).servers["other"].binary == study_folder / "bin/nginx"
+
+
+def test_a_file_of_the_content_may_be_given_as_a_text(tmp_path):
+    study = read_study(write(tmp_path, changed('"1k.txt" = "1KiB"', '"1k.txt" = { text = "1KiB" }')))
+    assert study.content.files == {"1k.txt": "1KiB"}
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Answer, Failure};
+use loadcurve_record::{Answer, FailedRequest, Failure};
 use loadcurve_wire::{Limits, RequestKind, Response, ResponseParser};
 
 /// A request of the plan, encoded once.
@@ -53,8 +53,9 @@ pub(crate) struct InFlight {
 pub(crate) enum Reading {
     /// Its answer is not complete yet.
     Unfinished,
-    /// It was answered; so many of the bytes belong to the answer, and the connection can be used again or not.
-    Answered { answer: Answer, place: usize, consumed: usize, keep_alive: bool },
+    /// It was answered, with a body of the verified length or another one; so many of the bytes belong to the answer,
+    /// and the connection can be used again or not.
+    Answered { answer: Answer, is_mismatched: bool, place: usize, consumed: usize, keep_alive: bool },
     /// It failed, and the connection with it.
     Failed(Failure),
     /// No request was under way; the connection is of no more use.
@@ -68,6 +69,8 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     /// When connecting began.
     pub(crate) since: Nanos,
+    /// How often the SYN of the open connection was sent again; none where the kernel does not tell.
+    pub(crate) syn_retransmits: Option<u32>,
     /// The requests under way, the oldest first.
     pub(crate) in_flight: VecDeque<InFlight>,
     /// Requests begun on this connection.
@@ -94,6 +97,7 @@ impl Connection {
             number,
             state: State::Closed,
             since: Nanos::ZERO,
+            syn_retransmits: None,
             in_flight: VecDeque::with_capacity(pipeline),
             calls: 0,
             session: None,
@@ -140,6 +144,22 @@ impl Connection {
         }
     }
 
+    /// Takes the oldest request under way, which has failed, with its place.
+    pub(crate) fn fail_oldest(&mut self, failure: Failure, now: Nanos) -> Option<(FailedRequest, usize)> {
+        let oldest = self.in_flight.pop_front()?;
+        let failed = FailedRequest {
+            operation: oldest.operation,
+            connection: self.number,
+            due: oldest.due,
+            sent: oldest.sent,
+            first_byte: oldest.first_byte,
+            failed: now,
+            connect: oldest.connect,
+            failure,
+        };
+        Some((failed, oldest.place))
+    }
+
     fn complete(
         &mut self,
         oldest: InFlight,
@@ -149,9 +169,6 @@ impl Connection {
         consumed: usize,
         now: Nanos,
     ) -> Reading {
-        if request.is_mismatched_by(response) {
-            return Reading::Failed(Failure::Mismatch);
-        }
         self.in_flight.pop_front();
         let answer = Answer {
             operation: oldest.operation,
@@ -166,6 +183,12 @@ impl Connection {
             body_bytes: response.body_bytes,
             framing_bytes: response.framing_bytes,
         };
-        Reading::Answered { answer, place: oldest.place, consumed, keep_alive: response.keep_alive }
+        Reading::Answered {
+            answer,
+            is_mismatched: request.is_mismatched_by(response),
+            place: oldest.place,
+            consumed,
+            keep_alive: response.keep_alive,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! A [`LoadPlan`](loadcurve_plan::LoadPlan) goes in, a [`LoadResult`] comes out. Every load model and every I/O
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
+mod capacity;
 mod clock;
 mod connection;
 mod deadlines;
@@ -11,9 +12,11 @@ mod io;
 mod kernel;
 mod load;
 mod pacing;
+mod ranges;
 mod result;
 mod thread;
 mod verdict;
+mod words;
 mod worker;
 #[cfg(test)]
 mod worker_tests;

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use loadcurve_plan::{HttpVersion, InvalidPlan, IoChoice, LoadPlan, Nanos, Share};
 use loadcurve_record::{Recorder, Window};
 use loadcurve_wire::{Method, Request, Version};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::capacity::Capacity;
 use crate::clock;
 use crate::connection::EncodedRequest;
 use crate::io::Io;
@@ -21,9 +21,6 @@ use crate::pacing::Pacing;
 use crate::result::LoadResult;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu, online_cpus};
 use crate::worker::{Activity, Orders, Worker};
-
-/// File descriptors that the process needs beside one for each connection.
-const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Why a load cannot be started: a sentence for the person who asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +97,7 @@ pub struct Load {
     io: &'static str,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Part>>,
+    capacity: Capacity,
     counters_before: TcpCounters,
 }
 
@@ -111,7 +109,7 @@ impl Load {
     pub fn start(plan: LoadPlan) -> Result<Self, StartError> {
         plan.validate()?;
         let requests = encode(&plan)?;
-        allow_descriptors(plan.model.connections() as u64 + OTHER_DESCRIPTORS)?;
+        let capacity = Capacity::secure(&plan).map_err(StartError::Machine)?;
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             ready: AtomicUsize::new(0),
@@ -131,7 +129,7 @@ impl Load {
                 Err(_) => (Epoll::NAME, team.start(epolls(&plan)?)?),
             },
         };
-        Ok(Self { plan, io, shared, threads, counters_before })
+        Ok(Self { plan, io, shared, threads, capacity, counters_before })
     }
 
     /// Where the load stands now.
@@ -171,7 +169,8 @@ impl Load {
             .collect();
         let kernel = TcpCounters::read().since(self.counters_before);
         let interrupted = self.shared.stop.load(Ordering::Relaxed);
-        LoadResult::new(&self.plan, parts, self.io, kernel, interrupted)
+        let capacity = self.capacity.at_the_end();
+        LoadResult::new(&self.plan, parts, self.io, kernel, Some(&capacity), interrupted)
     }
 }
 
@@ -204,7 +203,7 @@ impl Team<'_> {
 }
 
 /// The numbers of the connections of one thread.
-fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+pub(crate) fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
     (index..plan.model.connections()).step_by(plan.threads)
 }
 
@@ -351,24 +350,6 @@ fn encode(plan: &LoadPlan) -> Result<Arc<[EncodedRequest]>, StartError> {
             encode().map_err(|invalid: loadcurve_wire::InvalidRequest| StartError::Plan(invalid.to_string()))
         })
         .collect()
-}
-
-/// Raises the soft limit of open files as far as the load needs it.
-fn allow_descriptors(needed: u64) -> Result<(), StartError> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    if limit.maximum.is_some_and(|maximum| maximum < needed) {
-        return Err(StartError::Machine(format!(
-            "the load needs {needed} open files and this process may have {}: use fewer connections, or raise the \
-             limit (ulimit -Hn, or LimitNOFILE= of a service)",
-            limit.maximum.unwrap_or_default()
-        )));
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum }).map_err(|errno| {
-        StartError::Machine(format!("the limit of open files cannot be raised to {needed}: {errno}"))
-    })
 }
 
 /// The processor of each thread; every one is tried on a thread of its own before anything is started.

@@ -59,7 +59,9 @@ impl Pacing {
     /// When the next request or session is due; in a closed loop that is now. None when no more are to begin.
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
         let due = self.schedule.as_ref().map_or(now, |schedule| self.epoch + schedule.next_due());
-        let within_budget = self.budget.is_none_or(|budget| self.begun < budget);
+        // The budget is for the measured arrivals alone: a worker without any still takes its share of the warm-up.
+        let within_budget =
+            !self.window.measures(due) || self.budget.is_none_or(|budget| self.begun < budget);
         (within_budget && due < self.window.end && now < self.window.end).then_some(due)
     }
 
@@ -131,6 +133,17 @@ mod tests {
         let mut pacing =
             Pacing::new(&plan(open(10.0), Stop::RequestsTotal(3), 0.2), Share::whole(), EPOCH).unwrap();
         assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+    }
+
+    #[test]
+    fn a_worker_without_a_measured_request_takes_its_share_of_the_warm_up() {
+        // Due every 100 ms: the first is of the warm-up and the first of four workers', the other three are measured.
+        let plan = plan(open(10.0), Stop::RequestsTotal(3), 0.1);
+        let taken = |index| take_all(&mut Pacing::new(&plan, Share::new(index, 4), EPOCH).unwrap());
+        assert_eq!(
+            (0..4).map(taken).collect::<Vec<_>>(),
+            [0, 100, 200, 300].map(|due| vec![Nanos::from_millis(due)])
+        );
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{LoadPlan, Model, Nanos, Stop};
+use loadcurve_plan::{LoadPlan, Nanos, Stop};
 use loadcurve_record::{
-    ConnectionCounts, Distribution, FailureCounts, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
+    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, SlowRequest, StatusCounts,
+    TimeHistogram,
 };
 use serde::Serialize;
 
+use crate::capacity::Capacity;
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::load::{CpuUse, Part};
@@ -120,16 +122,20 @@ pub struct Operation {
     pub latency_ms: Distribution,
 }
 
-/// One of the slowest requests; `due_s` counts from the start of the window.
+/// One of the slowest requests; `due_s` counts from the start of the window, `error` is none where it was answered, and
+/// what was sent again is its connection's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Slow {
     pub operation: String,
     pub due_s: f64,
     pub connect_ms: Option<f64>,
-    pub first_byte_ms: f64,
+    pub first_byte_ms: Option<f64>,
+    pub service_time_ms: Option<f64>,
     pub latency_ms: f64,
-    pub retransmits: Option<u64>,
+    pub error: Option<Failure>,
+    pub syn_retransmits: Option<u32>,
+    pub retransmits: Option<u32>,
     pub connection: usize,
 }
 
@@ -166,6 +172,7 @@ impl LoadResult {
         parts: Vec<Part>,
         io: &'static str,
         kernel: TcpCounters,
+        capacity: Option<&Capacity>,
         interrupted: bool,
     ) -> Self {
         let merged = Merged::new(plan, parts, interrupted);
@@ -199,41 +206,20 @@ impl LoadResult {
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        result.verdict = Verdict::of(&result.evidence(plan));
+        result.verdict = Verdict::of(&Evidence::of(&result, plan, &merged, capacity));
         result
-    }
-
-    fn evidence(&self, plan: &LoadPlan) -> Evidence {
-        let cpu_s = self.generator.cpu_user_s + self.generator.cpu_system_s - self.generator.cpu_spun_s;
-        let available_s = self.duration_s * plan.threads as f64;
-        Evidence {
-            requests_kept_up: matches!(plan.model, Model::Closed { .. })
-                .then(|| plan.model.connections() * plan.conversation.pipeline),
-            think_ms: plan.conversation.think_s * 1e3,
-            due_rps: self.rate_rps.asked.map(|_| self.requests.due as f64 / self.duration_s),
-            interrupted: self.interrupted,
-            due: self.requests.due,
-            answered: self.requests.answered,
-            ok: self.requests.ok,
-            failed: self.requests.failed,
-            failures: self.errors.by_class().into_iter().filter(|(_, count)| *count > 0).collect(),
-            answered_rps: self.rate_rps.answered,
-            mean_latency_ms: self.latency_ms.mean,
-            lateness_p99_ms: self.generator.lateness_ms.and_then(|lateness| lateness.p99.or(lateness.max)),
-            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
-        }
     }
 }
 
 /// The parts of all threads as one.
-struct Merged {
-    recorder: Recorder,
-    /// When the window began, on the engine's clock.
-    start: Nanos,
+pub(crate) struct Merged {
+    pub(crate) recorder: Recorder,
+    /// The start of the window.
+    pub(crate) start: Nanos,
     /// The length of the window; shorter than planned when interrupted.
-    length: Nanos,
+    pub(crate) length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
-    whole: Nanos,
+    pub(crate) whole: Nanos,
     cpu: CpuUse,
 }
 
@@ -357,9 +343,12 @@ impl Slow {
             operation: labels[slow.operation].clone(),
             due_s: slow.due.as_secs_f64(),
             connect_ms: slow.connect.map(Nanos::as_millis_f64),
-            first_byte_ms: slow.first_byte.as_millis_f64(),
+            first_byte_ms: slow.first_byte.map(Nanos::as_millis_f64),
+            service_time_ms: slow.service_time.map(Nanos::as_millis_f64),
             latency_ms: slow.latency.as_millis_f64(),
-            retransmits: None,
+            error: slow.failure,
+            syn_retransmits: slow.retransmits.map(|retransmits| retransmits.syn),
+            retransmits: slow.retransmits.map(|retransmits| retransmits.established),
             connection: slow.connection,
         }
     }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use loadcurve_plan::Nanos;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 
-use crate::clock;
+use crate::{clock, ranges};
 
 /// Binds the calling thread to one processor.
 ///
@@ -25,16 +25,8 @@ pub(crate) fn bind_to_cpu(cpu: usize) -> Result<(), String> {
 /// How many processors this machine has, those included that this process is kept from: a harness that is bound to the
 /// load's side leaves the others to the server.
 pub(crate) fn online_cpus() -> Option<usize> {
-    count_of_ranges(fs::read_to_string("/sys/devices/system/cpu/online").ok()?.trim())
-}
-
-/// How many numbers a list such as `0-3,6` has.
-fn count_of_ranges(ranges: &str) -> Option<usize> {
-    ranges.split(',').try_fold(0, |count, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        Some(count + last.checked_sub(first)? + 1)
-    })
+    let online = ranges::parse(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?)?;
+    Some(online.into_iter().map(Iterator::count).sum())
 }
 
 /// Lets the kernel wake the calling thread exactly when asked, not up to 50 µs later, which is its default.
@@ -82,15 +74,7 @@ fn ticks() -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{count_of_ranges, online_cpus};
-
-    #[test]
-    fn a_list_of_processors_is_counted_range_by_range() {
-        assert_eq!(count_of_ranges("0"), Some(1));
-        assert_eq!(count_of_ranges("0-3,6,8-9"), Some(7));
-        assert_eq!(count_of_ranges(""), None);
-        assert_eq!(count_of_ranges("3-0"), None);
-    }
+    use super::online_cpus;
 
     #[test]
     fn this_machine_has_as_many_processors_as_its_kernel_counts_times_for() {

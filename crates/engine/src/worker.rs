@@ -1,13 +1,14 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
-//! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next.
+//! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next, `slow`
+//! is what is asked about the slowest of them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use loadcurve_plan::{LoadPlan, Nanos, Picker, Share};
-use loadcurve_record::{Failure, Recorder};
+use loadcurve_record::{Failure, Recorder, SlowRequest};
 
 use crate::clock;
 use crate::connection::{Connection, EncodedRequest};
@@ -17,6 +18,7 @@ use crate::pacing::{Pacing, Unit};
 
 mod begin;
 mod end;
+mod slow;
 
 /// The longest sleep, so that being told to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
@@ -80,6 +82,8 @@ pub(crate) struct Worker<I> {
     connecting: usize,
     in_flight: usize,
     sessions: usize,
+    /// What fell due during the last wait of the window and was not begun, although a slot was free.
+    held_up: u64,
     /// Slots that can take a request, the longest free one first, so that requests spread over all connections.
     free: VecDeque<Slot>,
     /// Slots that rest, after a failed attempt to connect or to think, by the end of their rest.
@@ -91,6 +95,8 @@ pub(crate) struct Worker<I> {
     unwritten: Vec<Slot>,
     /// Where several requests are put together for one write.
     scratch: Vec<u8>,
+    /// Requests that have just ended and are among the slowest, of the slot whose event is handled.
+    slow_requests: Vec<SlowRequest>,
     now: Nanos,
     activity: Activity,
     /// The thread's processor time at the end of the last look for work, where nothing has happened since.
@@ -111,12 +117,14 @@ impl<I: Io> Worker<I> {
             connecting: 0,
             in_flight: 0,
             sessions: 0,
+            held_up: 0,
             free: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
             connect_deadlines: Deadlines::new(slots),
             answer_deadlines: Deadlines::new(slots * pipeline),
             unwritten: Vec::with_capacity(slots),
             scratch: Vec::new(),
+            slow_requests: Vec::with_capacity(pipeline),
             now: Nanos::ZERO,
             activity: Activity::default(),
             looking_since: None,
@@ -176,7 +184,11 @@ impl<I: Io> Worker<I> {
             if pacing.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
                 break;
             }
+            let could_begin = !self.free.is_empty() && !pacing.is_over(self.now);
             self.wait_for_work(pacing);
+            if could_begin && pacing.is_over(self.now) {
+                self.held_up = pacing.never_begun(self.now);
+            }
             observe(self.now, self.activity);
         }
     }
@@ -229,6 +241,7 @@ impl<I: Io> Worker<I> {
             Unit::Session => self.orders.calls.min(self.orders.pipeline as u64),
         };
         self.recorder.never_sent(pacing.never_begun(self.now) * requests_each);
+        self.recorder.never_sent_while_free = self.held_up * requests_each;
         (self.recorder, self.now)
     }
 

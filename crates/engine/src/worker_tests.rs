@@ -2,10 +2,12 @@
 //! with what arithmetic gives.
 
 mod conversations;
+mod md1;
+mod queue;
+mod shares;
 mod simulated;
-
-use std::cell::RefCell;
-use std::rc::Rc;
+mod slowest;
+mod verdicts;
 
 use loadcurve_plan::{
     Arrivals, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Stop,
@@ -103,62 +105,78 @@ fn an_open_loop_lasts_its_whole_window_however_early_the_last_request_is_answere
 }
 
 /// A stall of this length at the start of every period.
-const STALL: Nanos = ms(100);
-const PERIOD: Nanos = ms(1000);
+#[derive(Clone, Copy)]
+struct Stalls {
+    length: Nanos,
+    period: Nanos,
+}
+
+/// Rare ones, which the median does not see, and ones that last longer than what is between them.
+const STALLS: [Stalls; 2] =
+    [Stalls { length: ms(100), period: ms(1000) }, Stalls { length: ms(300), period: ms(500) }];
 /// How long a request takes otherwise.
 const BETWEEN_STALLS: Nanos = Nanos(1_000);
 
 /// A server that takes 1 µs for each request, and answers none during its stalls.
-fn stalling() -> impl FnMut(Nanos) -> Option<Nanos> {
-    |arrival| {
-        let since_period = Nanos((arrival - START).0 % PERIOD.0);
-        Some(arrival + (STALL - since_period) + BETWEEN_STALLS)
+fn stalling(stalls: Stalls) -> impl FnMut(Nanos) -> Option<Nanos> {
+    move |arrival| {
+        let since_period = Nanos((arrival - START).0 % stalls.period.0);
+        Some(arrival + (stalls.length - since_period) + BETWEEN_STALLS)
     }
 }
 
 /// Latencies from due are at every percentile what the stalls make them.
 ///
+/// The shortest time that this share of all times does not exceed.
+fn at_quantile(times: &TimeHistogram, quantile: f64) -> Nanos {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank is a whole number")]
+    let rank = (quantile * times.count() as f64).round() as u64;
+    times.at_rank(rank).unwrap()
+}
+
 /// Due times are spread evenly over each period of T seconds, in whose first S seconds nothing is answered. A request
 /// due at t < S waits S − t, one due later waits 0: P(latency > x) = (S − x) / T, so the quantile q is S − T(1 − q)
 /// where that is above zero. The mean is S² / 2T. One interval of the schedule, 0.5 ms, is the resolution.
-fn assert_latency_shows_the_stalls(latency: &TimeHistogram) {
-    let (stall_s, period_s) = (STALL.as_secs_f64(), PERIOD.as_secs_f64());
-    for thousandths in [500_u32, 750, 900, 920, 950, 980, 990, 999] {
-        let quantile = f64::from(thousandths) / 1e3;
-        let expected_s = (stall_s - period_s * (1.0 - quantile)).max(0.0);
-        let rank = latency.count() * u64::from(thousandths) / 1000;
-        let found_s = latency.at_rank(rank).unwrap().as_secs_f64();
+fn assert_latency_shows(stalls: Stalls, latency: &TimeHistogram) {
+    let (length_s, period_s) = (stalls.length.as_secs_f64(), stalls.period.as_secs_f64());
+    for quantile in [0.5, 0.75, 0.9, 0.92, 0.95, 0.98, 0.99, 0.999] {
+        let expected_s = (length_s - period_s * (1.0 - quantile)).max(0.0);
+        let found_s = at_quantile(latency, quantile).as_secs_f64();
         let tolerance_s = (0.02 * expected_s).max(0.001);
         assert!((found_s - expected_s).abs() <= tolerance_s, "{quantile}: {found_s} instead of {expected_s}");
     }
-    let mean_s = latency.mean_ns().unwrap() / 1e9;
-    assert!((mean_s - stall_s * stall_s / (2.0 * period_s)).abs() < 0.000_1, "mean {mean_s}");
-    assert_eq!(latency.extremes().unwrap().1, STALL + BETWEEN_STALLS);
+    let (mean_s, expected_s) = (latency.mean_ns().unwrap() / 1e9, length_s * length_s / (2.0 * period_s));
+    assert!((mean_s - expected_s).abs() < 0.02 * expected_s, "mean {mean_s} instead of {expected_s}");
+    assert_eq!(latency.extremes().unwrap().1, stalls.length + BETWEEN_STALLS);
 }
 
 #[test]
 fn stalls_show_in_the_latency_where_every_request_finds_a_connection() {
-    // During a stall 0.1 s · 2000 per second = 200 requests wait, each on a connection of its own.
-    let plan = open(250, 2_000.0, Stop::DurationS(10.0));
-    let (part, _) = Simulation::of(&plan).run(stalling());
-    assert_eq!(part.recorder.requests.answered, 20_000);
-    assert_latency_shows_the_stalls(&part.recorder.latency());
-    assert_latency_shows_the_stalls(&part.recorder.service_time);
+    // During the longer stall 0.3 s · 2000 per second = 600 requests wait, each on a connection of its own.
+    let plan = open(700, 2_000.0, Stop::DurationS(10.0));
+    for stalls in STALLS {
+        let (part, _) = Simulation::of(&plan).run(stalling(stalls));
+        assert_eq!(part.recorder.requests.answered, 20_000);
+        assert_latency_shows(stalls, &part.recorder.latency());
+        assert_latency_shows(stalls, &part.recorder.service_time);
+    }
 }
 
 #[test]
 fn stalls_show_in_the_latency_even_where_requests_wait_unsent_for_the_only_connection() {
     let plan = open(1, 2_000.0, Stop::DurationS(10.0));
-    let (part, _) = Simulation::of(&plan).run(stalling());
-    assert_eq!(part.recorder.requests.answered, 20_000);
-    assert_latency_shows_the_stalls(&part.recorder.latency());
-    // Only the first request of each stall is sent into it: 10 of 20,000. The server was never seen to stall
-    // otherwise, which is what a generator reports that counts from sent.
-    let service_time = &part.recorder.service_time;
-    assert_eq!(service_time.extremes(), Some((BETWEEN_STALLS, STALL + BETWEEN_STALLS)));
-    assert!(service_time.at_rank(19_990).unwrap() <= Nanos(1_001));
-    // Waiting for the only connection is the server's doing, not the generator's.
-    assert_eq!(part.recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    for stalls in STALLS {
+        let (part, _) = Simulation::of(&plan).run(stalling(stalls));
+        assert_eq!(part.recorder.requests.answered, 20_000);
+        assert_latency_shows(stalls, &part.recorder.latency());
+        // Only the first request of each stall is sent into it: 10 or 20 of 20,000. The server was hardly seen to stall
+        // otherwise, which is what a generator reports that counts from sent.
+        let service_time = &part.recorder.service_time;
+        assert_eq!(service_time.extremes(), Some((BETWEEN_STALLS, stalls.length + BETWEEN_STALLS)));
+        assert!(at_quantile(service_time, 0.999) <= Nanos(1_001));
+        // Waiting for the only connection is the server's doing, not the generator's.
+        assert_eq!(part.recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    }
 }
 
 #[test]
@@ -167,6 +185,30 @@ fn a_generator_that_is_woken_exactly_is_never_late() {
     let lateness = result.generator.lateness_ms.unwrap();
     assert_eq!((lateness.p50, lateness.p99), (Some(0.0), Some(0.0)));
     assert_eq!((lateness.p99_9, lateness.max), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn two_service_times_stand_at_the_percentiles_of_their_shares() {
+    // Of every ten requests nine take 2 ms and one 20 ms: 3.8 ms in the mean, and a mean square of 43.6 ms².
+    let mut number = 0;
+    let result = Simulation::of(&open(100, 1_000.0, Stop::RequestsTotal(40_000))).result(move |arrival| {
+        number += 1;
+        Some(arrival + if number % 10 == 0 { ms(20) } else { ms(2) })
+    });
+    for distribution in [result.latency_ms, result.service_time_ms, result.first_byte_ms] {
+        let low = [distribution.min, distribution.p50, distribution.p75, distribution.p90];
+        let high =
+            [distribution.p95, distribution.p99, distribution.p99_9, distribution.p99_99, distribution.max];
+        for (figures, expected_ms) in [(low.as_slice(), 2.0), (high.as_slice(), 20.0)] {
+            for figure in figures {
+                // The histogram gives a time to a thousandth.
+                assert!((figure.unwrap() - expected_ms).abs() <= expected_ms / 1e3, "{distribution:?}");
+            }
+        }
+        assert_close(distribution.mean.unwrap(), 3.8);
+        let count = 40_000.0_f64;
+        assert_close(distribution.stddev.unwrap(), ((43.6 - 3.8 * 3.8) * count / (count - 1.0)).sqrt());
+    }
 }
 
 #[test]
@@ -246,57 +288,15 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     // Requests are due every 100 ms from 0 on and take 150 ms; the window is [1 s, 2 s). Due within it: 1.0 … 1.9 s,
     // all of them answered, the last after its end. Answered within it: those due at 0.9 … 1.8 s.
     let plan = LoadPlan { warmup_s: 1.0, ..open(3, 10.0, Stop::DurationS(1.0)) };
-    let sent = Rc::new(RefCell::new(Vec::new()));
-    let (part, epoch) = Simulation::of(&plan).run(noting(&sent, ms(150)));
-    assert_eq!(*sent.borrow(), (0..20).map(|k| epoch + ms(100 * k)).collect::<Vec<_>>());
+    let simulation = Simulation::of(&plan);
+    let (part, epoch) = simulation.run(taking(ms(150)));
+    assert_eq!(*simulation.sent.borrow(), (0..20).map(|k| (epoch + ms(100 * k), 0)).collect::<Vec<_>>());
     assert_eq!((part.recorder.requests.due, part.recorder.requests.answered), (10, 10));
     assert_eq!((part.recorder.answered_within, part.recorder.sent_within), (10, 10));
     assert_eq!(part.recorder.latency().extremes(), Some((ms(150), ms(150))));
     let periods = part.recorder.periods(ms(1000));
     assert_eq!(periods.iter().map(|period| period.answered).collect::<Vec<_>>(), [10]);
     assert_eq!(part.ended, epoch + ms(2050));
-}
-
-/// A server that notes when each request arrives.
-fn noting(
-    arrivals: &Rc<RefCell<Vec<Nanos>>>,
-    service_time: Nanos,
-) -> impl FnMut(Nanos) -> Option<Nanos> + use<> {
-    let arrivals = Rc::clone(arrivals);
-    move |arrival| {
-        arrivals.borrow_mut().push(arrival);
-        Some(arrival + service_time)
-    }
-}
-
-/// When the requests of all workers are sent, since the start, in order of time.
-fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Nanos> {
-    let sent = Rc::new(RefCell::new(Vec::new()));
-    for index in 0..plan.threads {
-        let (_, epoch) = Simulation::of(plan).run_share(index, noting(&sent, ms(1)));
-        assert_eq!(epoch, START);
-    }
-    let mut sent: Vec<Nanos> = sent.borrow().iter().map(|time| *time - START).collect();
-    sent.sort_unstable();
-    sent
-}
-
-#[test]
-fn three_workers_together_send_the_undivided_schedule() {
-    let plan = LoadPlan { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
-    let sent = sent_by_all_workers(&plan);
-    // Request k is due after k/997 s; 498 such intervals end before 0.5 s, so requests 0 to 498 are due.
-    assert_eq!(sent.len(), 499);
-    for (number, time) in sent.iter().enumerate() {
-        assert!((time.as_secs_f64() - number as f64 / 997.0).abs() < 2e-9, "request {number} at {time:?}");
-    }
-}
-
-#[test]
-fn three_workers_together_send_the_first_requests_after_the_warm_up() {
-    // Due every 100 ms: 0 … 300 ms are of the warm-up of 0.4 s, and the five measured ones follow without a gap.
-    let plan = LoadPlan { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
-    assert_eq!(sent_by_all_workers(&plan), (0..9).map(|k| ms(100 * k)).collect::<Vec<_>>());
 }
 
 #[test]

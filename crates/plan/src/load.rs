@@ -276,7 +276,22 @@ impl LoadPlan {
     /// do not arrive on a schedule, for an empty window, or for a rate that no schedule holds.
     #[must_use]
     pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
-        let profile = self.model.rate_rps()?.profile().ok()?;
+        self.mean_rate(self.model.rate_rps()?, length)
+    }
+
+    /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; none where
+    /// connections are kept or opened as fast as the answers come, and as for [`Self::asked_rps`].
+    #[must_use]
+    pub fn asked_cps(&self, length: Nanos) -> Option<f64> {
+        match (self.model.connection_rate_cps(), self.conversation.calls) {
+            (Some(rate), _) => self.mean_rate(rate, length),
+            (None, Some(calls)) => self.asked_rps(length).map(|requests_rps| requests_rps / calls as f64),
+            (None, None) => None,
+        }
+    }
+
+    fn mean_rate(&self, rate: &Rate, length: Nanos) -> Option<f64> {
+        let profile = rate.profile().ok()?;
         let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
         let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
         (length_s > 0.0).then(|| arrivals / length_s)

@@ -151,6 +151,24 @@ mod tests {
         prop_oneof![Just(Arrivals::Constant), Just(Arrivals::Poisson)]
     }
 
+    /// Constant rates, and steps and ramps that end in one.
+    fn profiles() -> impl Strategy<Value = RateProfile> {
+        let stretch = (0.01_f64..0.3, 0.0_f64..5_000.0, 0.0_f64..5_000.0, any::<bool>()).prop_map(
+            |(length_s, from_rps, to_rps, is_step)| {
+                (length_s, from_rps, if is_step { from_rps } else { to_rps })
+            },
+        );
+        (prop::collection::vec(stretch, 0..5), 0.5_f64..5_000.0).prop_map(|(stretches, final_rps)| {
+            let last = (0.01, final_rps, final_rps);
+            let stretches: Vec<RateStretch> = stretches
+                .into_iter()
+                .chain([last])
+                .map(|(length_s, from_rps, to_rps)| RateStretch { length_s, from_rps, to_rps })
+                .collect();
+            RateProfile::of_stretches(&stretches).unwrap()
+        })
+    }
+
     #[test]
     fn a_thousand_requests_per_second_are_due_every_millisecond() {
         let schedule = schedule(1000.0, Arrivals::Constant, Share::whole());
@@ -206,10 +224,10 @@ mod tests {
     proptest! {
         #[test]
         fn counting_ahead_agrees_with_taking_one_by_one(
-            rate_rps in 0.5_f64..5_000.0, arrivals in arrivals(), workers in 1_usize..9, index in 0_usize..9,
+            profile in profiles(), arrivals in arrivals(), workers in 1_usize..9, index in 0_usize..9,
             taken in 0_usize..50, start_ms in 0_u64..1_000, length_ms in 0_u64..1_000,
         ) {
-            let mut schedule = schedule(rate_rps, arrivals, Share::new(index % workers, workers));
+            let mut schedule = Schedule::new(profile, arrivals, 7, Share::new(index % workers, workers));
             for _ in 0..taken {
                 schedule.take();
             }
@@ -220,14 +238,14 @@ mod tests {
 
         #[test]
         fn the_shares_of_any_number_of_workers_make_up_the_undivided_schedule(
-            rate_rps in 0.5_f64..5_000.0, arrivals in arrivals(), workers in 1_usize..17,
+            profile in profiles(), arrivals in arrivals(), seed in any::<u64>(), workers in 1_usize..17,
         ) {
             let end = Nanos::from_millis(700);
-            let mut union: Vec<Nanos> = (0..workers)
-                .flat_map(|index| taken_before(schedule(rate_rps, arrivals, Share::new(index, workers)), end))
-                .collect();
+            let share_of = |share| taken_before(Schedule::new(profile.clone(), arrivals, seed, share), end);
+            let mut union: Vec<Nanos> =
+                (0..workers).flat_map(|index| share_of(Share::new(index, workers))).collect();
             union.sort_unstable();
-            prop_assert_eq!(union, taken_before(schedule(rate_rps, arrivals, Share::whole()), end));
+            prop_assert_eq!(union, share_of(Share::whole()));
         }
 
         #[test]

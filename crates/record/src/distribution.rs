@@ -1,15 +1,60 @@
 //! The summary of a histogram, as it stands in results.
 
+use std::fmt;
+
 use loadcurve_plan::Nanos;
 use serde::Serialize;
 
 use crate::Histogram;
 
-/// A distribution of times in milliseconds.
-///
-/// A percentile is given only where the samples bound it from both sides: the share `q` of `n` samples has a
-/// distribution-free 95 % interval between two order statistics only if `q^n ≤ 0.025` and `(1 − q)^n ≤ 0.025` (Hahn
-/// and Meeker, Statistical Intervals, 1991, section 5.2). So p50 needs 6 samples, p99 needs 368, p99.99 needs 36,888.
+/// A share of the samples, in hundredths of a percent, so that ranks are counted in whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentile(u32);
+
+/// The percentiles that a distribution gives, where their [`samples_needed`](Percentile::samples_needed) are there.
+pub const PERCENTILES: [Percentile; 7] = [
+    Percentile(5_000),
+    Percentile(7_500),
+    Percentile(9_000),
+    Percentile(9_500),
+    Percentile(9_900),
+    Percentile(9_990),
+    Percentile(9_999),
+];
+
+impl fmt::Display for Percentile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "p{}", f64::from(self.0) / 100.0)
+    }
+}
+
+impl Percentile {
+    /// How many samples bound it from both sides.
+    ///
+    /// The share `q` of `n` samples has a distribution-free 95 % interval between two order statistics only if
+    /// `q^n ≤ 0.025` and `(1 − q)^n ≤ 0.025` (Hahn and Meeker, Statistical Intervals, 1991, section 5.2). So p50 needs 6
+    /// samples, p99 needs 368, p99.99 needs 36,887.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of samples is whole"
+    )]
+    pub fn samples_needed(self) -> u64 {
+        let quantile = f64::from(self.0) / 1e4;
+        let furthest = quantile.max(1.0 - quantile);
+        (0.025_f64.ln() / furthest.ln()).ceil() as u64
+    }
+
+    /// Its rank ⌈q·n⌉ among `count` samples, in whole numbers, because 99.9 / 100 · 20,000 is more than 19,980 in binary
+    /// fractions. The product has room for 10¹⁵ samples.
+    fn rank(self, count: u64) -> u64 {
+        (count * u64::from(self.0)).div_ceil(10_000)
+    }
+}
+
+/// A distribution of times in milliseconds. A percentile is none where its
+/// [`samples_needed`](Percentile::samples_needed) are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs)] // Each field is the figure of its name, in milliseconds.
 pub struct Distribution {
@@ -29,20 +74,21 @@ pub struct Distribution {
 
 impl<const DIGITS: u8> From<&Histogram<DIGITS>> for Distribution {
     fn from(histogram: &Histogram<DIGITS>) -> Self {
-        let percentile = |ten_thousandths| bounded_percentile_ms(histogram, ten_thousandths);
+        let [p50, p75, p90, p95, p99, p99_9, p99_99] =
+            PERCENTILES.map(|percentile| bounded_percentile_ms(histogram, percentile));
         let millis_from_ns = |ns: f64| ns / 1e6;
         Self {
             count: histogram.count(),
             min: histogram.extremes().map(|(minimum, _)| minimum.as_millis_f64()),
             mean: histogram.mean_ns().map(millis_from_ns),
             stddev: histogram.standard_deviation_ns().map(millis_from_ns),
-            p50: percentile(5_000),
-            p75: percentile(7_500),
-            p90: percentile(9_000),
-            p95: percentile(9_500),
-            p99: percentile(9_900),
-            p99_9: percentile(9_990),
-            p99_99: percentile(9_999),
+            p50,
+            p75,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            p99_99,
             max: histogram.extremes().map(|(_, maximum)| maximum.as_millis_f64()),
         }
     }
@@ -51,24 +97,16 @@ impl<const DIGITS: u8> From<&Histogram<DIGITS>> for Distribution {
 /// The percentile in ms, or none where the samples do not bound it.
 fn bounded_percentile_ms<const DIGITS: u8>(
     histogram: &Histogram<DIGITS>,
-    ten_thousandths: u32,
+    percentile: Percentile,
 ) -> Option<f64> {
-    let quantile = f64::from(ten_thousandths) / 1e4;
-    let furthest = quantile.max(1.0 - quantile);
-    let bounded = histogram.count() as f64 * furthest.ln() <= 0.025_f64.ln();
-    let rank = nearest_rank(histogram.count(), ten_thousandths);
-    bounded.then(|| histogram.at_rank(rank).map(Nanos::as_millis_f64)).flatten()
-}
-
-/// The rank ⌈q·n⌉ of the quantile q of n samples, in whole numbers, because 99.9 / 100 · 20,000 is more than 19,980 in
-/// binary fractions. The product has room for 10¹⁵ samples.
-fn nearest_rank(count: u64, ten_thousandths: u32) -> u64 {
-    (count * u64::from(ten_thousandths)).div_ceil(10_000)
+    let is_bounded = histogram.count() >= percentile.samples_needed();
+    let rank = percentile.rank(histogram.count());
+    is_bounded.then(|| histogram.at_rank(rank).map(Nanos::as_millis_f64)).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Distribution;
+    use super::{Distribution, Percentile};
     use crate::TimeHistogram;
     use loadcurve_plan::Nanos;
     use proptest::prelude::*;
@@ -155,5 +193,17 @@ mod tests {
         ) {
             assert_every_percentile_is_of_its_rank(count);
         }
+    }
+
+    #[test]
+    fn ten_times_as_far_from_the_middle_needs_about_ten_times_as_many_samples() {
+        // ln 0.025 / ln 0.999 = 3,687.03 and ln 0.025 / ln 0.9999 = 36,886.95.
+        assert_eq!([Percentile(9_990), Percentile(9_999)].map(Percentile::samples_needed), [3_688, 36_887]);
+        assert_eq!(Percentile(100).samples_needed(), Percentile(9_900).samples_needed());
+    }
+
+    #[test]
+    fn percentiles_are_called_what_everybody_calls_them() {
+        assert_eq!([Percentile(5_000), Percentile(9_990)].map(|it| it.to_string()), ["p50", "p99.9"]);
     }
 }

@@ -5,14 +5,16 @@
 
 mod distribution;
 mod histogram;
+mod operation;
 mod outcome;
 mod recorder;
 mod series;
 mod slowest;
 
-pub use distribution::Distribution;
+pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
-pub use outcome::{Answer, Failure, FailureCounts, StatusCounts};
-pub use recorder::{ConnectionCounts, OperationTally, Recorder, RequestCounts, Window};
+pub use operation::OperationTally;
+pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, StatusCounts};
+pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;
-pub use slowest::{SlowRequest, Slowest};
+pub use slowest::{Retransmits, SlowRequest, Slowest};

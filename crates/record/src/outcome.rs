@@ -30,8 +30,46 @@ pub struct Answer {
     pub framing_bytes: u64,
 }
 
+/// One request that failed, with every time that it passed on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedRequest {
+    /// Which request of the plan's list it was.
+    pub operation: usize,
+    /// Which connection carried it, or was to.
+    pub connection: usize,
+    /// When it fell due.
+    pub due: Nanos,
+    /// When it was written, if it was.
+    pub sent: Option<Nanos>,
+    /// When the first byte of an answer was read, if one came.
+    pub first_byte: Option<Nanos>,
+    /// When it failed.
+    pub failed: Nanos,
+    /// How long connecting took, where this request had to wait for a connection of its own and got it.
+    pub connect: Option<Nanos>,
+    /// Why it failed.
+    pub failure: Failure,
+}
+
+impl Answer {
+    /// The same request as one that has failed, because of its answer.
+    pub(crate) fn failed(&self, failure: Failure) -> FailedRequest {
+        FailedRequest {
+            operation: self.operation,
+            connection: self.connection,
+            due: self.due,
+            sent: Some(self.sent),
+            first_byte: Some(self.first_byte),
+            failed: self.done,
+            connect: self.connect,
+            failure,
+        }
+    }
+}
+
 /// Why a request failed: the error classes of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The connection was refused, or its address cannot be reached.
     ConnectRefused,

@@ -3,7 +3,10 @@
 use loadcurve_plan::Nanos;
 
 use crate::series::{Period, Series};
-use crate::{Answer, Failure, FailureCounts, Slowest, StatusCounts, TimeHistogram};
+use crate::{
+    Answer, FailedRequest, Failure, FailureCounts, OperationTally, SlowRequest, Slowest, StatusCounts,
+    TimeHistogram,
+};
 
 /// The measured window on the monotonic clock.
 ///
@@ -59,15 +62,13 @@ pub struct ConnectionCounts {
     pub concurrent_max: u64,
 }
 
-/// The part of one operation.
-#[derive(Clone, Debug, Default)]
-pub struct OperationTally {
-    /// Requests answered.
-    pub answered: u64,
+/// The requests of the warm-up, which are in no other figure of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarmUpCounts {
+    /// Requests taken up.
+    pub begun: u64,
     /// Requests failed.
     pub failed: u64,
-    /// From due to done.
-    pub latency: TimeHistogram,
 }
 
 /// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
@@ -76,6 +77,9 @@ pub struct OperationTally {
 pub struct Recorder {
     window: Window,
     pub requests: RequestCounts,
+    pub warm_up: WarmUpCounts,
+    /// Requests that were never sent although a connection was free.
+    pub never_sent_while_free: u64,
     pub connections: ConnectionCounts,
     pub status: StatusCounts,
     pub failures: FailureCounts,
@@ -98,6 +102,8 @@ pub struct Recorder {
     pub header_bytes: u64,
     pub body_bytes: u64,
     pub framing_bytes: u64,
+    /// When the last measured request that was taken up was due.
+    pub last_due: Option<Nanos>,
     /// When the last measured request was answered or failed.
     pub last_outcome: Option<Nanos>,
     series: Series,
@@ -110,6 +116,8 @@ impl Recorder {
         Self {
             window: Window::NOT_YET,
             requests: RequestCounts::default(),
+            warm_up: WarmUpCounts::default(),
+            never_sent_while_free: 0,
             connections: ConnectionCounts::default(),
             status: StatusCounts::default(),
             failures: FailureCounts::default(),
@@ -128,6 +136,7 @@ impl Recorder {
             header_bytes: 0,
             body_bytes: 0,
             framing_bytes: 0,
+            last_due: None,
             last_outcome: None,
             series: Series::default(),
         }
@@ -161,6 +170,9 @@ impl Recorder {
     pub fn begun(&mut self, due: Nanos) {
         if self.window.measures(due) {
             self.requests.due += 1;
+            self.last_due = self.last_due.max(Some(due));
+        } else {
+            self.warm_up.begun += 1;
         }
     }
 
@@ -183,8 +195,10 @@ impl Recorder {
         }
     }
 
-    /// A request was answered.
-    pub fn answered(&mut self, answer: &Answer) {
+    /// A request was answered. It is returned if it is among the slowest so far, to be kept there when it is known what
+    /// its connection has sent again.
+    #[must_use = "a slow request is kept by Slowest::keep"]
+    pub fn answered(&mut self, answer: &Answer) -> Option<SlowRequest> {
         let latency = answer.done - answer.due;
         self.replies += 1;
         if self.window.contains(answer.done) {
@@ -192,34 +206,52 @@ impl Recorder {
             self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
         }
         if !self.window.measures(answer.due) {
-            return;
+            return None;
         }
         self.requests.answered += 1;
         self.status.add(answer.status);
         let operation = &mut self.operations[answer.operation];
         operation.answered += 1;
         operation.latency.record(latency);
+        if (200..300).contains(&answer.status) {
+            operation.note_body(answer.body_bytes);
+        }
         self.service_time.record(answer.done - answer.sent);
         self.first_byte.record(answer.first_byte - answer.sent);
         self.transfer.record(answer.done - answer.first_byte);
         self.header_bytes += answer.header_bytes;
         self.body_bytes += answer.body_bytes;
         self.framing_bytes += answer.framing_bytes;
-        self.slowest.offer(answer, self.window.start);
         self.last_outcome = Some(answer.done);
+        self.slowest.admits(latency).then(|| SlowRequest::answered(answer, self.window.start))
     }
 
-    /// A request due then failed at `time`.
-    pub fn failed(&mut self, operation: usize, failure: Failure, due: Nanos, time: Nanos) {
-        if self.window.contains(time) {
-            self.series.failed(time - self.window.start);
+    /// A request failed. It is returned as by [`Recorder::answered`].
+    #[must_use = "a slow request is kept by Slowest::keep"]
+    pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowRequest> {
+        if self.window.contains(request.failed) {
+            self.series.failed(request.failed - self.window.start);
         }
-        if self.window.measures(due) {
-            self.requests.failed += 1;
-            self.operations[operation].failed += 1;
-            self.failures.add(failure);
-            self.last_outcome = Some(time);
+        if !self.window.measures(request.due) {
+            self.warm_up.failed += 1;
+            return None;
         }
+        self.requests.failed += 1;
+        self.operations[request.operation].failed += 1;
+        self.failures.add(request.failure);
+        self.last_outcome = Some(request.failed);
+        let latency = request.failed - request.due;
+        self.slowest.admits(latency).then(|| SlowRequest::failed(request, self.window.start))
+    }
+
+    /// A request was answered with a body of another length than the verified one, and so has failed. It is returned as
+    /// by [`Recorder::answered`].
+    #[must_use = "a slow request is kept by Slowest::keep"]
+    pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowRequest> {
+        if self.window.measures(answer.due) {
+            self.operations[answer.operation].mismatched_body_bytes.get_or_insert(answer.body_bytes);
+        }
+        self.failed(&answer.failed(Failure::Mismatch))
     }
 
     /// The load ended before the request due then was answered.
@@ -243,6 +275,9 @@ impl Recorder {
         self.requests.failed += other.requests.failed;
         self.requests.unanswered += other.requests.unanswered;
         self.requests.never_sent += other.requests.never_sent;
+        self.warm_up.begun += other.warm_up.begun;
+        self.warm_up.failed += other.warm_up.failed;
+        self.never_sent_while_free += other.never_sent_while_free;
         self.connections.opened += other.connections.opened;
         self.connections.failed += other.connections.failed;
         self.connections.reused += other.connections.reused;
@@ -252,9 +287,7 @@ impl Recorder {
         self.status.merge(&other.status);
         self.failures.merge(&other.failures);
         for (operation, more) in self.operations.iter_mut().zip(&other.operations) {
-            operation.answered += more.answered;
-            operation.failed += more.failed;
-            operation.latency.merge(&more.latency);
+            operation.merge(more);
         }
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
@@ -270,6 +303,7 @@ impl Recorder {
         self.header_bytes += other.header_bytes;
         self.body_bytes += other.body_bytes;
         self.framing_bytes += other.framing_bytes;
+        self.last_due = self.last_due.max(other.last_due);
         self.last_outcome = self.last_outcome.max(other.last_outcome);
         self.series.merge(&other.series);
     }
@@ -292,94 +326,4 @@ impl Recorder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Recorder, RequestCounts, Window};
-    use crate::{Answer, Failure};
-    use loadcurve_plan::Nanos;
-
-    const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
-
-    fn recorder() -> Recorder {
-        let mut recorder = Recorder::new(1);
-        recorder.open_window(WINDOW);
-        recorder
-    }
-
-    fn answer(due: u64, sent: u64, done: u64) -> Answer {
-        Answer {
-            operation: 0,
-            connection: 0,
-            due: Nanos(due),
-            sent: Nanos(sent),
-            first_byte: Nanos(done),
-            done: Nanos(done),
-            connect: None,
-            status: 200,
-            header_bytes: 10,
-            body_bytes: 100,
-            framing_bytes: 0,
-        }
-    }
-
-    #[test]
-    fn latency_counts_from_due_and_service_time_from_sent() {
-        let mut recorder = recorder();
-        recorder.answered(&answer(1_100, 1_150, 1_400));
-        assert_eq!(recorder.latency().extremes(), Some((Nanos(300), Nanos(300))));
-        assert_eq!(recorder.service_time.extremes(), Some((Nanos(250), Nanos(250))));
-    }
-
-    #[test]
-    fn a_request_of_the_warm_up_that_ends_in_the_window_counts_for_the_rate_alone() {
-        let mut recorder = recorder();
-        recorder.answered(&answer(900, 900, 1_100));
-        assert_eq!((recorder.answered_within, recorder.requests.answered), (1, 0));
-    }
-
-    #[test]
-    fn a_request_of_the_window_that_is_answered_after_its_end_counts_for_the_latency_alone() {
-        let mut recorder = recorder();
-        recorder.answered(&answer(1_900, 1_900, 2_100));
-        assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
-        assert_eq!(recorder.latency().count(), 1);
-    }
-
-    #[test]
-    fn every_request_that_was_due_is_accounted_for_over_all_workers() {
-        let mut first = recorder();
-        for due in [1_000, 1_100, 1_200] {
-            first.begun(Nanos(due));
-            first.sent(Nanos(due), Nanos(due), 30, true);
-        }
-        first.answered(&answer(1_000, 1_000, 1_500));
-        first.failed(0, Failure::Reset, Nanos(1_100), Nanos(1_600));
-        first.unanswered(Nanos(1_200));
-        let mut second = recorder();
-        second.never_sent(4);
-        first.merge(&second);
-        let expected =
-            RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
-        assert_eq!(first.requests, expected);
-        assert_eq!(first.failures.reset, 1);
-    }
-
-    #[test]
-    fn the_most_connections_at_once_is_not_the_number_opened() {
-        let mut recorder = recorder();
-        recorder.connected(Nanos(1));
-        recorder.connected(Nanos(1));
-        recorder.disconnected(Nanos(5));
-        recorder.connected(Nanos(1));
-        assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
-    }
-
-    #[test]
-    fn the_ten_slowest_requests_are_kept_slowest_first() {
-        let mut recorder = recorder();
-        for latency in [5, 90, 15, 20, 60, 30, 25, 70, 40, 35, 80, 50] {
-            recorder.answered(&answer(1_100, 1_100, 1_100 + latency));
-        }
-        let kept: Vec<u64> = recorder.slowest.in_order().iter().map(|request| request.latency.0).collect();
-        assert_eq!(kept, [90, 80, 70, 60, 50, 40, 35, 30, 25, 20]);
-    }
-}
+mod tests;

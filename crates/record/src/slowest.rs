@@ -5,26 +5,71 @@ use std::collections::BinaryHeap;
 
 use loadcurve_plan::Nanos;
 
-use crate::Answer;
+use crate::{Answer, FailedRequest, Failure};
 
 /// How many of the slowest requests are kept.
 const KEPT: usize = 10;
 
-/// One of the slowest requests.
+/// The segments that a connection has sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retransmits {
+    /// Until it was established: its SYN.
+    pub syn: u32,
+    /// Since then.
+    pub established: u32,
+}
+
+/// One of the slowest requests, answered or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlowRequest {
-    /// From due to done. First, because it orders the requests.
+    /// From due to done, or to its failure. First, because it orders the requests.
     pub latency: Nanos,
     /// When it fell due, counted from the start of the measured window.
     pub due: Nanos,
-    /// From sent to the first byte of the answer.
-    pub first_byte: Nanos,
-    /// How long connecting took, where the request had to wait for a connection of its own.
+    /// From sent to done, or to its failure; none where it was not sent.
+    pub service_time: Option<Nanos>,
+    /// From sent to the first byte of the answer; none where none came.
+    pub first_byte: Option<Nanos>,
+    /// How long connecting took, where the request had to wait for a connection of its own and got it.
     pub connect: Option<Nanos>,
+    /// Why it failed; none where it was answered.
+    pub failure: Option<Failure>,
+    /// What its connection had sent again when it ended; none where that is not known.
+    pub retransmits: Option<Retransmits>,
     /// Which request of the plan's list it was.
     pub operation: usize,
-    /// Which connection carried it.
+    /// Which connection carried it, or was to.
     pub connection: usize,
+}
+
+impl SlowRequest {
+    pub(crate) fn answered(answer: &Answer, window_start: Nanos) -> Self {
+        Self {
+            latency: answer.done - answer.due,
+            due: answer.due - window_start,
+            service_time: Some(answer.done - answer.sent),
+            first_byte: Some(answer.first_byte - answer.sent),
+            connect: answer.connect,
+            failure: None,
+            retransmits: None,
+            operation: answer.operation,
+            connection: answer.connection,
+        }
+    }
+
+    pub(crate) fn failed(request: &FailedRequest, window_start: Nanos) -> Self {
+        Self {
+            latency: request.failed - request.due,
+            due: request.due - window_start,
+            service_time: request.sent.map(|sent| request.failed - sent),
+            first_byte: request.first_byte.zip(request.sent).map(|(first_byte, sent)| first_byte - sent),
+            connect: request.connect,
+            failure: Some(request.failure),
+            retransmits: None,
+            operation: request.operation,
+            connection: request.connection,
+        }
+    }
 }
 
 /// The slowest requests seen so far, at most ten.
@@ -32,21 +77,18 @@ pub struct SlowRequest {
 pub struct Slowest(BinaryHeap<Reverse<SlowRequest>>);
 
 impl Slowest {
-    /// Keeps the answer if it is among the slowest.
-    pub fn offer(&mut self, answer: &Answer, window_start: Nanos) {
-        let latency = answer.done - answer.due;
-        if self.0.len() == KEPT && self.0.peek().is_some_and(|Reverse(quickest)| quickest.latency >= latency)
-        {
-            return;
+    /// Whether a request that took so long is among the slowest so far.
+    #[must_use]
+    pub fn admits(&self, latency: Nanos) -> bool {
+        self.0.len() < KEPT || self.0.peek().is_some_and(|Reverse(quickest)| quickest.latency < latency)
+    }
+
+    /// Keeps the request if it is among the slowest.
+    pub fn keep(&mut self, request: SlowRequest) {
+        self.0.push(Reverse(request));
+        if self.0.len() > KEPT {
+            self.0.pop();
         }
-        self.keep(SlowRequest {
-            latency,
-            due: answer.due - window_start,
-            first_byte: answer.first_byte - answer.sent,
-            connect: answer.connect,
-            operation: answer.operation,
-            connection: answer.connection,
-        });
     }
 
     /// Adds the requests of another recording.
@@ -63,43 +105,49 @@ impl Slowest {
         requests.sort_unstable_by(|left, right| right.cmp(left));
         requests
     }
-
-    fn keep(&mut self, request: SlowRequest) {
-        self.0.push(Reverse(request));
-        if self.0.len() > KEPT {
-            self.0.pop();
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Slowest;
-    use crate::Answer;
+    use super::{SlowRequest, Slowest};
     use loadcurve_plan::Nanos;
 
-    /// Offers an answer of each of these latencies.
+    /// Offers a request of each of these latencies.
     fn offer(slowest: &mut Slowest, latencies_ns: impl IntoIterator<Item = u64>) {
         for latency in latencies_ns.into_iter().map(Nanos) {
-            let answer = Answer {
-                operation: 0,
-                connection: 0,
-                due: Nanos::ZERO,
-                sent: Nanos::ZERO,
-                first_byte: latency,
-                done: latency,
-                connect: None,
-                status: 200,
-                header_bytes: 0,
-                body_bytes: 0,
-                framing_bytes: 0,
-            };
-            slowest.offer(&answer, Nanos::ZERO);
+            if slowest.admits(latency) {
+                slowest.keep(SlowRequest {
+                    latency,
+                    due: Nanos::ZERO,
+                    service_time: Some(latency),
+                    first_byte: Some(latency),
+                    connect: None,
+                    failure: None,
+                    retransmits: None,
+                    operation: 0,
+                    connection: 0,
+                });
+            }
         }
     }
 
     fn latencies_ns(slowest: &Slowest) -> Vec<u64> {
         slowest.in_order().iter().map(|request| request.latency.0).collect()
+    }
+
+    #[test]
+    fn the_ten_slowest_requests_are_kept_slowest_first() {
+        let mut slowest = Slowest::default();
+        offer(&mut slowest, [5, 90, 15, 20, 60, 30, 25, 70, 40, 35, 80, 50]);
+        assert_eq!(latencies_ns(&slowest), [90, 80, 70, 60, 50, 40, 35, 30, 25, 20]);
+    }
+
+    #[test]
+    fn a_request_no_slower_than_the_ten_is_not_admitted() {
+        let mut slowest = Slowest::default();
+        offer(&mut slowest, [7; 10]);
+        assert!(!slowest.admits(Nanos(7)));
+        assert!(slowest.admits(Nanos(8)));
     }
 
     #[test]

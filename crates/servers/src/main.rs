@@ -1,93 +1,55 @@
 //! `loadcurve-server KIND --listen ADDRESS --root FOLDER`: the servers that this project writes.
 
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
-use lexopt::prelude::*;
+use loadcurve_servers::site::Site;
 
+use arguments::{Asked, USAGE};
+
+mod arguments;
+mod clock;
 mod content;
+mod forking;
 mod limit;
-
-const USAGE: &str = "\
-Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [--backlog N]
-
-Kinds:
-  limit    answers from memory at the least cost the kernel allows; it calibrates a rig
-
-Options:
-  --listen ADDRESS:PORT  where to listen
-  --root FOLDER          the files to serve, read once at the start
-  --backlog N            length of the listen queue (default 4096)
-  --version              the version
-";
-
-/// A command line that makes sense.
-struct Arguments {
-    listen: SocketAddr,
-    root: PathBuf,
-    backlog: i32,
-}
-
-enum Asked {
-    Serve(Arguments),
-    Print(String),
-}
+mod process;
 
 fn main() -> ExitCode {
-    let asked = match parse(lexopt::Parser::from_env()) {
+    let asked = match arguments::parse(lexopt::Parser::from_env()) {
         Ok(asked) => asked,
         Err(error) => {
             eprintln!("loadcurve-server: {error}\n\n{USAGE}");
             return ExitCode::from(2);
         }
     };
+    match obey(asked) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("loadcurve-server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what was asked. A server that forks returns in the process of a client, when that client is served.
+fn obey(asked: Asked) -> Result<(), String> {
+    let unreadable =
+        |root: &Path, error: io::Error| format!("the files under {} cannot be read: {error}", root.display());
     match asked {
         Asked::Print(text) => {
             print!("{text}");
-            ExitCode::SUCCESS
+            Ok(())
         }
-        Asked::Serve(arguments) => match serve(&arguments) {
-            Ok(never) => match never {},
-            Err(error) => {
-                eprintln!("loadcurve-server: {error}");
-                ExitCode::FAILURE
-            }
-        },
-    }
-}
-
-fn serve(arguments: &Arguments) -> Result<std::convert::Infallible, String> {
-    let content = content::read(&arguments.root)
-        .map_err(|error| format!("the files under {} cannot be read: {error}", arguments.root.display()))?;
-    limit::serve(arguments.listen, arguments.backlog, content)
-        .map_err(|error| format!("cannot serve on {}: {error}", arguments.listen))
-}
-
-fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut kind, mut listen, mut root, mut backlog) = (None, None, None, 4096);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("listen") => listen = Some(parser.value()?.parse()?),
-            Long("root") => root = Some(PathBuf::from(parser.value()?)),
-            Long("backlog") => backlog = parser.value()?.parse()?,
-            Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
-            Long("version") => {
-                return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
-            }
-            Value(value) if kind.is_none() => kind = Some(value),
-            other => return Err(other.unexpected()),
+        Asked::Limit { listen, backlog, root } => {
+            let content = content::read(&root).map_err(|error| unreadable(&root, error))?;
+            let Err(error) = limit::serve(listen, backlog, content);
+            Err(format!("cannot serve on {listen}: {error}"))
+        }
+        Asked::Forking { settings, root, serve_client } => {
+            let site = Site::open(&root).map_err(|error| unreadable(&root, error))?;
+            forking::serve(&settings, &site, serve_client)
+                .map_err(|error| format!("cannot serve on {}: {error}", settings.listen))
         }
     }
-    match kind.as_ref().and_then(|kind: &OsString| kind.to_str()) {
-        Some("limit") => {}
-        Some(other) => return Err(format!("unknown kind {other:?}; expected limit").into()),
-        None => return Err("missing KIND".into()),
-    }
-    Ok(Asked::Serve(Arguments {
-        listen: listen.ok_or("missing --listen")?,
-        root: root.ok_or("missing --root")?,
-        backlog,
-    }))
 }

@@ -1,6 +1,5 @@
 """``loadcurve load``: one load against one URL."""
 
-import socket
 import sys
 from contextlib import nullcontext
 
@@ -8,11 +7,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from loadcurve.cli.load_plan import LoadOptions, Target, plan_of, read_url
+from loadcurve.cli.load_plan import LoadOptions, plan_of
 from loadcurve.errors import NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.run.load import LoadInterrupted, Progress, run_load
 from loadcurve.run.plan import EnginePlan
+from loadcurve.server.target import reachable_address, read_url
 
 EXIT_DONE = 0
 EXIT_INVALID = 3
@@ -31,7 +31,11 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
     target = read_url(options.url)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     plan = plan_of(options, target)
-    plan = plan.model_copy(update={"address": _reachable_address(target, plan.timeout_s)})
+    try:
+        plan = plan.model_copy(update={"address": reachable_address(target, plan.timeout_s)})
+    except KeyboardInterrupt:
+        _talk().print("interrupted before anything was measured")
+        return EXIT_INTERRUPTED
     try:
         result = _watched(plan)
     except LoadInterrupted as interrupt:
@@ -43,29 +47,14 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
 
 
-def _reachable_address(target: Target, timeout_s: float) -> str:
-    """Return the first address of the host that accepts a connection, as ``host:port``."""
-    where = f"{target.host}:{target.port}"
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a host name"
-        raise NothingMeasured(f"{where}: the host is not found: {reason}") from error
-    reasons = []
-    for family, _, _, _, address in found:
-        host, port = str(address[0]), int(address[1])
-        try:
-            with socket.create_connection((host, port), timeout=timeout_s):
-                return f"[{host}]:{port}" if family == socket.AF_INET6 else f"{host}:{port}"
-        except OSError as error:
-            reasons.append(f"{host}: {error.strerror or error}")
-    raise NothingMeasured(f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))})")
+def _talk() -> Console:
+    return Console(stderr=True, highlight=False)
 
 
 def _watched(plan: EnginePlan) -> LoadResult:
     """Run the load with one live line on stderr, where that is a terminal."""
-    talk = Console(stderr=True, highlight=False)
-    line = Text()
+    talk = _talk()
+    line = Text("connecting")
     live = (
         Live(line, console=talk, refresh_per_second=REFRESH_PER_SECOND, transient=True)
         if talk.is_terminal

@@ -4,21 +4,21 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import SplitResult, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from loadcurve.errors import BadInput
 from loadcurve.result.load import Rate
 from loadcurve.run.plan import EngineConversation, EnginePlan, EngineRequest, EngineStop, IoChoice
+from loadcurve.server.target import Target
 from loadcurve.study.expected import Kind
 from loadcurve.study.rates import parse_rate
 from loadcurve.study.requests import ListedRequest, read_requests
 from loadcurve.study.tables import Duration, Think, Timeout, Warmup
+from loadcurve.study.text_file import read_exact_text
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_DURATION = "10s"
-DEFAULT_PORT = 80
 MOST_SESSIONS = 10_000
 """Sessions that may be open at once, unless the person says otherwise."""
 
@@ -52,50 +52,9 @@ class LoadOptions:
     method: str
     headers: tuple[str, ...]
     body: str
+    body_file: Path | None
     cpus: str
     io: IoChoice
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a URL leads."""
-
-    host: str
-    port: int
-    authority: str
-    """What ``Host`` names."""
-    path: str
-
-
-def read_url(url: str) -> Target:
-    """Return where ``url`` leads; raises BadInput where it cannot be used."""
-    try:
-        parts = urlsplit(url)
-        fault = _fault(parts)
-    except ValueError as error:
-        fault = f"not a URL: {error}"
-    if fault:
-        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
-    if parts.username is not None:
-        raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
-    path = parts.path or "/"
-    return Target(
-        host=parts.hostname or "",
-        port=DEFAULT_PORT if parts.port is None else parts.port,
-        authority=parts.netloc,
-        path=f"{path}?{parts.query}" if parts.query else path,
-    )
-
-
-def _fault(parts: SplitResult) -> str | None:
-    """Say what keeps a URL from being loaded; raises ValueError where its port is no port."""
-    if not parts.scheme:
-        return "the scheme is missing"
-    if parts.scheme != "http":
-        return f"the scheme is {parts.scheme!r}"
-    if not parts.hostname:
-        return "the host is missing"
-    return "the port is 0" if parts.port == 0 else None
 
 
 def plan_of(options: LoadOptions, target: Target) -> EnginePlan:
@@ -150,6 +109,8 @@ def _check_together(options: LoadOptions) -> None:
         raise BadInput("--num-connections: only with --connection-rate, where connections arrive")
     if options.connection_rate is not None and options.requests_total is not None:
         raise BadInput("--requests: with --connection-rate the load ends by --num-connections or --duration")
+    if options.body and options.body_file is not None:
+        raise BadInput("--body and --body-file: a request has one body; give only one")
     connections = _connections(options)
     if options.threads > connections:
         raise BadInput(
@@ -176,6 +137,7 @@ def _stop(options: LoadOptions) -> EngineStop:
 def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]:
     """Return the requests to take from: the URL's path, or the paths of the file given with --urls."""
     headers = tuple(_header(text) for text in options.headers)
+    body = options.body if options.body_file is None else read_exact_text(options.body_file, "a body as text")
     url = ListedRequest(target.path, weight=None, line=0)
     listed = [url] if options.urls is None else read_requests(options.urls)
     return tuple(
@@ -183,7 +145,7 @@ def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]
             method=options.method,
             target=request.path,
             headers=headers,
-            body=options.body,
+            body=body,
             weight=1.0 if request.weight is None else request.weight,
         )
         for request in listed

@@ -4,14 +4,17 @@ What a subcommand needs is imported when it runs, so that ``--help`` answers at 
 """
 
 import os
+import shutil
 import signal
 import sys
+import textwrap
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Literal, NoReturn
 
 import typer
 
+from loadcurve.cli.output import results_on_stdout
 from loadcurve.errors import LoadcurveError
 
 EXIT_INTERRUPTED = 130
@@ -117,6 +120,9 @@ def load(
         list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
     ] = None,
     body: Annotated[str, typer.Option("--body", metavar="TEXT")] = "",
+    body_file: Annotated[
+        Path | None, typer.Option("--body-file", metavar="FILE", help="A text file that holds the body.")
+    ] = None,
     cpus: Annotated[
         str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
     ] = "",
@@ -153,6 +159,7 @@ def load(
         method=method,
         headers=tuple(header or ()),
         body=body,
+        body_file=body_file,
         cpus=cpus,
         io=io,
     )
@@ -239,7 +246,8 @@ def main() -> None:
     for number in INTERRUPTS:
         signal.signal(number, _end_at_once)
     try:
-        app()
+        with results_on_stdout():
+            app()
     except LoadcurveError as error:
         _say(f"loadcurve: {error}")
         sys.exit(error.exit_code)
@@ -262,4 +270,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    """Print sentences on stderr; a terminal breaks their lines between words."""
+    lines = text.splitlines()
+    if sys.stderr.isatty():
+        columns = shutil.get_terminal_size().columns
+        lines = [
+            textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False) for line in lines
+        ]
+    sys.stderr.write("\n".join([*lines, ""]))

@@ -56,7 +56,9 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     if interrupted:
         talk.print("interrupted: what was measured is kept")
     run = read_run(folder)
+    # The report is written first: it stays, whatever becomes of stdout.
+    report = write_report(folder)
     out = Console(highlight=False)
     out.print(summary_table(run))
-    out.print(write_report(folder), soft_wrap=True)
+    out.print(report, soft_wrap=True)
     return any(point.load.verdict.status != "invalid" for point in run.points)

@@ -3,6 +3,8 @@
 import subprocess
 import time
 from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -24,8 +26,25 @@ STOP_TIMEOUT_S = 5.0
 PATIENCE_S = 2.0
 """How much later than due a sample may come before it counts as missing."""
 POLL_S = 0.005
+PROCESSES_UNKNOWN = Reason(
+    code="processes_unknown",
+    text="the server was not started by this run, so its processes are not known and not measured",
+)
 KEPT_BEFORE_S = 30.0
 """How much of the past is kept for the next window: what is read rarely may be as old."""
+
+
+@dataclass(frozen=True)
+class RunningProbe:
+    """The probe's process, and where it writes."""
+
+    process: subprocess.Popen[bytes]
+    reader: SampleReader
+    complaints_file: Path
+
+    def complaint(self) -> str:
+        """Return what the probe said on its standard error."""
+        return self.complaints_file.read_text(errors="replace").strip() or "it said nothing"
 
 
 class Probe:
@@ -35,20 +54,21 @@ class Probe:
     It ends when its standard input is closed, so the end of this process, however it comes, ends it, too.
     """
 
-    def __init__(self, marks: ServerMarks, cpus: Collection[int], interval_s: float) -> None:
-        """Prepare the probe of a running server; it will run on these CPUs."""
+    def __init__(self, marks: ServerMarks | None, cpus: Collection[int], interval_s: float) -> None:
+        """Prepare the probe of a server, which will run on these CPUs; without marks it sees nothing."""
         self._marks = marks
         self._cpus = cpus
         self._interval_ms = round(interval_s * 1000)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._reader: SampleReader | None = None
+        self._running: RunningProbe | None = None
         self._samples: list[Sample] = []
-        self._trouble: Reason | None = None
+        self._trouble = PROCESSES_UNKNOWN if marks is None else None
 
     def __enter__(self) -> Self:
         """Start the probe and wait for its first sample, as far as there will be one."""
+        if self._marks is None:
+            return self
         try:
-            self._start()
+            self._running = self._started(self._marks)
         except (OSError, BadInput) as error:
             text = f"the probe could not be started: {error}"
             self._trouble = Reason(code="probe_not_started", text=text)
@@ -60,36 +80,32 @@ class Probe:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the probe."""
-        if self._reader is not None:
-            self._reader.close()
-        if self._process is None or self._process.stdin is None:
+        if self._running is None:
             return
-        self._process.stdin.close()
+        self._running.reader.close()
+        process = self._running.process
         try:
-            self._process.wait(STOP_TIMEOUT_S)
+            # This closes its standard input and waits for its end.
+            process.communicate(timeout=STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
 
     def observed(self, load: LoadResult) -> ProbeRecord:
         """Return what the probe saw during the measured window of a load that is over."""
         start_s = load.window_start_monotonic_s
         window = Window(start_s, start_s + load.duration_s)
-        trouble = self._read_until(window.end_s, self._interval_s + PATIENCE_S)
+        interval_s = self._interval_ms / 1000
+        trouble = self._read_until(window.end_s, interval_s + PATIENCE_S)
         caveats = [] if trouble is None else [trouble]
         if not self._samples:
             return nothing_observed(caveats)
         answered = (load.rate_rps.answered or 0.0) * load.duration_s
-        record = summed_up(self._samples, window, answered, self._interval_s, caveats)
+        record = summed_up(self._samples, window, answered, interval_s, caveats)
         self._samples = [sample for sample in self._samples if sample.t_s > window.end_s - KEPT_BEFORE_S]
         return record
 
-    @property
-    def _interval_s(self) -> float:
-        return self._interval_ms / 1000
-
-    def _start(self) -> None:
-        marks = self._marks
+    def _started(self, marks: ServerMarks) -> RunningProbe:
         group = [] if marks.group is None else ["--cgroup", str(marks.group)]
         command = [
             str(PROGRAM),
@@ -102,7 +118,8 @@ class Probe:
             samples_file.open("wb") as output,
             complaints_file.open("wb") as complaints,
         ):
-            self._process = subprocess.Popen(  # noqa: S603 -- the package's own program
+            reader = SampleReader(samples_file)
+            process = subprocess.Popen(  # noqa: S603 -- the package's own program
                 command,
                 stdin=subprocess.PIPE,
                 stdout=output,
@@ -110,18 +127,18 @@ class Probe:
                 # Ctrl-C in the terminal is for the run, which ends the probe itself.
                 start_new_session=True,
             )
-        self._reader = SampleReader(samples_file)
+        return RunningProbe(process, reader, complaints_file)
 
     def _read_until(self, moment_s: float, timeout_s: float) -> Reason | None:
         """Read samples until one is not older than a moment; returns why there is none."""
-        if self._process is None or self._reader is None or self._trouble is not None:
+        if self._running is None or self._trouble is not None:
             return self._trouble
         deadline = time.monotonic() + timeout_s
         while True:
             # Asked before reading, so that nothing written before its end is missed.
-            status = self._process.poll()
+            status = self._running.process.poll()
             try:
-                self._samples += self._reader.new_samples()
+                self._samples += self._running.reader.new_samples()
             except ValueError as error:
                 text = f"what the probe wrote cannot be read: {error}"
                 self._trouble = Reason(code="probe_unreadable", text=text)
@@ -129,8 +146,7 @@ class Probe:
             if self._samples and self._samples[-1].t_s >= moment_s:
                 return None
             if status is not None:
-                complaint = (self._marks.folder / COMPLAINTS_FILE).read_text(errors="replace").strip()
-                text = f"the probe ended with status {status}: {complaint or 'it said nothing'}"
+                text = f"the probe ended with status {status}: {self._running.complaint()}"
                 return Reason(code="probe_died", text=text)
             if time.monotonic() > deadline:
                 return Reason(code="probe_silent", text=f"the probe wrote no sample for {timeout_s:g} s")

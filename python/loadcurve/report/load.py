@@ -1,11 +1,12 @@
 """The result of one load, for people."""
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.report.text import ABSENT
-from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Requests
+from loadcurve.report.text import ABSENT, plural
+from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Reason, Requests, SlowRequest
 
 PERCENTILES = {
     "p50": "p50",
@@ -14,32 +15,37 @@ PERCENTILES = {
     "p99_9": "p99.9",
     "p99_99": "p99.99",
 }
+SLOWEST_SHOWN = 5
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
-    tables = (_latency_table(result), Text(), _counts_table(result))
-    return Group(_headline(result), Text(), *tables, Text(), *_verdict_lines(result))
+    tables = [_latency_table(result), _counts_table(result)]
+    if result.slowest:
+        tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
+    parts: list[RenderableType] = [_headline(result), Text()]
+    for table in tables:
+        parts += [table, Text()]
+    return Group(*parts, *_verdict_lines(result))
 
 
 def _headline(result: LoadResult) -> Text:
     plan = result.load
-    how = f"{plan.connections:,} connections"
+    how = plural(plan.connections, "connection")
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} requests/s"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
-    threads = "1 thread" if plan.threads == 1 else f"{plan.threads} threads"
     interrupted = ", interrupted" if result.interrupted else ""
     more = "" if len(plan.requests) == 1 else f" and {len(plan.requests) - 1} more"
     target = f"{plan.requests[0]}{more} at {plan.address}"
     # Two lines, because together they rarely fit a terminal.
-    return Text(f"{target}\n{how}, {threads}, {result.duration_s:.2f} s{interrupted}")
+    return Text(f"{target}\n{how}, {plural(plan.threads, 'thread')}, {result.duration_s:.2f} s{interrupted}")
 
 
 def _rate(rate: Rate) -> str:
-    return f"{rate:,g}" if isinstance(rate, float) else "a changing rate of"
+    return _exact(rate) if isinstance(rate, float) else "a changing rate of"
 
 
 def _latency_table(result: LoadResult) -> Table:
@@ -73,7 +79,7 @@ def _counts_table(result: LoadResult) -> Table:
     table.add_column(style="dim")
     table.add_column()
     requests, rate = result.requests, result.rate_rps
-    asked = "" if rate.asked is None else f" of {rate.asked:,g} asked"
+    asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
     table.add_row("requests/s", f"{_number(rate.answered)} answered{asked}")
     table.add_row("requests", _fates(requests))
     errors = {name: count for name, count in result.errors.model_dump().items() if count}
@@ -114,19 +120,55 @@ def _fates(requests: Requests) -> str:
         "never sent": requests.never_sent,
     }
     fates = [f"{count:,} {fate}" for fate, count in counts.items() if count]
-    return f"{requests.due:,} due: " + (", ".join(fates) or "nothing became of them")
+    return f"{requests.due:,} due: {', '.join(fates)}" if fates else "none due"
 
 
-def _verdict_lines(result: LoadResult) -> list[Text]:
+def _slowest_table(slowest: list[SlowRequest]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("slowest, ms", overflow="fold")
+    columns = (
+        "due, s",
+        "latency",
+        "service\ntime",
+        "connect",
+        "first\nbyte",
+        "SYNs\nresent",
+        "segments\nresent",
+    )
+    for title in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for slow in slowest:
+        # The service time shows what a request waited for: a connection or, once it was sent, the server.
+        times_ms = (slow.latency_ms, slow.service_time_ms, slow.connect_ms, slow.first_byte_ms)
+        table.add_row(
+            Text.assemble(slow.operation, *([(f" {slow.error}", "red")] if slow.error else [])),
+            f"{slow.due_s:,.3f}",
+            *map(_time, times_ms),
+            _number(slow.syn_retransmits),
+            _number(slow.retransmits),
+        )
+    return table
+
+
+def _verdict_lines(result: LoadResult) -> list[RenderableType]:
     verdict = result.verdict
-    lines = [Text(verdict.status, style=VERDICT_STYLES[verdict.status])]
-    return lines + [Text(f"  {reason.code}: {reason.text}") for reason in verdict.reasons]
+    status = Text(verdict.status, style=VERDICT_STYLES[verdict.status])
+    return [status, *(_reason_line(reason) for reason in (*verdict.reasons, *verdict.notes))]
+
+
+def _reason_line(reason: Reason) -> Padding:
+    return Padding(Text(f"{reason.code}: {reason.text}"), (0, 0, 0, 2), expand=False)
 
 
 def _time(time_ms: float | None) -> str:
     if time_ms is None:
         return ABSENT
     return f"{time_ms:,.3f}" if time_ms < 10 else f"{time_ms:,.1f}"  # noqa: PLR2004 -- four digits or so
+
+
+def _exact(rate: float) -> str:
+    """Return a rate that a person gave: with its decimals where it is small, and never as a power of ten."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:g}"  # noqa: PLR2004 -- more digits than a reader needs
 
 
 def _number(value: float | None) -> str:

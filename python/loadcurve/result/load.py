@@ -125,6 +125,20 @@ class StatusClasses(Record):
     server_error: Count = Field(alias="5xx")
 
 
+ErrorClass = Literal[
+    "connect_refused",
+    "connect_timeout",
+    "timeout",
+    "reset",
+    "closed_early",
+    "malformed",
+    "mismatch",
+    "fd_unavailable",
+    "address_unavailable",
+]
+"""Why a request failed."""
+
+
 class Errors(Record):
     """Failed requests by class."""
 
@@ -171,14 +185,22 @@ class Kernel(Record):
 
 
 class SlowRequest(Record):
-    """One of the slowest requests; ``due_s`` counts from the start of the measured window."""
+    """One of the slowest requests, answered or failed; ``due_s`` counts from the start of the window."""
 
     operation: str
     due_s: float
     connect_ms: Time | None
-    first_byte_ms: Time
+    """``None`` where the request did not wait for a connection of its own, or never got it."""
+    first_byte_ms: Time | None
+    service_time_ms: Time | None
+    """From sent to done, or to the failure; ``None`` where the request was never sent."""
     latency_ms: Time
+    """From due to done, or to the failure."""
+    error: ErrorClass | None
+    syn_retransmits: Count | None
+    """How often its connection's SYN was sent again, whether this request waited for it or not."""
     retransmits: Count | None
+    """Segments that its connection has sent again from when it was established to the end of this request."""
     connection: Count
 
 
@@ -219,7 +241,7 @@ class Histograms(Record):
 
 
 class Reason(Record):
-    """Why a verdict is not ``valid``: a stable code and a sentence with the evidence."""
+    """Why a verdict is not ``valid``, or a note: a stable code, and a sentence with evidence and advice."""
 
     code: str
     text: str
@@ -230,6 +252,8 @@ class Verdict(Record):
 
     status: Literal["valid", "suspect", "invalid"]
     reasons: list[Reason]
+    notes: list[Reason] = []
+    """What a reader should know, although it is no reason for doubt; records may lack it."""
 
 
 class LoadResult(Record):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcurve._engine import Load
-from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.run.plan import EnginePlan
 
@@ -35,7 +35,7 @@ def run_load(plan: EnginePlan, observe: Callable[[Progress], None]) -> LoadResul
 
     Raises:
         BadInput: the plan asks for something that cannot be.
-        LoadcurveError: this machine, as it is set up, cannot run the plan.
+        NothingMeasured: this machine, as it is set up, cannot run the plan.
         LoadInterrupted: by the person; it carries the result.
 
     """
@@ -60,7 +60,7 @@ def _started(plan: EnginePlan) -> Load:
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
-        raise LoadcurveError(str(error)) from error
+        raise NothingMeasured(str(error)) from error
 
 
 def _result(load: Load) -> LoadResult:

@@ -80,18 +80,25 @@ class EnginePlan(EngineModel):
 
 
 def plan_at_point(
-    load: Load, address: str, content: Mapping[str, ContentRecord], cpus: Sequence[int], seed: int
+    load: Load,
+    address: str,
+    content: Mapping[str, ContentRecord],
+    cpus: Sequence[int],
+    seed: int,
+    *,
+    authority: str | None = None,
 ) -> EnginePlan:
     """Return the plan of a study's load against a server that serves ``content``.
 
-    The lengths of the answers are checked during the load. Without a number of threads in the study there is
+    The lengths of the answers to paths of the content are checked during the load. ``Host`` names the
+    ``authority``, or else the address. Without a number of threads in the study there is
     one for each CPU of the load, as far as there are connections for them. ``seed`` repeats what is drawn at
     random.
     """
     connections = load.connections_at_once if isinstance(load, SessionsLoad) else load.connections
     return EnginePlan(
         address=address,
-        authority=address,
+        authority=authority or address,
         http=load.http,
         requests=tuple(
             EngineRequest(target=path, expected_body_bytes=_body_bytes(path, content), weight=weight)

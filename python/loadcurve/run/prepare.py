@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,23 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.result.records import ContentRecord, ServerRecord
 from loadcurve.server.answers import content_name
-from loadcurve.server.catalog import Catalog
+from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.expected import nearest, show
 from loadcurve.study.model import Study
 from loadcurve.study.problems import KeyPath, Problem
 from loadcurve.study.tables import StudyServer
 from loadcurve.study.toml_document import TomlDocument
+
+Found = FoundServer | RunningServer
+"""A server that can be measured."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,21 @@ def chosen_cpus(study: Study, document: TomlDocument) -> CpuDivision:
 
 
 @contextmanager
-def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[Served]:
+def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[Served | None]:
     """Yield the study's content: the person's own folder, or files generated for the length of the block.
+
+    A study without content yields ``None``.
 
     Raises:
         BadInput: the files cannot be read or written, or a request asks for a file that is not in the folder.
 
     """
+    if study.content is None:
+        yield None
+        return
     if study.content.folder is not None:
         records = content_of_folder(study.content.folder)
-        _require_requested_files(study, document, records)
+        _require_requested_files(study, document, study.content.folder, records)
         yield Served(study.content.folder, records)
         return
     entry: LedgerEntry | None = None
@@ -75,12 +84,12 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 
 
 def _require_requested_files(
-    study: Study, document: TomlDocument, records: Mapping[str, ContentRecord]
+    study: Study, document: TomlDocument, folder: Path, records: Mapping[str, ContentRecord]
 ) -> None:
     problems = [
         Problem(
             ("load", "requests", str(index)),
-            f"found {show(path)}; expected the path of a file in {study.content.folder}"
+            f"found {show(path)}; expected the path of a file in {folder}"
             + nearest(path, [f"/{name}" for name in records]),
         )
         for index, path in enumerate(study.load.requests)
@@ -91,32 +100,84 @@ def _require_requested_files(
 
 
 def find_servers(
-    study: Study, document: TomlDocument, catalog: Catalog
-) -> dict[str, FoundServer | MissingServer]:
-    """Look for every server of the study on this machine.
+    study: Study, document: TomlDocument, catalog: Catalog, say: Callable[[str], None]
+) -> dict[str, Found | MissingServer]:
+    """Look for every server of the study, here or where it runs already; build those that lack nothing else.
 
     Raises:
-        BadInput: the study names a server or a setting that the catalogue does not know, with its line.
-        NothingMeasured: none of the servers is installed.
+        BadInput: the study names a server or a setting that the catalogue does not know, with its line, or
+            has no content for a server to serve.
+        NothingMeasured: none of the servers can be measured.
 
     """
-    found: dict[str, FoundServer | MissingServer] = {}
+    found: dict[str, Found | MissingServer] = {}
     problems = []
     for name, server in study.servers.items():
-        binary = None if server.binary is None else Path(server.binary)
         try:
-            found[name] = find_server(catalog[server.use], server.settings, binary)
+            found[name] = _find(catalog[server.use], server)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
-        except ServerFailure as failure:
-            found[name] = MissingServer(catalog[server.use], failure.text, None)
+        if study.content is None and _is_started(found.get(name)):
+            text = f"missing; expected files or a folder for the server {name} to serve"
+            problems.append(document.report(Problem(("content",), text)))
     if problems:
         raise BadInput("\n".join(problems))
+    _build_what_is_unbuilt(study, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
         lines = [describe_missing(name, server) for name, server in missing.items()]
-        raise NothingMeasured("\n".join(["none of the study's servers is installed:", *lines]))
+        raise NothingMeasured("\n".join(["none of the study's servers can be measured:", *lines]))
     return found
+
+
+def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
+    """Look for a server; one whose version cannot be found out is as good as missing."""
+    overrides = Overrides(
+        binary=server.binary,
+        start=server.start,
+        url=server.url,
+        version=server.version,
+        version_command=server.version_command,
+    )
+    find = find_running_server if entry.description.from_study == "url" else find_server
+    try:
+        return find(entry, server.settings, overrides)
+    except ServerFailure as failure:
+        return MissingServer(entry, failure.text, None)
+
+
+def _is_started(server: Found | MissingServer | None) -> bool:
+    """Say whether a server is started here, now or once it is built."""
+    return isinstance(server, FoundServer) or (isinstance(server, MissingServer) and server.build is not None)
+
+
+def serve(found: Found, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
+    """Return a server that serves the content while it is entered: one that is started, or one that runs."""
+    if isinstance(found, RunningServer):
+        return AttachedServer(found, None if served is None else served.records)
+    if served is None:
+        raise BadInput(f"The server {found.entry.name} has nothing to serve: the study has no content.")
+    return Server(found, served.folder, served.records, cpus.server)
+
+
+def _build_what_is_unbuilt(
+    study: Study, found: dict[str, Found | MissingServer], say: Callable[[str], None]
+) -> None:
+    """Build the servers that lack nothing else, each once; one that cannot be built stays missing."""
+    failures: dict[str, ServerFailure] = {}
+    for name, server in found.items():
+        if not isinstance(server, MissingServer) or server.build is None:
+            continue
+        entry = server.entry
+        if entry.name not in failures:
+            try:
+                server.build.run(say)
+            except ServerFailure as failure:
+                failures[entry.name] = failure
+        if entry.name in failures:
+            found[name] = MissingServer(entry, str(failures[entry.name]), None)
+        else:
+            found[name] = _find(entry, study.servers[name])
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
@@ -141,31 +202,29 @@ class TriedServer:
 
 
 def try_server(
-    found: FoundServer, served: Served, paths: list[str], cpus: CpuDivision
+    found: Found, served: Served | None, paths: list[str], cpus: CpuDivision
 ) -> TriedServer | ServerFailure:
     """Start a server once before the first trial, verify every path and stop it.
 
     What goes wrong here will go wrong in each of its trials, which is where it is recorded.
     """
     try:
-        with Server(found, served.folder, served.records, cpus.server) as server:
+        with serve(found, served, cpus) as server:
             server.verify(paths)
             return TriedServer(server.settings, server.configuration)
     except ServerFailure as failure:
         return failure
 
 
-def server_record(
-    server: FoundServer | MissingServer, tried: TriedServer | ServerFailure | None
-) -> ServerRecord:
+def server_record(server: Found | MissingServer, tried: TriedServer | ServerFailure | None) -> ServerRecord:
     """Return what the record of the run says of one server."""
     description = server.entry.description
     known = tried if isinstance(tried, TriedServer) else TriedServer({}, {})
     return ServerRecord(
         title=description.title,
         catalog_entry=server.entry.name,
-        status="found" if isinstance(server, FoundServer) else "missing",
-        version=server.version if isinstance(server, FoundServer) else None,
+        status="missing" if isinstance(server, MissingServer) else "found",
+        version=None if isinstance(server, MissingServer) else server.version,
         binary=str(server.binary) if isinstance(server, FoundServer) else None,
         settings=dict(known.settings),
         configuration=dict(known.configuration),

@@ -27,7 +27,7 @@ from loadcurve.run.prepare import (
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer
+from loadcurve.server.found import MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.study.model import Study
@@ -60,11 +60,11 @@ class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
 
     def __init__(self, study_file: Path, options: RunOptions, display: Display) -> None:
-        """Read the study and look for its servers; nothing is written or started.
+        """Read the study, look for its servers and build those that need it; none is started.
 
         Raises:
             BadInput: the study or an option cannot be used.
-            NothingMeasured: none of the servers is installed.
+            NothingMeasured: none of the servers can be measured.
 
         """
         self._document = TomlDocument.read(study_file)
@@ -76,9 +76,9 @@ class StudyRun:
         self._cpus = chosen_cpus(self.study, self._document)
         self._ceiling = kept_ceiling(rig_of(self._cpus))
         catalog = load_catalog(options.catalogs)
-        self._servers = find_servers(self.study, self._document, catalog)
+        self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if isinstance(server, FoundServer)],
+            [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
             self.study.trials.count,
             self._seed,
         )
@@ -106,12 +106,12 @@ class StudyRun:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
             return self._run_trials(folder, served)
 
-    def _run_trials(self, folder: RunFolder, served: Served) -> int:
+    def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
         measured = 0
         for trial in self.order:
             server = self._servers[trial.server]
-            if not isinstance(server, FoundServer):
+            if isinstance(server, MissingServer):
                 continue
             # Closing ends the trial's server, too, when a record cannot be written.
             with closing(runner.run(trial, server)) as records:
@@ -121,7 +121,7 @@ class StudyRun:
                     self._display.record_is_safe(record)
         return measured
 
-    def _record(self, served: Served) -> RunRecord:
+    def _record(self, served: Served | None) -> RunRecord:
         return RunRecord(
             format="loadcurve-run/1",
             loadcurve_version=__version__,
@@ -135,17 +135,17 @@ class StudyRun:
             host={**host_facts(), "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
             ceiling=self._ceiling,
             servers=self._server_records(served),
-            content=dict(served.records),
+            content=dict(served.records) if served else {},
         )
 
-    def _server_records(self, served: Served) -> Mapping[str, ServerRecord]:
+    def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
         for name, server in self._servers.items():
             tried = None
-            if isinstance(server, FoundServer):
+            if not isinstance(server, MissingServer):
                 tried = try_server(server, served, self.study.load.requests, self._cpus)
                 if isinstance(tried, ServerFailure):
-                    self._display.note(f"{name} failed before the first trial: {tried.text}")
+                    self._display.note(f"{name} failed before the first trial: {tried}")
             records[name] = server_record(server, tried)
         return records
 

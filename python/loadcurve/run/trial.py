@@ -13,10 +13,10 @@ from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRe
 from loadcurve.run.display import Display
 from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
-from loadcurve.run.prepare import Served
+from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer
 from loadcurve.server.instance import Server
+from loadcurve.server.running import AttachedServer
 from loadcurve.study.loads import Load
 from loadcurve.study.model import Study
 
@@ -31,7 +31,7 @@ class TrialRunner:
     """Takes servers through the points of a study."""
 
     study: Study
-    served: Served
+    served: Served | None
     cpus: CpuDivision
     seed: int
     """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
@@ -39,7 +39,7 @@ class TrialRunner:
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
-    def run(self, trial: PlannedTrial, found: FoundServer) -> Generator[PointRecord | FailureRecord]:
+    def run(self, trial: PlannedTrial, found: Found) -> Generator[PointRecord | FailureRecord]:
         """Yield one record for each point as soon as it is measured; a failure is the last record.
 
         The server runs only while the trial is under way, also when the caller stops taking records.
@@ -51,7 +51,7 @@ class TrialRunner:
         started_at = utc_now()
         try:
             for stretch in stretches:
-                with Server(found, self.served.folder, self.served.records, self.cpus.server) as server:
+                with serve(found, self.served, self.cpus) as server:
                     server.verify(self.study.load.requests)
                     with Probe(server.marks, self.cpus.probe, self.study.host.probe_interval_s) as probe:
                         for point in stretch:
@@ -74,7 +74,7 @@ class TrialRunner:
             reason = Reason(code="load_not_started", text=str(error))
             yield _failure_record(trial, begun, started_at, reason, log_tail="")
 
-    def _load(self, server: Server, load: Load, seed: int) -> LoadResult:
+    def _load(self, server: Server | AttachedServer, load: Load, seed: int) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
 
         def require_life() -> None:
@@ -85,7 +85,8 @@ class TrialRunner:
             require_life()
             self.display.load_goes_on(progress)
 
-        plan = plan_at_point(load, server.address, self.served.records, self.cpus.load, seed)
+        content = self.served.records if self.served else {}
+        plan = plan_at_point(load, server.address, content, self.cpus.load, seed, authority=server.authority)
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
         require_life()

@@ -1,16 +1,17 @@
 """The catalogue: folders of ``server.toml`` and templates, the packaged one first, then those of the user."""
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-import jinja2.meta
-
 from loadcurve.errors import BadInput
 from loadcurve.server.description import ServerDescription
 from loadcurve.server.settings import unknown_name
-from loadcurve.study.toml_document import read_toml_model
+from loadcurve.server.templates import Templates
+from loadcurve.study.expected import show
+from loadcurve.study.problems import Problem
+from loadcurve.study.toml_document import TomlDocument
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
 PACKAGED_CATALOG = PACKAGE_FOLDER / "catalog"
@@ -19,11 +20,13 @@ DESCRIPTION_FILE = "server.toml"
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One server of the catalogue: its name, its folder, and what its ``server.toml`` says."""
+    """One server of the catalogue: its name, its folder, and what its ``server.toml`` and its bases say."""
 
     name: str
     folder: Path
     description: ServerDescription
+    templates: Templates
+    """Those of its own folder, and then those of its bases."""
 
 
 class Catalog:
@@ -82,44 +85,21 @@ def read_entry(folder: Path) -> CatalogEntry:
 
     """
     folder = folder.resolve()
-    description = read_toml_model(folder / DESCRIPTION_FILE, ServerDescription)
-    for template in description.config.values():
-        _check_template(folder, template, description.template_names)
-    return CatalogEntry(folder.name, folder, description)
+    layers = _read_layers(folder / DESCRIPTION_FILE)
+    description = functools.reduce(TomlDocument.based_on, layers).to_model(ServerDescription)
+    templates = Templates([layer.path.parent for layer in layers])
+    templates.check(description.config.values(), description.template_names)
+    return CatalogEntry(folder.name, folder, description, templates)
 
 
-def template_environment(folder: Path) -> jinja2.Environment:
-    """Return the environment that renders an entry's templates; an unknown name is an error."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 -- configuration files, not HTML; `quoted` is there for paths
-    )
-    environment.filters["quoted"] = quoted
-    return environment
-
-
-def quoted(value: object) -> str:
-    """Write a text in double quotes, quotes and backslashes escaped, as nginx and Apache read it."""
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _check_template(folder: Path, template: str, known: frozenset[str]) -> None:
-    file = folder / template
-    environment = template_environment(folder)
-    try:
-        syntax = environment.parse(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(
-            f"{folder / DESCRIPTION_FILE}: the template {template} cannot be read: {error.strerror}."
-        ) from None
-    except jinja2.TemplateSyntaxError as error:
-        raise BadInput(f"{file}:{error.lineno}: {error.message}") from None
-    unknown = jinja2.meta.find_undeclared_variables(syntax) - known
-    if unknown:
-        name = min(unknown)
-        raise BadInput(unknown_name(f"{file}: the template uses an unknown name `{name}`", name, known))
+def _read_layers(file: Path) -> list[TomlDocument]:
+    """Read a description and the ones that it is based on, the nearest first."""
+    layers = [TomlDocument.read(file)]
+    while isinstance(base := layers[-1].data.get("base"), str):
+        above = layers[-1]
+        file = (above.path.parent / base).resolve()
+        if not file.is_file() or file in [layer.path for layer in layers]:
+            text = "expected the path, from this folder, of a description that is not based on this one"
+            raise BadInput(above.report(Problem(("base",), f"found {show(base)}; {text}")))
+        layers.append(TomlDocument.read(file))
+    return layers

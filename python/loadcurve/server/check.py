@@ -2,12 +2,13 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadcurve.server.catalog import Catalog, CatalogEntry
+from loadcurve.errors import BadInput
+from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
@@ -31,32 +32,40 @@ class CheckedServer:
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """One server of the catalogue as it is on this machine; "broken" means there, but of unknown version."""
+    """One server of the catalogue as it is on this machine; "broken" means there, but of unknown version.
 
-    name: str
-    title: str
-    documentation: str
-    status: Literal["found", "missing", "broken"]
-    version: str | None
-    binary: Path | None
+    Without ``found`` there is a ``problem``, and ``install`` says what to do about it, where that is known.
+    """
+
+    entry: CatalogEntry
+    status: Literal["found", "missing", "not built", "broken"]
+    found: FoundServer | None
     problem: str | None
     install: str | None
 
+    @property
+    def name(self) -> str:
+        """The server's name in the catalogue."""
+        return self.entry.name
 
-def check_server(
-    entry: CatalogEntry,
-    given_settings: Mapping[str, object] | None = None,
-    binary: Path | None = None,
-    cpus: Collection[int] | None = None,
-) -> CheckedServer:
+    @property
+    def version(self) -> str | None:
+        """The version that was found."""
+        return None if self.found is None else self.found.version
+
+
+def check_server(entry: CatalogEntry) -> CheckedServer:
     """Start a server with some generated content, verify every answer, and stop it.
 
     Raises:
-        BadInput: a setting does not fit, the ledger cannot be written, or the CPUs cannot be had.
+        BadInput: the server is one that only a study can name, or the ledger cannot be written.
         ServerFailure: the server is missing, or fails at any step; the code says why.
 
     """
-    found = find_server(entry, given_settings or {}, binary)
+    if entry.description.from_study is not None:
+        text = f"{entry.name} is a server of which a study says what it is: try it with loadcurve run --quick"
+        raise BadInput(text)
+    found = find_server(entry, {})
     if isinstance(found, MissingServer):
         raise found.failure()
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
@@ -64,51 +73,29 @@ def check_server(
         Path(folder).chmod(0o755)
         content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
         started = time.monotonic()
-        with Server(found, Path(folder), content, cpus) as server:
+        with Server(found, Path(folder), content) as server:
             ready_after_s = time.monotonic() - started
             server.verify([f"/{name}" for name in content])
             return CheckedServer(found, server.settings, server.configuration, ready_after_s)
 
 
-def catalog_rows(catalog: Catalog) -> list[CatalogRow]:
-    """Look for every server of a catalogue on this machine; no server is started."""
-    return [_row(entry) for entry in catalog]
+def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:
+    """Look for servers on this machine, but not for those that only a study can name; none is started."""
+    return [_row(entry) for entry in entries if entry.description.from_study is None]
 
 
 def _row(entry: CatalogEntry) -> CatalogRow:
-    description = entry.description
     try:
-        found = find_server(entry, {})
+        looked_for = find_server(entry, {})
     except ServerFailure as failure:
-        install = install_command_here(description.install)
+        install = install_command_here(entry.description.install)
+        return CatalogRow(entry, "broken", None, str(failure), install)
+    if isinstance(looked_for, MissingServer):
         return CatalogRow(
-            entry.name,
-            description.title,
-            description.documentation,
-            "broken",
+            entry,
+            "missing" if looked_for.build is None else "not built",
             None,
-            None,
-            failure.text,
-            install,
+            looked_for.reason,
+            looked_for.install,
         )
-    if isinstance(found, MissingServer):
-        return CatalogRow(
-            entry.name,
-            description.title,
-            description.documentation,
-            "missing",
-            None,
-            None,
-            found.reason,
-            found.install,
-        )
-    return CatalogRow(
-        entry.name,
-        description.title,
-        description.documentation,
-        "found",
-        found.version,
-        found.binary,
-        None,
-        None,
-    )
+    return CatalogRow(entry, "found", looked_for, None, None)

@@ -14,8 +14,10 @@ ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 \n"
 CHUNK_BYTES = 1 << 20
 
 
-def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dict[str, ContentRecord]:
-    """Write files of random text of these sizes; the same seed, name and size give the same bytes.
+def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dict[str, ContentRecord]:
+    """Write files of these texts, or of random text of these sizes in bytes.
+
+    The same seed, name and size give the same random text.
 
     Every user may read the files, because a server that root starts reads them as another user.
 
@@ -23,19 +25,22 @@ def make_content(folder: Path, sizes_bytes: Mapping[str, int], seed: int) -> dic
         BadInput: a name would lie outside the folder, or a file cannot be written.
 
     """
-    for name in sizes_bytes:
+    for name in files:
         _check_name(name)
     records = {}
     try:
         _make_open_folder(folder)
-        for name, size_bytes in sizes_bytes.items():
+        for name, text_or_size in files.items():
             file = folder / name
             for parent in reversed(PurePosixPath(name).parents[:-1]):
                 _make_open_folder(folder / parent)
-            data = generated_text(size_bytes, f"{seed} {name}")
+            if isinstance(text_or_size, str):
+                data = text_or_size.encode()
+            else:
+                data = generated_text(text_or_size, f"{seed} {name}")
             file.write_bytes(data)
             file.chmod(0o644)
-            records[name] = ContentRecord(bytes=size_bytes, sha256=hashlib.sha256(data).hexdigest())
+            records[name] = ContentRecord(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     except OSError as error:
         raise BadInput(
             f"The content cannot be written to {error.filename or folder}: {error.strerror}."

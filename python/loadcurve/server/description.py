@@ -3,7 +3,9 @@
 import re
 import signal
 import string
-from typing import Annotated, Self
+from collections.abc import Iterable
+from itertools import chain
+from typing import Annotated, Literal, Self
 
 from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
@@ -17,11 +19,19 @@ from loadcurve.study.toml_document import TomlTable
 PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
 """Placeholders known before a start: the entry's folder, that of our programs, the server's program."""
 
-START_PLACES = PLACES | {"private", "content", "address", "port"}
-"""Placeholders known at a start: besides :data:`PLACES` the folders and the address of this one start."""
+START_PLACES = PLACES | {"private", "scratch", "content", "address", "port"}
+"""Placeholders known at a start: besides :data:`PLACES` the folders and the address of this one start.
+
+The private folder holds the configuration and belongs to who starts the server; the one for scratch, inside,
+belongs to whom a server of root's becomes.
+"""
 
 TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
+
+
+STUDY_KEYS = frozenset({"use", "binary", "start", "url", "version", "version_command"})
+"""What a study may say of any server, besides its settings."""
 
 
 def placeholders(text: str) -> set[str]:
@@ -31,6 +41,15 @@ def placeholders(text: str) -> set[str]:
         if not name.isidentifier():
             raise ValueError(f"{{{name}}} is not a placeholder: expected a name between the braces")
     return names
+
+
+def require_known_placeholders(key: str, texts: Iterable[str], known: frozenset[str]) -> None:
+    """Raise ValueError where the texts of a key have a placeholder that is not known there."""
+    for text in texts:
+        unknown = placeholders(text) - known
+        if unknown:
+            names = ", ".join(f"{{{name}}}" for name in sorted(known))
+            raise ValueError(f"{key} names {{{min(unknown)}}}, which is unknown there: known are {names}")
 
 
 def _signal_name(name: str) -> str:
@@ -47,9 +66,15 @@ SignalName = Annotated[str, AfterValidator(_signal_name)]
 CONSOLE_LOG = "console.log"
 """The file in the private folder that takes what the server prints."""
 
+SCRATCH_FOLDER = "scratch"
+"""The folder in the private folder where the server may write, whoever it becomes."""
+
 
 class VersionSource(TomlTable):
-    """The command that prints the version, and the regular expression whose one group is the version."""
+    """The command that prints the version, and the regular expression that finds it there.
+
+    The version is what the pattern's groups match, joined by spaces: one for each program that takes part.
+    """
 
     command: Argv
     pattern: str
@@ -60,8 +85,8 @@ class VersionSource(TomlTable):
             groups = re.compile(self.pattern).groups
         except re.error as error:
             raise ValueError(f"the pattern is not a regular expression: {error}") from None
-        if groups != 1:
-            raise ValueError(f"the pattern has {groups} groups: expected one, around the version")
+        if groups == 0:
+            raise ValueError("the pattern has no group: expected one around the version")
         return self
 
 
@@ -85,26 +110,43 @@ class Stop(TomlTable):
 class ServerDescription(TomlTable):
     """One ``server.toml``.
 
-    The texts of ``binary``, ``folders``, ``version``, ``start`` and ``check`` may hold placeholders: those of
-    :data:`PLACES`, for ``start`` and ``check`` also those of :data:`START_PLACES`, the names of ``folders``
-    and the names of the settings. A template of ``config`` knows the same and those of
-    :data:`TEMPLATE_PLACES`.
+    Its texts may hold placeholders: ``binary`` ``{entry}`` and ``{native}``; ``build`` ``{entry}`` and
+    ``{build}``, a cache folder for this state of the sources, which ``binary`` then knows, too; ``folders``
+    all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
+    ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A template of
+    ``config`` knows the same and :data:`TEMPLATE_PLACES`.
     """
 
+    base: str | None = None
+    """Another description, by its path from this folder: what it says holds where this one is silent.
+
+    Tables join key by key, lists are replaced as a whole, and this one's templates may include its templates.
+    """
     title: str
-    documentation: str
-    binary: Annotated[list[str], Field(min_length=1)]
+    documentation: str | None = None
+    from_study: Literal["start", "url"] | None = None
+    """The key by which the study says what is measured, where the catalogue names no program.
+
+    Otherwise ``binary``, ``version`` and ``start`` are all given here.
+    """
+    binary: list[str] = Field(default_factory=list)
     """Programs that may be this server, the best first: names to search for, or paths."""
-    version: VersionSource
+    build: Argv | None = None
+    """The command that builds the server from the sources in this folder, before it is first needed."""
+    version: VersionSource | None = None
     install: Packages = Packages()
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Folders of the installed server, such as that of its modules: the first that exists is taken."""
+    files: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    """Files of the installed server, such as a module: the last match of the first pattern that has any."""
     config: dict[str, str] = Field(default_factory=dict)
     """The files that are written into the private folder, each with the template it is rendered from."""
-    start: Argv
+    start: Argv | None = None
     """The command of the server, which must stay in the foreground."""
     check: Argv | None = None
     """The command that only reads the configuration; asked why, when the server ended before it was ready."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Environment variables of the server, besides those of the command."""
     ready: Ready = Ready()
     stop: Stop = Stop()
     settings: dict[str, Setting] = Field(default_factory=dict)
@@ -113,8 +155,18 @@ class ServerDescription(TomlTable):
     notes: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
+    def _check_program(self) -> Self:
+        program = {"binary": self.binary, "version": self.version, "start": self.start}
+        for key, value in program.items():
+            if self.from_study is None and not value:
+                raise ValueError(f"{key} is missing: expected {', '.join(program)}, or from_study")
+            if self.from_study is not None and value:
+                raise ValueError(f"{key} is given beside from_study, which leaves the program to the study")
+        return self
+
+    @model_validator(mode="after")
     def _check_names(self) -> Self:
-        taken = TEMPLATE_PLACES | self.folders.keys()
+        taken = TEMPLATE_PLACES | STUDY_KEYS | self.part_names
         for name in self.settings:
             if name in taken or not name.isidentifier():
                 raise ValueError(
@@ -123,14 +175,19 @@ class ServerDescription(TomlTable):
         for folder, file in [("config", file) for file in self.config] + [
             ("logs", file) for file in self.logs
         ]:
-            if "/" in file or file in {"", ".", "..", CONSOLE_LOG}:
+            if "/" in file or file in {"", ".", "..", CONSOLE_LOG, SCRATCH_FOLDER}:
                 raise ValueError(f'"{file}" in {folder} is taken or not the plain name of a file')
         return self
 
     @property
+    def part_names(self) -> frozenset[str]:
+        """The names of the installed server's folders and files."""
+        return frozenset(self.folders.keys() | self.files.keys())
+
+    @property
     def start_names(self) -> frozenset[str]:
-        """The names that ``start`` and ``check`` may use."""
-        return START_PLACES | self.folders.keys() | self.settings.keys()
+        """The names that ``start``, ``check`` and ``environment`` may use."""
+        return START_PLACES | self.part_names | self.settings.keys()
 
     @property
     def template_names(self) -> frozenset[str]:
@@ -139,19 +196,15 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
-        folder_candidates = [candidate for candidates in self.folders.values() for candidate in candidates]
         for key, texts, known in (
-            ("binary", self.binary, frozenset({"entry", "native"})),
-            ("folders", folder_candidates, PLACES),
-            ("version.command", self.version.command, PLACES),
-            ("start", self.start, self.start_names),
+            ("binary", self.binary, frozenset({"entry", "native"} | ({"build"} if self.build else set()))),
+            ("build", self.build or [], frozenset({"entry", "build"})),
+            ("folders", chain.from_iterable(self.folders.values()), PLACES),
+            ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),
+            ("version.command", self.version.command if self.version else [], PLACES | self.part_names),
+            ("start", self.start or [], self.start_names),
             ("check", self.check or [], self.start_names),
+            ("environment", self.environment.values(), self.start_names),
         ):
-            for text in texts:
-                unknown = placeholders(text) - known
-                if unknown:
-                    names = ", ".join(f"{{{name}}}" for name in sorted(known))
-                    raise ValueError(
-                        f"{key} names {{{min(unknown)}}}, which is unknown there: known are {names}"
-                    )
+            require_known_placeholders(key, texts, known)
         return self

@@ -1,11 +1,13 @@
 """Why a server could not be measured."""
 
+import textwrap
 from typing import Literal
 
 from loadcurve.errors import NothingMeasured
 
 FailureCode = Literal[
     "not_installed",
+    "not_built",
     "version_unknown",
     "config_rejected",
     "port_taken",
@@ -30,3 +32,9 @@ class ServerFailure(NothingMeasured):
         self.code = code
         self.text = text
         self.log_tail = log_tail
+
+    def __str__(self) -> str:
+        """Return the text and, where the server said something, its own words below."""
+        if not self.log_tail:
+            return self.text
+        return f"{self.text} Its own words:\n{textwrap.indent(self.log_tail, '    ')}"

@@ -1,17 +1,26 @@
 """Looking for a server on this machine: its program, its folders and its version."""
 
+import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.server.catalog import PACKAGE_FOLDER, CatalogEntry
+from loadcurve.server.build import Build, build_of
+from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
+from loadcurve.server.description import (
+    PLACES,
+    VersionSource,
+    placeholders,
+    require_known_placeholders,
+)
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
-from loadcurve.server.settings import SettingValue, choose_settings
+from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
 EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
@@ -20,14 +29,36 @@ EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
 VERSION_TIMEOUT_S = 10.0
 
 
+ANY_VERSION = r"(\d[\w.+-]*)"
+"""What is the version in the output of a study's ``version_command``: what begins with the first digit."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What a study says of a server besides its settings; each replaces what the catalogue says, if given."""
+
+    binary: Path | None = None
+    start: Sequence[str] | None = None
+    url: str | None = None
+    """Where the server runs already."""
+    version: str | None = None
+    version_command: Sequence[str] | None = None
+
+
+NOTHING_ELSE = Overrides()
+
+
 @dataclass(frozen=True)
 class FoundServer:
     """A server that can be started. ``settings`` holds each setting of its entry; "auto" is still open."""
 
     entry: CatalogEntry
     binary: Path
+    start: Sequence[str]
+    """The command of the server, with placeholders."""
     version: str
-    folders: Mapping[str, Path]
+    parts: Mapping[str, Path]
+    """The folders and files of the installed server, by the names that its description gives them."""
     settings: Mapping[str, SettingValue]
 
 
@@ -38,6 +69,8 @@ class MissingServer:
     entry: CatalogEntry
     reason: str
     install: str | None
+    build: Build | None = None
+    """How it is built, where that is all it lacks."""
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""
@@ -48,25 +81,76 @@ class MissingServer:
 
 
 def find_server(
-    entry: CatalogEntry, given_settings: Mapping[str, object], binary: Path | None = None
+    entry: CatalogEntry, given_settings: Mapping[str, object], overrides: Overrides = NOTHING_ELSE
 ) -> FoundServer | MissingServer:
-    """Look for a server on this machine, or at the path of a program where one is given.
+    """Look for a server on this machine; what ``overrides`` says goes before the catalogue.
 
     Raises:
-        UnusableSetting: a given setting is unknown or does not fit.
+        UnusableSetting: a given setting or key is unknown, does not fit or is missing.
         ServerFailure: the server is there, and its version cannot be found out ("version_unknown").
 
     """
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
-    program = _given_program(binary) if binary else _search_program(entry)
+    start = _start(entry, overrides)
+    build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
+    if build is not None and not build.is_done():
+        return _unbuilt(entry, build)
+    program = _program(entry, start, overrides, build)
     if isinstance(program, str):
-        hint = None if binary else install_command_here(description.install)
+        hint = None if overrides.binary else install_command_here(description.install)
         return MissingServer(entry, program, hint)
-    folders = _search_folders(entry, program)
-    if isinstance(folders, str):
-        return MissingServer(entry, folders, install_command_here(description.install))
-    return FoundServer(entry, program, read_version(entry, program), folders, settings)
+    parts = _search_parts(entry, program)
+    if isinstance(parts, str):
+        return MissingServer(entry, parts, install_command_here(description.install))
+    version = overrides.version or read_version(entry, _version_source(entry, overrides), program, parts)
+    if not _uses_binary(start):
+        start = ["{binary}", *start[1:]]
+    return FoundServer(entry, program, start, version, parts, settings)
+
+
+def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
+    """Return the command that starts a server; raises UnusableSetting where it cannot be one."""
+    description = entry.description
+    start = overrides.start or description.start
+    if overrides.url is not None:
+        text = f'given, but the server {entry.name} is started here; expected use = "url" beside it'
+        raise UnusableSetting("url", text)
+    if start is None:
+        text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
+        raise UnusableSetting("start", text)
+    _require_known("start", start, description.start_names)
+    if overrides.binary is not None and not _uses_binary(start):
+        raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")
+    if overrides.binary is None and not description.binary and _uses_binary(start):
+        raise UnusableSetting("binary", "missing; expected the program for which start says {binary}")
+    return start
+
+
+def _uses_binary(start: Sequence[str]) -> bool:
+    return any("binary" in placeholders(word) for word in start)
+
+
+def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> None:
+    try:
+        require_known_placeholders(key, words, known)
+    except ValueError as error:
+        raise UnusableSetting(key, f"{error}.") from None
+
+
+def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
+    """Return how to ask for the version; raises ServerFailure where nobody says how."""
+    if overrides.version_command is not None:
+        known = PLACES | entry.description.part_names
+        _require_known("version_command", overrides.version_command, known)
+        return VersionSource(command=list(overrides.version_command), pattern=ANY_VERSION)
+    if entry.description.version is None:
+        text = (
+            "The version is unknown, so the server is not measured: give it in the study, such as "
+            'version = "1.2", or version_command = ["server", "--version"].'
+        )
+        raise ServerFailure("version_unknown", text)
+    return entry.description.version
 
 
 def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
@@ -79,6 +163,20 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
     }
 
 
+def _program(
+    entry: CatalogEntry, start: Sequence[str], overrides: Overrides, build: Build | None
+) -> Path | str:
+    """Return the path of the server's program, or what is wrong with it."""
+    if overrides.binary is not None:
+        return _given_program(overrides.binary)
+    if _uses_binary(start):
+        return _search_program(entry, entry.description.binary, build)
+    _require_known("start", start[:1], frozenset({"entry", "native"}))
+    if "/" in start[0]:
+        return _given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
+    return _search_program(entry, start[:1])
+
+
 def _given_program(binary: Path) -> Path | str:
     """Return a given program's absolute path, or what is wrong with it."""
     if not binary.is_file():
@@ -88,40 +186,58 @@ def _given_program(binary: Path) -> Path | str:
     return binary.absolute()
 
 
-def _search_program(entry: CatalogEntry) -> Path | str:
+def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
+    """Return what is missing of a server that is not built: its program, or what would build it."""
+    if shutil.which(build.tool) is None:
+        reason = f"it is built from source by {build.tool}, which was not found on PATH"
+        return MissingServer(entry, reason, install_command_here(entry.description.install))
+    catalog = entry.folder.parent
+    words = [] if catalog == PACKAGED_CATALOG else ["--catalog", str(catalog)]
+    check = shlex.join(["loadcurve", "servers", "check", entry.name, *words])
+    return MissingServer(entry, "it is not built yet", check, build)
+
+
+def _search_program(entry: CatalogEntry, candidates: Sequence[str], build: Build | None = None) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
     search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
-    for candidate in entry.description.binary:
-        program = candidate.format(entry=entry.folder, native=NATIVE_FOLDER)
-        found = shutil.which(program, path=search_path)
+    known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
+    names = [candidate.format(**known) for candidate in candidates]
+    for name in names:
+        found = shutil.which(name, path=search_path)
         if found:
             return Path(found).absolute()
-    names = " or ".join(entry.description.binary).format(entry=entry.folder, native=NATIVE_FOLDER)
-    return f"no program {names} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+    return f"no program {' or '.join(names)} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
 
-def _search_folders(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
-    """Return the installed server's folders, or which of them is missing."""
+def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
+    """Return the installed server's folders and files, or which of them is missing."""
     known = places(entry, binary)
-    folders: dict[str, Path] = {}
+    parts: dict[str, Path] = {}
     for name, candidates in entry.description.folders.items():
         paths = [Path(candidate.format(**known)) for candidate in candidates]
         existing = next((path for path in paths if path.is_dir()), None)
         if existing is None:
             return f"its folder of {name} is none of {', '.join(map(str, paths))}"
-        folders[name] = existing.resolve()
-    return folders
+        parts[name] = existing.resolve()
+    for name, patterns in entry.description.files.items():
+        # What takes the places of names is a path, whose own characters match only themselves.
+        literal = {place: glob.escape(str(path)) for place, path in (known | parts).items()}
+        filled = [pattern.format(**literal) for pattern in patterns]
+        matches = next(filter(None, map(glob.glob, filled)), None)
+        if matches is None:
+            return f"its file of {name} is none of {', '.join(filled)}"
+        parts[name] = Path(max(matches)).resolve()
+    return parts
 
 
-def read_version(entry: CatalogEntry, binary: Path) -> str:
+def read_version(entry: CatalogEntry, source: VersionSource, binary: Path, parts: Mapping[str, Path]) -> str:
     """Ask a program for its version.
 
     Raises:
         ServerFailure: "version_unknown", with what the program said.
 
     """
-    source = entry.description.version
-    command = [part.format(**places(entry, binary)) for part in source.command]
+    command = [word.format(**places(entry, binary), **parts) for word in source.command]
     asked = (
         f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"
     )
@@ -142,8 +258,7 @@ def read_version(entry: CatalogEntry, binary: Path) -> str:
         raise ServerFailure("version_unknown", f"{asked} cannot be run: {error.strerror}.") from None
     output = finished.stdout.decode(errors="replace")
     match = re.search(source.pattern, output)
-    if match is None or not match[1]:
+    if match is None or not all(match.groups()):
         text = f"{asked} printed nothing that matches the pattern {source.pattern}."
         raise ServerFailure("version_unknown", text, output.strip())
-    version: str = match[1]
-    return version
+    return " ".join(match.groups())

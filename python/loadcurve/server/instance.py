@@ -88,6 +88,11 @@ class Server:
         return f"{ADDRESS}:{self._running.port}"
 
     @property
+    def authority(self) -> str:
+        """What ``Host`` names."""
+        return self.address
+
+    @property
     def port(self) -> int:
         """The port of :attr:`address`."""
         return self._running.port
@@ -168,17 +173,22 @@ class Server:
         deadline = time.monotonic() + timeout_s
         wait_s = FIRST_WAIT_S
         while (remaining_s := deadline - time.monotonic()) > 0:
+            # Another program on the port may let the question wait for as long as there is time.
+            self._require_own_port(launch)
             answer = self._answer_in_words(remaining_s)
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
             if answer is None:
-                if launch.foreign_listeners():
-                    self._fail("port_taken", f"{self._title} shares port {launch.port} with another program.")
+                self._require_own_port(launch)
                 return
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"GET {self._ready_path} with status 200 within {timeout_s:g} s"
         self._fail("not_ready", f"{self._title} runs but did not answer {expected}: {answer}.")
+
+    def _require_own_port(self, launch: Launch) -> None:
+        if launch.foreign_listeners():
+            self._fail("port_taken", f"{self._title} shares port {launch.port} with another program.")
 
     def _answer_in_words(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
@@ -196,12 +206,15 @@ class Server:
         return f"the last status was {status}"
 
     def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
-        if os.strerror(errno.EADDRINUSE) in self.log_tail():
+        if os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower():
             self._fail("port_taken", f"{self._title} found port {launch.port} taken by another program.")
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
             raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
-        self._fail("died", f"{self._title} {ended} before it was ready.")
+        text = f"{self._title} {ended} before it was ready."
+        if launch.runs_without_its_main_process():
+            text += " It runs on in the background: its start command must keep it in the foreground."
+        self._fail("died", text)
 
     def _fail(self, code: FailureCode, text: str) -> NoReturn:
         raise ServerFailure(code, text, self.log_tail()) from None

@@ -6,12 +6,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.host.cgroups import remove_groups
-from loadcurve.server.description import CONSOLE_LOG
+from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
 from loadcurve.server.group import born_in_group, group_of_its_own, group_parent
@@ -50,9 +50,10 @@ class Launch:
         self.port = port
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
+        self._start_command = found.start
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
-            **{name: str(folder) for name, folder in found.folders.items()},
+            **{name: str(path) for name, path in found.parts.items()},
             "address": ADDRESS,
             "port": port,
         }
@@ -86,12 +87,17 @@ class Launch:
             temporary = Path(tempfile.gettempdir()).resolve()
             self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
             folder = self._start_record.private_folder
-            self._names |= {**settings, "content": str(content_folder.resolve()), "private": str(folder)}
+            self._names |= {
+                **settings,
+                "content": str(content_folder.resolve()),
+                "private": str(folder),
+                "scratch": str(folder / SCRATCH_FOLDER),
+            }
             try:
                 self.configuration = write_private_folder(
                     folder, self._entry, self._names | unprivileged_names()
                 )
-                argv = self._argv(self._entry.description.start)
+                argv = self._filled(self._start_command)
                 with born_in_group(self._start_record.group):
                     self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
@@ -111,12 +117,18 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
+    def runs_without_its_main_process(self) -> bool:
+        """Say whether the main process has ended and others of the server run on."""
+        return self.exit_in_words() is not None and any(processes_of(self._start_record))
+
     def foreign_listeners(self) -> set[int]:
         """Return the sockets that listen on the port and are not this server's.
 
         Where the open files of one of its processes may not be read, all are taken for its own.
         """
         foreign = listening_sockets(self.port)
+        if not foreign:
+            return foreign
         for process in processes_of(self._start_record):
             held = held_sockets(process.identity)
             if held is None:
@@ -137,7 +149,7 @@ class Launch:
             return None
         try:
             finished = subprocess.run(  # noqa: S603 -- the command is the catalogue's
-                self._argv(check),
+                self._filled(check),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -179,16 +191,19 @@ class Launch:
             raise RuntimeError("the server is not started, or already stopped")
         return self._ledger_entry.start
 
-    def _argv(self, parts: Sequence[str]) -> list[str]:
+    def _filled(self, texts: Iterable[str]) -> list[str]:
+        """Return texts of the description with the names of this start filled in."""
         values = {
             name: str(value).lower() if isinstance(value, bool) else value
             for name, value in self._names.items()
         }
-        return [part.format(**values) for part in parts]
+        return [text.format(**values) for text in texts]
 
     def _environment(self) -> dict[str, str]:
+        own = self._entry.description.environment
         # In the C locale, system errors such as a taken port read the same everywhere.
-        return {**os.environ, "LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
+        fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
+        return {**os.environ, **dict(zip(own, self._filled(own.values()), strict=True)), **fixed}
 
     def _end_processes(self, process: subprocess.Popen[bytes], interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()

@@ -3,14 +3,13 @@
 import grp
 import os
 import pwd
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
-
 from loadcurve.errors import BadInput
-from loadcurve.server.catalog import CatalogEntry, template_environment
-from loadcurve.server.description import CONSOLE_LOG
+from loadcurve.server.catalog import CatalogEntry
+from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 
 UNPRIVILEGED_USER = "nobody"
 LOG_END_BYTES = 64 * 1024
@@ -39,6 +38,8 @@ def unprivileged_names() -> dict[str, str | None]:
 def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, object]) -> dict[str, str]:
     """Make the folder, write the entry's configuration into it, and return the rendered files by name.
 
+    ``names`` are those that templates know, with :func:`unprivileged_names` among them.
+
     Raises:
         BadInput: a template cannot be rendered.
         OSError: the folder or a file cannot be written.
@@ -47,14 +48,16 @@ def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, 
     # A server that root starts passes through the folder as another user.
     folder.mkdir(mode=0o700)
     folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
-    environment = template_environment(entry.folder)
+    scratch = folder / SCRATCH_FOLDER
+    scratch.mkdir(mode=0o700)
+    if names["user"] is not None:
+        shutil.chown(scratch, str(names["user"]), str(names["group"]))
     configuration = {}
     for file, template in entry.description.config.items():
-        try:
-            configuration[file] = environment.get_template(template).render(names)
-        except jinja2.TemplateError as error:
-            raise BadInput(f"{entry.folder / template}: {error.message}") from None
+        configuration[file] = entry.templates.render(template, names)
         (folder / file).write_text(configuration[file], encoding="utf-8")
+        # The folder lets in whom it should; here the mask of the person's shell must not decide.
+        (folder / file).chmod(0o644)
     return configuration
 
 

@@ -18,7 +18,7 @@ from loadcurve.study.problems import KeyPath, Problem
 from loadcurve.study.tables import Content, Sweep
 
 
-def inconsistencies(content: Content, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+def inconsistencies(content: Content | None, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Yield what keeps a point of ``sweep`` from giving a complete load of ``content``.
 
     The points are the product of the swept values, so what the extremes of two keys allow holds everywhere.
@@ -31,7 +31,7 @@ def inconsistencies(content: Content, load: LoadTables, sweep: Sweep) -> Iterato
         _thinking_in_a_pipeline(load, sweep),
         _bursts_without_calls(load, sweep),
         _weights(load),
-        _requests_without_content(content, load),
+        () if content is None else _requests_without_content(content, load),
     )
 
 

@@ -41,7 +41,8 @@ class Study(TomlTable):
 
     title: Text
     question: Text | None = None
-    content: Content
+    content: Content | None = None
+    """Only servers that run already can do without; then any answer of status 200 is a right one."""
     load: Annotated[ClosedLoadTable | OpenLoadTable | SessionsLoadTable, Field(discriminator="model")]
     sweep: Sweep
     trials: Trials = Trials()

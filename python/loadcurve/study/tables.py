@@ -4,11 +4,17 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
 from loadcurve.study.expected import Expected, show
 from loadcurve.study.problems import Problem, own_problem, own_problems
-from loadcurve.study.quantities import DURATION_IN_WORDS, DurationS, SizeBytes, parse_duration_s
+from loadcurve.study.quantities import (
+    DURATION_IN_WORDS,
+    SIZE_IN_WORDS,
+    DurationS,
+    SizeBytes,
+    parse_duration_s,
+)
 from loadcurve.study.toml_document import TomlTable
 
 # Both become names of files and parts of URLs.
@@ -93,21 +99,63 @@ ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
 
 
-def _existing_folder(value: object, info: ValidationInfo) -> object:
+def _from_the_studys_folder(value: object, info: ValidationInfo) -> object:
+    """Return a path in quotes as an absolute one, which counts from the folder of the study file."""
     if not isinstance(value, str):
         return value
-    folder = Path(info.context["folder"] if info.context else "", value)
+    return Path(info.context["folder"] if info.context else "", value).absolute()
+
+
+def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise own_problem(f'there is no folder "{folder}"; the path counts from the folder of this file')
     return folder.resolve()
 
 
-class Content(TomlTable, extra="allow"):
-    """What the servers serve: either generated files, by name, or a folder of the person's own."""
+StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
-    __pydantic_extra__: dict[str, SizeBytes]
+
+def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
+    """Fill in ``{study}``, and make a program that is named by a relative path an absolute one."""
+    # Braces in the folder's own name are doubled, as other placeholders are filled in later.
+    folder = str(Path(info.context["folder"] if info.context else "").absolute())
+    folder = folder.replace("{", "{{").replace("}", "}}")
+    program, *arguments = (word.replace("{study}", folder) for word in words)
+    if "/" in program and not program.startswith(("/", "{")):
+        program = f"{folder}/{program}"
+    return [program, *arguments]
+
+
+StudyCommand = Annotated[
+    list[Text],
+    Field(min_length=1),
+    AfterValidator(_in_the_studys_folder),
+    Expected('a list of texts, a program and its arguments, such as ["server", "--port", "{port}"]'),
+]
+
+
+_SIZE: TypeAdapter[int] = TypeAdapter(SizeBytes, config=TomlTable.model_config)
+
+
+def _size_or_text(value: object) -> int | str:
+    if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
+        return value["text"]
+    return _SIZE.validate_python(value)
+
+
+FileContent = Annotated[
+    int | str, BeforeValidator(_size_or_text), Expected(f'{SIZE_IN_WORDS}, or {{ text = "…" }}')
+]
+"""What a file holds that is made: so many random bytes, or a text."""
+
+
+class Content(TomlTable, extra="allow"):
+    """What the servers serve: either files that are made, by name, or a folder of the person's own."""
+
+    __pydantic_extra__: dict[str, FileContent]
     folder: (
-        Annotated[Path, BeforeValidator(_existing_folder), Expected("the path of a folder, in quotes")] | None
+        Annotated[StudyPath, AfterValidator(_existing_folder), Expected("the path of a folder, in quotes")]
+        | None
     ) = None
 
     @model_validator(mode="after")
@@ -130,8 +178,8 @@ class Content(TomlTable, extra="allow"):
         return self
 
     @property
-    def files(self) -> dict[str, int]:
-        """The size of each generated file in bytes."""
+    def files(self) -> dict[str, int | str]:
+        """What each file holds that is made: so many random bytes, or a text."""
         return dict(self.__pydantic_extra__)
 
 
@@ -159,7 +207,16 @@ class StudyServer(TomlTable, extra="allow"):
     __pydantic_extra__: dict[str, SettingValue]
     use: Text
     """The entry of the catalogue; without this key, the server's own name."""
-    binary: Text | None = None
+    binary: StudyPath | None = None
+    """Another program than those that the catalogue names, such as a second version of the server."""
+    url: Text | None = None
+    """Where the server runs already, for one that is not started."""
+    start: StudyCommand | None = None
+    """Another command than the catalogue's, with its placeholders."""
+    version: Text | None = None
+    """The version, where no program is to be asked for it."""
+    version_command: StudyCommand | None = None
+    """Another command than the catalogue's that prints the version."""
 
     @property
     def settings(self) -> dict[str, str | int | float | bool]:

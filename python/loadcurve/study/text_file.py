@@ -4,14 +4,21 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 
+BYTE_ORDER_MARK = "\ufeff"
+
 
 def read_text(path: Path, expected: str) -> str:
-    """Return the text of a file; ``expected`` says in the errors what should have been there.
+    """Return the text of a file without a byte order mark; ``expected`` says what should have been there.
 
     Raises:
         BadInput: the file cannot be read, or is not UTF-8; then with the line.
 
     """
+    return read_exact_text(path, expected).removeprefix(BYTE_ORDER_MARK)
+
+
+def read_exact_text(path: Path, expected: str) -> str:
+    """Return everything that a file holds, as text; raises as :func:`read_text`."""
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -21,7 +28,7 @@ def read_text(path: Path, expected: str) -> str:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadInput(f"{path}:{line}: not UTF-8 text; expected {expected}") from error

@@ -5,7 +5,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -29,13 +29,20 @@ class TomlTable(BaseModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 
+class Place(NamedTuple):
+    """Where a key stands."""
+
+    file: Path
+    line: int
+
+
 @dataclass(frozen=True)
 class TomlDocument:
-    """A TOML file as it was read, and the line of each of its keys."""
+    """A TOML file as it was read, and the place of each of its keys."""
 
     path: Path
     data: dict[str, Any]
-    lines: dict[KeyPath, int]
+    places: dict[KeyPath, Place]
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -47,7 +54,7 @@ class TomlDocument:
         """
         text = read_text(path, "a TOML file")
         try:
-            lines = {tuple(keys): line for keys, line, _ in toml_positions(text)}
+            places = {tuple(keys): Place(path, line) for keys, line, _ in toml_positions(text)}
         except ValueError as error:
             message, line, column = error.args
             raise BadInput(f"{path}:{line}: not TOML at column {column}: {message}") from error
@@ -56,7 +63,11 @@ class TomlDocument:
         except tomllib.TOMLDecodeError as error:
             # The engine reads TOML 1.1, and Python's standard library 1.0; its message names the line.
             raise BadInput(f"{path}: not TOML 1.0: {error}") from error
-        return cls(path, data, lines)
+        return cls(path, data, places)
+
+    def based_on(self, base: Self) -> Self:
+        """Return this document with what ``base`` says where this one is silent: tables join key by key."""
+        return type(self)(self.path, _joined(base.data, self.data), base.places | self.places)
 
     def to_model(self, model: type[Model]) -> Model:
         """Read the document as ``model``.
@@ -68,20 +79,21 @@ class TomlDocument:
         try:
             return model.model_validate(self.data, context={"folder": self.path.parent})
         except ValidationError as error:
-            problems = sorted(problems_of(error, model), key=lambda problem: self._line(problem.path) or 0)
+            problems = sorted(problems_of(error, model), key=lambda problem: self._place(problem.path))
             raise BadInput("\n".join(self.report(problem) for problem in problems)) from error
 
     def report(self, problem: Problem) -> str:
         """Return a problem as a line of its own: ``file:line: key: text``."""
-        line = self._line(problem.path)
-        place = f"{self.path}" if line is None else f"{self.path}:{line}"
+        file, line = self._place(problem.path)
+        place = f"{file}:{line}" if line else f"{file}"
         key = self._key(problem.path)
         return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"
 
-    def _line(self, path: KeyPath) -> int | None:
-        """Return the line of a key; of a missing one, the line of the table where it belongs."""
+    def _place(self, path: KeyPath) -> Place:
+        """Return the place of a key; of a missing one, that of its table, or line 0 for the whole file."""
         ancestors = (path[:length] for length in range(len(path), 0, -1))
-        return next((self.lines[ancestor] for ancestor in ancestors if ancestor in self.lines), None)
+        known = (self.places[ancestor] for ancestor in ancestors if ancestor in self.places)
+        return next(known, Place(self.path, 0))
 
     def _key(self, path: KeyPath) -> str:
         """Write a path as a dotted key.
@@ -98,6 +110,15 @@ class TomlDocument:
                 keys.append(part if _BARE_KEY.fullmatch(part) else json.dumps(part, ensure_ascii=False))
                 value = value.get(part) if isinstance(value, dict) else None
         return ".".join(keys)
+
+
+def _joined(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return both tables as one; where both have a value, the one ``above`` holds, unless both are tables."""
+    joined = below | above
+    for key in below.keys() & above.keys():
+        if isinstance(below[key], dict) and isinstance(above[key], dict):
+            joined[key] = _joined(below[key], above[key])
+    return joined
 
 
 def read_toml_model(path: Path, model: type[Model]) -> Model:

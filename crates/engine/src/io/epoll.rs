@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::clock;
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure, tcp_info};
 
 /// Large enough that one read empties the socket of every answer but long ones.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
@@ -152,6 +152,10 @@ impl Io for Epoll {
             if socket.unsent.is_empty() { send_some(descriptor, bytes).map_err(broken_failure)? } else { 0 };
         socket.unsent.extend_from_slice(&bytes[taken..]);
         Ok(())
+    }
+
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        tcp_info::retransmits(self.sockets[slot].descriptor.as_ref()?.as_fd())
     }
 
     fn close(&mut self, slot: Slot) {

@@ -6,6 +6,7 @@ use loadcurve_record::Failure;
 use rustix::io::Errno;
 
 pub(crate) mod epoll;
+mod tcp_info;
 #[cfg(test)]
 mod tests;
 pub(crate) mod uring;
@@ -45,6 +46,10 @@ pub(crate) trait Io {
 
     /// Sends all of `bytes`, now or as soon as the connection takes them.
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// How many segments the slot's connection has sent again so far, its SYN among them; none where there is no
+    /// connection, or the kernel does not tell. To be asked sparingly: the answer costs a system call.
+    fn retransmits(&self, slot: Slot) -> Option<u32>;
 
     /// Closes the slot, whatever its state.
     fn close(&mut self, slot: Slot);

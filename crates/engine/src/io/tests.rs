@@ -62,6 +62,7 @@ on_each_backend! {
     a_connection_is_established_once,
     a_closed_port_refuses,
     a_connection_that_is_not_accepted_can_be_closed,
+    a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_closed,
     bytes_arrive_in_both_directions,
     bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
     what_was_sent_last_leaves_before_the_backend_ends,
@@ -196,13 +197,20 @@ fn a_closed_port_refuses<I: Backend>() {
     }
 }
 
-fn a_connection_that_is_not_accepted_can_be_closed<I: Backend>() {
-    // A listen queue of length 0 holds one connection; the next one's first packet is dropped.
+/// A listener whose queue is full until its one connection, which is also returned, is accepted.
+fn full_listener() -> (TcpListener, SocketAddr, TcpStream) {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    // A listen queue of length 0 holds one connection; the next one's first packet is dropped.
     rustix::net::listen(&socket, 0).unwrap();
-    let address = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
-    let _first = TcpStream::connect(address).unwrap();
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().unwrap();
+    let first = TcpStream::connect(address).unwrap();
+    (listener, address, first)
+}
+
+fn a_connection_that_is_not_accepted_can_be_closed<I: Backend>() {
+    let (_listener, address, _first) = full_listener();
     let mut io = I::open(address, 1).unwrap();
     for _ in 0..2 {
         io.connect(0).unwrap();
@@ -212,6 +220,35 @@ fn a_connection_that_is_not_accepted_can_be_closed<I: Backend>() {
         io.wait(clock::now() + SHORT);
         assert_eq!(next(&mut io), None);
     }
+}
+
+fn a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_closed<I: Backend>() {
+    let (listener, address, _first) = full_listener();
+    let mut io = I::open(address, 1).unwrap();
+    assert_eq!(io.retransmits(0), None, "nothing is known of a connection before there is one");
+    let start = io.wait(Nanos::ZERO);
+    io.connect(0).unwrap();
+    let mut now = start;
+    let seen = loop {
+        assert!(now - start < PATIENCE, "the SYN is not sent again");
+        now = io.wait(now + SHORT);
+        assert_eq!(next(&mut io), None);
+        let seen = io.retransmits(0);
+        if seen > Some(0) {
+            break seen;
+        }
+    };
+    // The first timeout is a second (RFC 6298, section 2.1); the kernel counts it in ticks of at most 10 ms.
+    assert!(now - start >= Nanos::from_millis(990), "sent again after {:?}", now - start);
+    listener.accept().unwrap();
+    assert_eq!(await_event(&mut io), (0, Taken::Connected));
+    assert!(io.retransmits(0) >= seen);
+    io.close(0);
+    assert_eq!(io.retransmits(0), None);
+    // A connection that is established at once has sent nothing again, in the same slot.
+    listener.accept().unwrap();
+    let _peer = connect(&mut io, 0, &listener);
+    assert_eq!(io.retransmits(0), Some(0));
 }
 
 fn bytes_arrive_in_both_directions<I: Backend>() {

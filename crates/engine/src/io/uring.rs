@@ -19,8 +19,8 @@ use rustix::net::{Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, soc
 use crate::clock;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
-use crate::io::uring::socket::{Kind, Sending, Socket, Stage, Token};
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure};
+use crate::io::uring::socket::{Kind, Socket, Stage, Token};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, broken_failure, connect_failure, tcp_info};
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
 const LONGEST_END: Nanos = Nanos::from_millis(1000);
@@ -210,6 +210,10 @@ impl Io for Uring {
         Ok(())
     }
 
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        tcp_info::retransmits(self.sockets[slot].descriptor.as_ref()?.as_fd())
+    }
+
     fn close(&mut self, slot: Slot) {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return };
@@ -217,11 +221,9 @@ impl Io for Uring {
             // This ends the operations under way, which would hold the socket open, and tells the peer at once.
             let _ = rustix::net::shutdown(descriptor, Shutdown::Both);
         }
-        let successor = socket.successor();
-        let closed = mem::replace(socket, successor);
-        if closed.sending == Sending::UnderWay {
-            let token = Token { kind: Kind::Send, slot, generation: closed.generation };
-            self.abandoned.push((token, closed.unsent));
+        let token = Token { kind: Kind::Send, slot, generation: socket.generation };
+        if let Some(bytes) = socket.end() {
+            self.abandoned.push((token, bytes));
         }
     }
 

@@ -54,10 +54,15 @@ impl<I: Io> Worker<I> {
                 Reading::Unfinished => break After::Keep,
                 Reading::Ended => break After::Disconnect,
                 Reading::Failed(failure) => break After::Fail(failure),
-                Reading::Answered { answer, place, consumed, keep_alive } => {
+                Reading::Answered { answer, is_mismatched, place, consumed, keep_alive } => {
                     answered = true;
-                    self.recorder.answered(&answer);
-                    self.activity.answered += 1;
+                    if is_mismatched {
+                        self.slow_requests.extend(self.recorder.mismatched(&answer));
+                        self.activity.failed += 1;
+                    } else {
+                        self.slow_requests.extend(self.recorder.answered(&answer));
+                        self.activity.answered += 1;
+                    }
                     self.in_flight -= 1;
                     self.answer_deadlines.clear(slot * self.orders.pipeline + place);
                     rest = &rest[consumed..];
@@ -72,6 +77,7 @@ impl<I: Io> Worker<I> {
                 }
             }
         };
+        self.keep_slow(slot);
         match after {
             After::Keep => {}
             After::Disconnect => self.disconnect(slot),
@@ -153,12 +159,15 @@ impl<I: Io> Worker<I> {
     }
 
     fn connected(&mut self, slot: Slot) {
-        let connection = &mut self.connections[slot];
+        let connection = &self.connections[slot];
         if connection.state != State::Connecting {
             return;
         }
         let length = self.now - connection.since;
+        let syn_retransmits = self.syn_retransmits(slot, length);
+        let connection = &mut self.connections[slot];
         connection.state = State::Open;
+        connection.syn_retransmits = syn_retransmits;
         connection.failed_attempts = 0;
         self.connecting -= 1;
         self.connect_deadlines.clear(slot);
@@ -201,12 +210,13 @@ impl<I: Io> Worker<I> {
 
     /// Records the failure of every request under way on a slot.
     fn end_requests(&mut self, slot: Slot, failure: Failure) {
-        while let Some(in_flight) = self.connections[slot].in_flight.pop_front() {
-            self.recorder.failed(in_flight.operation, failure, in_flight.due, self.now);
-            self.answer_deadlines.clear(slot * self.orders.pipeline + in_flight.place);
+        while let Some((request, place)) = self.connections[slot].fail_oldest(failure, self.now) {
+            self.slow_requests.extend(self.recorder.failed(&request));
+            self.answer_deadlines.clear(slot * self.orders.pipeline + place);
             self.activity.failed += 1;
             self.in_flight -= 1;
         }
+        self.keep_slow(slot);
     }
 
     fn disconnect(&mut self, slot: Slot) {

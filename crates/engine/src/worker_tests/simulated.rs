@@ -1,8 +1,9 @@
 //! A server and a clock that are arithmetic: a load of many seconds runs in milliseconds, the same every time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use loadcurve_wire::RequestKind;
 use crate::connection::EncodedRequest;
 use crate::io::{Event, Io, Slot};
 use crate::kernel::TcpCounters;
-use crate::load::{CpuUse, Part};
+use crate::load::{CpuUse, Part, numbers};
 use crate::pacing::Pacing;
 use crate::result::LoadResult;
 use crate::worker::{Orders, Worker};
@@ -21,19 +22,24 @@ use crate::worker::{Orders, Worker};
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
 
-const REQUEST: &[u8] = b"GET";
+/// How many bytes a request has; the last of them tells which request of the plan's list it is.
+const REQUEST_BYTES: usize = 2;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What the server does when it is asked for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepting {
-    AtOnce,
+    /// It has it after so long.
+    After(Nanos),
     Refusing,
     Never,
 }
 
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
+
+/// How many segments a connection has sent again, when the kernel is asked now; none where it does not tell.
+type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
@@ -49,11 +55,17 @@ struct Line {
     generation: u32,
 }
 
+/// When a request was sent, and which one of the plan's list it was.
+pub(super) type Sent = (Nanos, usize);
+
 /// An [`Io`] whose clock jumps from one event to the next.
 pub(super) struct SimulatedIo {
     clock: Rc<Cell<Nanos>>,
+    held_up: Range<Nanos>,
     accepting: Accepting,
     service: Box<Service>,
+    retransmits: Rc<Retransmits>,
+    sent: Rc<RefCell<Vec<Sent>>>,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
     ready: VecDeque<(Slot, u32, Happening)>,
@@ -73,7 +85,7 @@ impl Io for SimulatedIo {
         assert!(!line.in_use, "slot {slot} was connected while in use");
         *line = Line { in_use: true, generation: line.generation + 1 };
         match self.accepting {
-            Accepting::AtOnce => self.happen(self.clock.get(), slot, Happening::Connected),
+            Accepting::After(length) => self.happen(self.clock.get() + length, slot, Happening::Connected),
             Accepting::Refusing => self.happen(self.clock.get(), slot, Happening::Refused),
             Accepting::Never => {}
         }
@@ -82,12 +94,18 @@ impl Io for SimulatedIo {
 
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
         assert!(self.lines[slot].in_use, "a request was sent on slot {slot}, which is closed");
-        for _ in bytes.chunks_exact(REQUEST.len()) {
+        for request in bytes.chunks_exact(REQUEST_BYTES) {
+            self.sent.borrow_mut().push((self.clock.get(), usize::from(request[REQUEST_BYTES - 1])));
             if let Some(done) = (self.service)(self.clock.get()) {
                 self.happen(done, slot, Happening::Answered);
             }
         }
         Ok(())
+    }
+
+    fn retransmits(&self, slot: Slot) -> Option<u32> {
+        assert!(self.lines[slot].in_use, "the kernel was asked about slot {slot}, which is closed");
+        (self.retransmits)(self.clock.get())
     }
 
     fn close(&mut self, slot: Slot) {
@@ -97,6 +115,7 @@ impl Io for SimulatedIo {
     fn wait(&mut self, until: Nanos) -> Nanos {
         let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
         let now = self.clock.get().max(next);
+        let now = if self.held_up.contains(&now) { self.held_up.end } else { now };
         self.clock.set(now);
         while let Some(Reverse((time, slot, generation, happening))) = self.coming.peek().copied() {
             if time > now {
@@ -124,17 +143,34 @@ impl Io for SimulatedIo {
     }
 }
 
+fn encoded(operation: usize) -> EncodedRequest {
+    let bytes = vec![b'R', u8::try_from(operation).expect("lists of these tests are short")];
+    EncodedRequest { bytes, kind: RequestKind::Other, expected_body_bytes: None }
+}
+
 /// One simulated load.
 pub(super) struct Simulation<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) accepting: Accepting,
+    pub(super) retransmits: Rc<Retransmits>,
+    /// When the worker's thread does not run although it could; never for most.
+    pub(super) held_up: Range<Nanos>,
     /// When the load is told to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
+    /// What the workers that were run have sent.
+    pub(super) sent: Rc<RefCell<Vec<Sent>>>,
 }
 
 impl<'a> Simulation<'a> {
     pub(super) fn of(plan: &'a LoadPlan) -> Self {
-        Self { plan, accepting: Accepting::AtOnce, stop_at: Nanos::NEVER }
+        Self {
+            plan,
+            accepting: Accepting::After(Nanos::ZERO),
+            retransmits: Rc::new(|_| None),
+            held_up: START..START,
+            stop_at: Nanos::NEVER,
+            sent: Rc::default(),
+        }
     }
 
     /// What one worker of a plan for one thread brings home, and when its load began.
@@ -149,19 +185,21 @@ impl<'a> Simulation<'a> {
         service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
-        let numbers = (index..self.plan.model.connections()).step_by(self.plan.threads);
+        let numbers = numbers(self.plan, index);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
+            held_up: self.held_up.clone(),
             accepting: self.accepting,
             service: Box::new(service),
+            retransmits: Rc::clone(&self.retransmits),
+            sent: Rc::clone(&self.sent),
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let request =
-            EncodedRequest { bytes: REQUEST.to_vec(), kind: RequestKind::Other, expected_body_bytes: None };
+        let requests: Arc<[EncodedRequest]> = (0..self.plan.requests.len()).map(encoded).collect();
         let share = Share::new(index, self.plan.threads);
-        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, Arc::new([request]), false));
+        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
@@ -178,6 +216,6 @@ impl<'a> Simulation<'a> {
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), interrupted)
+        LoadResult::new(self.plan, vec![part], SimulatedIo::NAME, TcpCounters::default(), None, interrupted)
     }
 }

@@ -2,10 +2,15 @@
 //! what the engine reports is held against what the server has seen.
 
 mod accounting;
+mod cuts;
 mod failures;
 mod limits;
 mod protocol;
+mod queue;
+mod slowest;
+mod stalls;
 mod support;
+mod times;
 
 /// What the plans of these tests ask for.
 const IO: loadcurve_plan::IoChoice = loadcurve_plan::IoChoice::Epoll;

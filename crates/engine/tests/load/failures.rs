@@ -1,6 +1,6 @@
 //! Every way in which a server fails has its class, and every failure is counted once.
 
-use loadcurve_plan::{LoadPlan, Request, Stop};
+use loadcurve_plan::{Conversation, LoadPlan, Request, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, Then, closed, get, measure, ok, refusing_address};
 
@@ -29,23 +29,6 @@ fn requests_that_the_server_resets_are_counted_as_reset() {
     assert!(seen.resets > 0);
     assert_eq!(measured.errors(), [("reset", seen.resets)]);
     assert_eq!(measured.requests("answered"), 400 - seen.resets);
-}
-
-#[test]
-fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
-    let (measured, seen) = fail_every_tenth(Reply::part(&ok("hello")[..20]).then(Then::Reset), 400);
-    assert_eq!(measured.errors(), [("reset", seen.resets)]);
-}
-
-#[test]
-fn half_an_answer_before_the_close_is_closed_early() {
-    let whole = ok("hello");
-    for cut in [0, 1, 20, whole.len() - 1] {
-        let (measured, seen) = fail_every_tenth(Reply::part(&whole[..cut]).then(Then::Close), 100);
-        let failed = 100 - seen.answered;
-        assert!(failed > 0);
-        assert_eq!(measured.errors(), [("closed_early", failed)], "after {cut} bytes");
-    }
 }
 
 #[test]
@@ -82,6 +65,33 @@ fn an_answer_of_another_length_than_expected_is_a_mismatch() {
     assert_eq!(measured.errors(), [("mismatch", 10)]);
     assert_eq!((measured.requests("answered"), seen.answered), (30, 40));
     assert_eq!(measured.count("/connections/opened"), seen.accepted);
+}
+
+#[test]
+fn a_mismatch_fails_its_own_request_alone_and_not_those_behind_it_in_the_pipeline() {
+    let server = Server::scripted(|asked| {
+        Reply::answer(ok(if asked.number % 10 == 3 { "shorter" } else { "as verified" }))
+    });
+    let request = Request { expected_body_bytes: Some(11), ..get("/a.txt") };
+    let conversation = Conversation { pipeline: 5, ..Conversation::default() };
+    let plan = LoadPlan { requests: vec![request], conversation, ..closed(server.address, 1, 40) };
+    let measured = measure(plan);
+    let seen = server.finish();
+    assert_eq!(measured.errors(), [("mismatch", 4)]);
+    assert_eq!((measured.requests("answered"), seen.answered, seen.accepted), (36, 40, 1));
+    let reason = measured.reason("mismatch").expect("a mismatch is told");
+    assert!(reason.contains("7 instead of 11 bytes for GET /a.txt"), "{reason}");
+}
+
+#[test]
+fn answers_that_differ_in_length_cast_doubt_where_no_length_was_verified() {
+    let server =
+        Server::scripted(|asked| Reply::answer(ok(if asked.number % 2 == 0 { "even" } else { "not even" })));
+    let measured = measure(closed(server.address, 2, 100));
+    server.finish();
+    assert_eq!(measured.requests("answered"), 100);
+    let reason = measured.reason("lengths_differ").expect("different lengths are told");
+    assert!(reason.contains("from 4 to 8 bytes for GET /"), "{reason}");
 }
 
 #[test]

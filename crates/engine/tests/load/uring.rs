@@ -2,10 +2,16 @@
 //! what the engine reports is held against what the server has seen.
 
 mod accounting;
+mod agreement;
+mod cuts;
 mod failures;
 mod limits;
 mod protocol;
+mod queue;
+mod slowest;
+mod stalls;
 mod support;
+mod times;
 
 use loadcurve_plan::{IoChoice, LoadPlan};
 

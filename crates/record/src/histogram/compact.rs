@@ -23,8 +23,7 @@ impl CompactHistogram {
             return;
         }
         if self.counts.is_empty() {
-            self.first = other.first;
-            self.counts.clone_from(&other.counts);
+            (self.first, self.counts) = (other.first, other.counts.clone());
             return;
         }
         self.widen(self.first.min(other.first), self.end().max(other.end()));

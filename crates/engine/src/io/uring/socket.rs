@@ -1,5 +1,6 @@
 //! One connection: which operations it needs, which are under way, and the bytes it sends.
 
+use std::mem;
 use std::os::fd::OwnedFd;
 
 use crate::io::Slot;
@@ -92,9 +93,18 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// The connection that follows this one, unconnected.
-    pub(super) fn successor(&self) -> Self {
-        Self { generation: self.generation.wrapping_add(1) & Token::GENERATIONS, ..Self::default() }
+    /// Ends the connection and makes ready for the one that follows it, in the same memory. Gives the bytes that an
+    /// operation under way still sends, which must stay as they are.
+    pub(super) fn end(&mut self) -> Option<Vec<u8>> {
+        let abandoned = (self.sending == Sending::UnderWay).then(|| mem::take(&mut self.unsent));
+        self.broken();
+        *self = Self {
+            generation: self.generation.wrapping_add(1) & Token::GENERATIONS,
+            unsent: mem::take(&mut self.unsent),
+            queued: mem::take(&mut self.queued),
+            ..Self::default()
+        };
+        abandoned
     }
 
     /// The next operation that the connection needs; it is now under way.

@@ -6,6 +6,8 @@ use loadcurve_engine::{Load, LoadResult};
 use loadcurve_plan::LoadPlan;
 use serde_json::Value;
 
+use crate::support::among_others;
+
 /// A result whose requests are all accounted for.
 pub(crate) struct Measured(Value);
 
@@ -22,8 +24,9 @@ pub(crate) fn start(plan: LoadPlan) -> Load {
     })
 }
 
-/// Runs a load to its end.
+/// Runs a load to its end, beside other loads.
 pub(crate) fn measure(plan: LoadPlan) -> Measured {
+    let _among_others = among_others();
     Measured::from(&start(plan).finish())
 }
 
@@ -54,6 +57,13 @@ impl Measured {
 
     pub(crate) fn requests(&self, what: &str) -> u64 {
         self.count(&format!("/requests/{what}"))
+    }
+
+    /// What the verdict says under a code; none where it has no such reason.
+    pub(crate) fn reason(&self, code: &str) -> Option<&str> {
+        let reasons = self.value("/verdict/reasons").as_array().unwrap();
+        let reason = reasons.iter().find(|reason| reason["code"] == code)?;
+        Some(reason["text"].as_str().unwrap())
     }
 
     /// The error classes that occurred, with their counts.

@@ -37,6 +37,18 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
     }
 }
 
+/// So many connections at a constant rate, each for one request.
+pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -> LoadPlan {
+    let model = Model::Sessions {
+        connection_rate_cps: Rate::Constant(rate_cps),
+        arrivals: Arrivals::Constant,
+        connections,
+    };
+    let conversation = Conversation { calls: Some(1), ..Conversation::default() };
+    let stop = Stop::ConnectionsTotal(connections as u64);
+    LoadPlan { model, conversation, stop, ..closed(address, connections, 1) }
+}
+
 /// Requests at a constant rate over so many connections.
 pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
     let model = Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant };

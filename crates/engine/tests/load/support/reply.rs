@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use loadcurve_plan::Nanos;
+
 /// What happens to the connection after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
@@ -19,6 +21,10 @@ pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
     /// The most bytes that one write holds.
     pub(crate) piece_bytes: usize,
+    /// When the first of them is written, on the clock; zero for at once.
+    pub(crate) at: Nanos,
+    /// The time from each write to the next.
+    pub(crate) pause: Nanos,
     /// Whether the bytes are a complete answer, which is counted as one.
     pub(crate) is_complete: bool,
     /// How many bytes of the request's body are read before the reply is written; the rest is read after it.
@@ -32,6 +38,8 @@ impl Reply {
         Self {
             bytes: bytes.into(),
             piece_bytes: usize::MAX,
+            at: Nanos::ZERO,
+            pause: Nanos::ZERO,
             is_complete: true,
             body_bytes_first: u64::MAX,
             then: Then::ReadOn,
@@ -50,6 +58,14 @@ impl Reply {
 
     pub(crate) fn in_pieces_of(self, piece_bytes: usize) -> Self {
         Self { piece_bytes, ..self }
+    }
+
+    pub(crate) fn at(self, at: Nanos) -> Self {
+        Self { at, ..self }
+    }
+
+    pub(crate) fn with_pauses_of(self, pause: Nanos) -> Self {
+        Self { pause, ..self }
     }
 
     pub(crate) fn after_body_bytes(self, body_bytes_first: u64) -> Self {

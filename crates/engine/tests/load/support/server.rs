@@ -1,19 +1,23 @@
 //! A server for tests, on threads of its own, that counts what it sees.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
+use loadcurve_plan::Nanos;
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
-use crate::support::{Reply, Then};
+use crate::support::{Listed, Reply, Then, clock};
 
 /// Longer than any test takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at what only the kernel knows.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a server has seen of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,18 +32,24 @@ pub(crate) struct Seen {
     pub(crate) answered: u64,
     /// Connections reset.
     pub(crate) resets: u64,
+    /// The most that a write of a reply was behind its script.
+    pub(crate) late: Nanos,
 }
 
 /// A request as a script sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Asked<'a> {
+    /// Its method and target.
+    pub(crate) label: &'a str,
     /// Its number over all connections, from zero.
     pub(crate) number: usize,
     /// Its number on its connection, from zero.
     pub(crate) on_connection: usize,
+    /// When its head was read, on the clock.
+    pub(crate) arrived: Nanos,
 }
 
-type Script = dyn Fn(Asked) -> Reply + Send + Sync;
+type Script = dyn Fn(Asked<'_>) -> Reply + Send + Sync;
 
 #[derive(Default)]
 struct Shared {
@@ -62,13 +72,17 @@ impl Shared {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
+    /// Tells the acceptor to begin.
+    begin: mpsc::Sender<()>,
     acceptor: JoinHandle<()>,
 }
 
 impl Server {
     /// A server that replies to each request as the script says.
-    pub(crate) fn scripted(script: impl Fn(Asked) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start(Some(Arc::new(script)))
+    pub(crate) fn scripted(script: impl Fn(Asked<'_>) -> Reply + Send + Sync + 'static) -> Self {
+        let server = Self::idle(listener(), Some(Arc::new(script)));
+        server.accept_connections();
+        server
     }
 
     /// A server that gives every request the same reply.
@@ -78,18 +92,49 @@ impl Server {
 
     /// A server that accepts connections and never reads from them.
     pub(crate) fn deaf() -> Self {
-        Self::start(None)
+        let server = Self::idle(listener(), None);
+        server.accept_connections();
+        server
     }
 
-    fn start(script: Option<Arc<Script>>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    /// A server that accepts no connection until it is told to. Its listen queue holds so many; as long as those are
+    /// there, the kernel drops the SYN of any other.
+    pub(crate) fn busy(listen_queue: i32, reply: Reply) -> Self {
+        let (socket, _) = bound_socket();
+        // The kernel's queue holds one more than it is asked for.
+        rustix::net::listen(&socket, listen_queue - 1).unwrap();
+        Self::idle(TcpListener::from(socket), Some(Arc::new(move |_| reply.clone())))
+    }
+
+    fn idle(listener: TcpListener, script: Option<Arc<Script>>) -> Self {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
+        let (begin, told_to_begin) = mpsc::channel();
         let acceptor = {
             let shared = Arc::clone(&shared);
-            spawn(move || accept_all(&listener, &shared, script.as_ref()))
+            spawn(move || {
+                told_to_begin.recv().expect("a server is told to accept connections before it ends");
+                accept_all(&listener, &shared, script.as_ref());
+            })
         };
-        Self { address, shared, acceptor }
+        Self { address, shared, begin, acceptor }
+    }
+
+    /// Accepts connections from now on.
+    pub(crate) fn accept_connections(&self) {
+        self.begin.send(()).unwrap();
+    }
+
+    /// Returns the connections to this server, as the kernel lists those who made them, when they are as awaited.
+    pub(crate) fn wait_for_connections(&self, are_as_awaited: impl Fn(&[Listed]) -> bool) -> Vec<Listed> {
+        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+            let listed = Listed::connections_to(self.address);
+            if are_as_awaited(&listed) {
+                return listed;
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+        panic!("the connections are not as awaited: {:?}", Listed::connections_to(self.address));
     }
 
     /// Returns when this many complete requests were read.
@@ -116,6 +161,10 @@ impl Server {
 /// An address that refuses connections as long as the socket lives, which is bound to it and does not listen.
 pub(crate) fn refusing_address() -> (OwnedFd, SocketAddr) {
     bound_socket()
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
 }
 
 fn bound_socket() -> (OwnedFd, SocketAddr) {
@@ -151,15 +200,18 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<
 /// Serves one connection until its script or its peer ends it.
 fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
+    // The kernel may wake a thread up to 50 µs late, if it is not told otherwise.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+    let (mut reader, mut writer) = (BufReader::new(stream), BufWriter::new(stream));
     for on_connection in 0.. {
         let Some(head) = read_head(&mut reader)? else { break };
         let number = shared.asked.fetch_add(1, Ordering::Relaxed);
-        let reply = script(Asked { number, on_connection });
+        let reply = script(Asked { label: &head.label, number, on_connection, arrived: clock::now() });
         let first = head.body_bytes.min(reply.body_bytes_first);
         skip(&mut reader, first)?;
         if first < head.body_bytes {
-            write(stream, &reply)?;
+            write(&mut writer, &reply, shared)?;
+            writer.flush()?;
             skip(&mut reader, head.body_bytes - first)?;
         }
         shared.count(|seen| {
@@ -167,7 +219,11 @@ fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()>
             seen.body_bytes += head.body_bytes;
         });
         if first == head.body_bytes {
-            write(stream, &reply)?;
+            write(&mut writer, &reply, shared)?;
+        }
+        // Answers to requests that came together leave together.
+        if reader.buffer().is_empty() || reply.then != Then::ReadOn {
+            writer.flush()?;
         }
         shared.count(|seen| {
             seen.answered += u64::from(reply.is_complete);
@@ -215,6 +271,21 @@ fn skip(reader: &mut impl Read, bytes: u64) -> io::Result<()> {
     if skipped == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-fn write(mut stream: &TcpStream, reply: &Reply) -> io::Result<()> {
-    reply.bytes.chunks(reply.piece_bytes).try_for_each(|piece| stream.write_all(piece))
+fn write(writer: &mut impl Write, reply: &Reply, shared: &Shared) -> io::Result<()> {
+    let mut at = reply.at;
+    for piece in reply.bytes.chunks(reply.piece_bytes) {
+        if at > clock::now() {
+            writer.flush()?;
+        }
+        if at > Nanos::ZERO {
+            let late = clock::sleep_until(at);
+            shared.count(|seen| seen.late = seen.late.max(late));
+            at = at + reply.pause;
+        }
+        writer.write_all(piece)?;
+        if piece.len() < reply.bytes.len() {
+            writer.flush()?;
+        }
+    }
+    Ok(())
 }

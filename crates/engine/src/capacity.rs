@@ -1,0 +1,38 @@
+//! What a load needs of this machine and what there is, checked before its first connection.
+
+mod descriptors;
+mod ports;
+
+use loadcurve_plan::LoadPlan;
+
+pub(crate) use descriptors::Descriptors;
+pub(crate) use ports::LocalPorts;
+
+/// The open files and local ports of a load.
+#[derive(Clone, Debug)]
+pub(crate) struct Capacity {
+    pub(crate) descriptors: Descriptors,
+    /// As they were before the load; none where the kernel does not publish them.
+    pub(crate) ports: Option<LocalPorts>,
+}
+
+impl Capacity {
+    /// Makes sure that all connections of a plan can be open at once; raises the soft limit of open files for it.
+    ///
+    /// # Errors
+    /// When they cannot: a sentence with what is needed, what there is and the setting to change.
+    pub(crate) fn secure(plan: &LoadPlan) -> Result<Self, String> {
+        let connections = plan.model.connections();
+        let descriptors = Descriptors::allow(connections)?;
+        let ports = LocalPorts::towards(plan.address);
+        if let Some(ports) = &ports {
+            ports.require(connections)?;
+        }
+        Ok(Self { descriptors, ports })
+    }
+
+    /// The same, with the limit of open files as it is at the end of the load.
+    pub(crate) fn at_the_end(self) -> Self {
+        Self { descriptors: self.descriptors.now(), ..self }
+    }
+}

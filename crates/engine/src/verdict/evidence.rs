@@ -1,0 +1,158 @@
+//! What the verdict is reached from.
+
+use loadcurve_plan::{LoadPlan, Model, Stop};
+use loadcurve_record::{FailureCounts, OperationTally, StatusCounts, WarmUpCounts};
+
+use crate::capacity::Capacity;
+use crate::result::{Lateness, LoadResult, Merged, Requests};
+
+/// What the verdict is reached from.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence {
+    /// What was to end the load.
+    pub(crate) stop: Stop,
+    pub(crate) interrupted: bool,
+    /// How long the window was.
+    pub(crate) duration_s: f64,
+    pub(crate) requests: Requests,
+    pub(crate) warm_up: WarmUpCounts,
+    pub(crate) failures: FailureCounts,
+    pub(crate) status: StatusCounts,
+    /// The operations whose answers were not all of one length.
+    pub(crate) odd_bodies: Vec<OddBody>,
+    /// What the load needed of open files, what there was and what to change; none where it is not known.
+    pub(crate) descriptors: Option<String>,
+    /// The same of local ports.
+    pub(crate) ports: Option<String>,
+    /// None where requests arrive on a schedule.
+    pub(crate) kept_up: Option<KeptUp>,
+    /// None in a closed loop, and where no window had begun.
+    pub(crate) scheduled: Option<Scheduled>,
+    pub(crate) answered_rps: Option<f64>,
+    pub(crate) mean_latency_ms: Option<f64>,
+    pub(crate) lateness: Option<Lateness>,
+    pub(crate) threads: usize,
+    /// How busy the generator's threads were, between 0 and 1.
+    pub(crate) cpu_share: Option<f64>,
+}
+
+/// What a closed loop kept going.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptUp {
+    /// Requests under way or in thought.
+    pub(crate) requests: usize,
+    /// How long a client thinks between answer and request.
+    pub(crate) think_ms: f64,
+}
+
+/// What a schedule asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scheduled {
+    /// The rate at which the requests fell due.
+    pub(crate) due_rps: f64,
+    pub(crate) sent_rps: f64,
+    /// Requests that were never sent although a connection was free.
+    pub(crate) never_sent_while_free: u64,
+}
+
+/// An operation whose successful answers were not all of one length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OddBody {
+    /// Some were not of the length that was verified before the load, the first of them of the length found.
+    Mismatched { operation: String, verified_bytes: u64, found_bytes: u64 },
+    /// No length was verified, and they were not of the same.
+    Differing { operation: String, shortest_bytes: u64, longest_bytes: u64 },
+}
+
+impl Evidence {
+    /// The evidence that a load gives, as far as it is in its result, and beside it.
+    pub(crate) fn of(
+        result: &LoadResult,
+        plan: &LoadPlan,
+        merged: &Merged,
+        capacity: Option<&Capacity>,
+    ) -> Self {
+        let generator = &result.generator;
+        let cpu_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s;
+        let available_s = result.duration_s * plan.threads as f64;
+        let kept_up = KeptUp {
+            requests: plan.model.connections() * plan.conversation.pipeline,
+            think_ms: plan.conversation.think_s * 1e3,
+        };
+        Self {
+            stop: plan.stop,
+            interrupted: result.interrupted,
+            duration_s: result.duration_s,
+            requests: result.requests,
+            warm_up: merged.recorder.warm_up,
+            failures: result.errors,
+            status: result.status,
+            odd_bodies: odd_bodies(plan, &merged.recorder.operations),
+            descriptors: capacity.map(|capacity| capacity.descriptors.shortage()),
+            ports: capacity.and_then(|capacity| port_shortage(result, plan, merged, capacity)),
+            kept_up: matches!(plan.model, Model::Closed { .. }).then_some(kept_up),
+            scheduled: Scheduled::of(result, plan, merged),
+            answered_rps: result.rate_rps.answered,
+            mean_latency_ms: result.latency_ms.mean,
+            lateness: generator.lateness_ms,
+            threads: plan.threads,
+            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
+        }
+    }
+}
+
+impl Scheduled {
+    fn of(result: &LoadResult, plan: &LoadPlan, merged: &Merged) -> Option<Self> {
+        if matches!(plan.model, Model::Closed { .. }) {
+            return None;
+        }
+        let due = result.requests.due as f64;
+        let due_rps = match (plan.stop, merged.recorder.last_due) {
+            // The window of a number of requests lasts until the last answer, but they fell due before: so many steps
+            // of the schedule lie between the first and the last.
+            (Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_), Some(last_due)) if !result.interrupted => {
+                (due - 1.0) / (last_due - merged.start).as_secs_f64()
+            }
+            _ => due / result.duration_s,
+        };
+        due_rps.is_finite().then_some(Self {
+            due_rps,
+            sent_rps: result.rate_rps.sent?,
+            never_sent_while_free: merged.recorder.never_sent_while_free,
+        })
+    }
+}
+
+fn odd_bodies(plan: &LoadPlan, operations: &[OperationTally]) -> Vec<OddBody> {
+    let odd = plan.requests.iter().zip(operations).filter_map(|(request, tally)| {
+        match (request.expected_body_bytes, tally.mismatched_body_bytes, tally.body_bytes) {
+            (Some(verified_bytes), Some(found_bytes), _) => {
+                Some(OddBody::Mismatched { operation: request.label(), verified_bytes, found_bytes })
+            }
+            (None, _, Some((shortest_bytes, longest_bytes))) if shortest_bytes < longest_bytes => {
+                Some(OddBody::Differing { operation: request.label(), shortest_bytes, longest_bytes })
+            }
+            _ => None,
+        }
+    });
+    odd.collect()
+}
+
+/// What the load needed of local ports, by the rate of new connections that its schedule asked for; without one, by that
+/// to which its answers would have led (Little's law) had no request waited for a port.
+fn port_shortage(
+    result: &LoadResult,
+    plan: &LoadPlan,
+    merged: &Merged,
+    capacity: &Capacity,
+) -> Option<String> {
+    let opened_cps = result.connections.rate_cps?;
+    let unhindered_cps = || {
+        let turn_s = result.latency_ms.mean? / 1e3 + plan.conversation.think_s;
+        let under_way = plan.model.connections() * plan.conversation.pipeline;
+        Some(under_way as f64 / turn_s / result.connections.replies_per_connection?)
+    };
+    let wanted_cps = plan.asked_cps(merged.length).or_else(unhindered_cps).unwrap_or(0.0);
+    let ports = capacity.ports.as_ref()?;
+    Some(ports.shortage(plan.model.connections(), opened_cps.max(wanted_cps), merged.whole))
+}

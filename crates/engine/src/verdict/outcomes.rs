@@ -1,0 +1,227 @@
+//! What became of the requests.
+
+use loadcurve_plan::Stop;
+use loadcurve_record::{FailureCounts, PERCENTILES};
+
+use super::{Evidence, OddBody, Status, Verdict};
+use crate::words::{grouped, list, percentage};
+
+/// Failed requests above this share spoil a result; any at all cast doubt on it.
+const INVALID_ERROR_SHARE: f64 = 0.01;
+/// Operations that a sentence names.
+const MOST_EXAMPLES: usize = 3;
+/// Requests without an end above this share may have been the slowest.
+const SUSPECT_UNANSWERED_SHARE: f64 = 0.01;
+
+impl Verdict {
+    pub(super) fn judge_completeness(&mut self, evidence: &Evidence) {
+        let requests = evidence.requests;
+        if requests.due == 0 {
+            let text = "no request fell due in the measured part of the load, so nothing was measured";
+            self.add(Status::Invalid, "nothing_answered", text.into());
+        } else if requests.answered == 0 {
+            let text = format!("none of the {} requests that fell due was answered", grouped(requests.due));
+            self.add(Status::Invalid, "nothing_answered", text);
+        }
+        if evidence.interrupted {
+            self.add(Status::Suspect, "interrupted", interruption(evidence));
+        }
+        if requests.unanswered as f64 > SUSPECT_UNANSWERED_SHARE * requests.due as f64 {
+            let text = format!(
+                "{} of {} requests ({}) were still under way when the load was interrupted: their latencies, perhaps \
+                 the longest, are missing",
+                grouped(requests.unanswered),
+                grouped(requests.due),
+                percentage(requests.unanswered, requests.due)
+            );
+            self.add(Status::Suspect, "unanswered", text);
+        }
+    }
+
+    pub(super) fn judge_failures(&mut self, evidence: &Evidence) {
+        let (failed, due) = (evidence.requests.failed, evidence.requests.due);
+        if failed == 0 {
+            return;
+        }
+        let text = format!(
+            "{} of {} requests ({}) failed: {}; failed requests have no latency, so the latencies tell of the others \
+             only",
+            grouped(failed),
+            grouped(due),
+            percentage(failed, due),
+            list(&failures_in_words(&evidence.failures))
+        );
+        self.add(status_of_share(failed, due), "errors", text);
+    }
+
+    pub(super) fn judge_lengths(&mut self, evidence: &Evidence) {
+        let (mut mismatched, mut differing) = (Vec::new(), Vec::new());
+        for body in &evidence.odd_bodies {
+            match body {
+                OddBody::Mismatched { operation, verified_bytes, found_bytes } => {
+                    let (found, verified) = (grouped(*found_bytes), grouped(*verified_bytes));
+                    mismatched.push(format!("{found} instead of {verified} bytes for {operation}"));
+                }
+                OddBody::Differing { operation, shortest_bytes, longest_bytes } => {
+                    let (shortest, longest) = (grouped(*shortest_bytes), grouped(*longest_bytes));
+                    differing.push(format!("from {shortest} to {longest} bytes for {operation}"));
+                }
+            }
+        }
+        if !mismatched.is_empty() {
+            let (count, due) = (evidence.failures.mismatch, evidence.requests.due);
+            let text = format!(
+                "{} of {} requests ({}) got an answer of another length than the verified one, which counts as failed: \
+                 {}; under load the server does other work than the work that was verified, and its log may say why",
+                grouped(count),
+                grouped(due),
+                percentage(count, due),
+                list(&examples(mismatched))
+            );
+            self.add(status_of_share(count, due), "mismatch", text);
+        }
+        if !differing.is_empty() {
+            let text = format!(
+                "answers to the same request differ in length: {}; unless they are made anew for each request, some of \
+                 them are not what was asked for",
+                list(&examples(differing))
+            );
+            self.add(Status::Suspect, "lengths_differ", text);
+        }
+    }
+
+    pub(super) fn judge_error_statuses(&mut self, evidence: &Evidence) {
+        let (answered, status) = (evidence.requests.answered, evidence.status);
+        let errors = answered - evidence.requests.ok;
+        if errors == 0 {
+            return;
+        }
+        let classes = [(status.client_error, "4xx"), (status.server_error, "5xx")];
+        let classes: Vec<String> = classes
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, class)| format!("{} of {class}", grouped(count)))
+            .collect();
+        let text = format!(
+            "{} of {} answers ({}) have an error status, {}: an error page is other work than the work asked for; \
+             check the path, and the server's log",
+            grouped(errors),
+            grouped(answered),
+            percentage(errors, answered),
+            list(&classes)
+        );
+        self.add(status_of_share(errors, evidence.requests.due), "error_status", text);
+    }
+
+    pub(super) fn judge_capacity(&mut self, evidence: &Evidence) {
+        let failures = &evidence.failures;
+        let shortages = [
+            ("descriptors_short", failures.fd_unavailable, "open file", &evidence.descriptors),
+            ("ports_short", failures.address_unavailable, "local port", &evidence.ports),
+        ];
+        for (code, count, what, shortage) in shortages {
+            if let (1.., Some(shortage)) = (count, shortage) {
+                let requests = if count == 1 { "request" } else { "requests" };
+                let text =
+                    format!("{} {requests} found no {what} for a connection: {shortage}", grouped(count));
+                self.add(Status::Suspect, code, text);
+            }
+        }
+    }
+
+    /// A percentile that the answers do not bound is null, which is no fault of the others.
+    pub(super) fn note_missing_percentiles(&mut self, evidence: &Evidence) {
+        let answered = evidence.requests.answered;
+        let missing: Vec<String> = PERCENTILES
+            .into_iter()
+            .filter(|percentile| percentile.samples_needed() > answered)
+            .map(|percentile| format!("{percentile} needs {}", grouped(percentile.samples_needed())))
+            .collect();
+        if answered == 0 || missing.is_empty() {
+            return;
+        }
+        let text = format!(
+            "{} answers are too few for some percentiles of the latency, which are left out: {}; a longer load has \
+             more",
+            grouped(answered),
+            list(&missing)
+        );
+        self.note("too_few_samples", text);
+    }
+
+    pub(super) fn note_warm_up(&mut self, evidence: &Evidence) {
+        let warm_up = evidence.warm_up;
+        if warm_up.failed > 0 {
+            let text = format!(
+                "{} of {} requests of the warm-up ({}) failed; they are in no figure, but a server that fails at first \
+                 may need a longer warm-up",
+                grouped(warm_up.failed),
+                grouped(warm_up.begun),
+                percentage(warm_up.failed, warm_up.begun)
+            );
+            self.note("warmup_errors", text);
+        }
+    }
+}
+
+fn status_of_share(count: u64, whole: u64) -> Status {
+    if count as f64 > INVALID_ERROR_SHARE * whole as f64 { Status::Invalid } else { Status::Suspect }
+}
+
+/// The first few of many parts, and how many more there are.
+fn examples(mut parts: Vec<String>) -> Vec<String> {
+    if parts.len() > MOST_EXAMPLES {
+        let more = parts.split_off(MOST_EXAMPLES).len();
+        parts.push(format!("{more} more"));
+    }
+    parts
+}
+
+fn interruption(evidence: &Evidence) -> String {
+    match (evidence.requests.due, evidence.warm_up.begun) {
+        (0, 0) => return "the load was interrupted before its first request".into(),
+        (0, begun) => {
+            let begun = grouped(begun);
+            return format!("the load was interrupted in its warm-up, after {begun} requests of it");
+        }
+        _ => {}
+    }
+    let planned = match evidence.stop {
+        Stop::DurationS(seconds) => format!("{seconds} s"),
+        Stop::RequestsTotal(total) => format!("{} requests", grouped(total)),
+        Stop::ConnectionsTotal(total) => format!("{} connections", grouped(total)),
+    };
+    format!(
+        "the load was interrupted {:.2} s after the start of its measured part, which was to last {planned}: these are \
+         the numbers of a shorter load",
+        evidence.duration_s
+    )
+}
+
+/// What happened to the failed requests, for readers who do not know the names of the classes.
+fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
+    let FailureCounts {
+        connect_refused,
+        connect_timeout,
+        timeout,
+        reset,
+        closed_early,
+        malformed,
+        mismatch,
+        fd_unavailable,
+        address_unavailable,
+    } = *failures;
+    let described = [
+        (connect_refused, "found their connection refused"),
+        (connect_timeout, "were not connected in time"),
+        (timeout, "were not answered in time"),
+        (reset, "lost their connection by a reset"),
+        (closed_early, "lost their connection by its close"),
+        (malformed, "were answered with something that is not HTTP"),
+        (mismatch, "were answered with another length than the verified one"),
+        (fd_unavailable, "found no open file for a connection"),
+        (address_unavailable, "found no local port for a connection"),
+    ];
+    let happened = described.into_iter().filter(|(count, _)| *count > 0);
+    happened.map(|(count, what)| format!("{} {what}", grouped(count))).collect()
+}

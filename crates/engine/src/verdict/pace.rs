@@ -1,0 +1,127 @@
+//! Whether the load was the one that was asked for, and whether the generator was its limit.
+
+use super::{Evidence, KeptUp, Scheduled, Status, Verdict};
+use crate::words::{grouped, percentage, rate};
+
+/// A generator whose threads are this busy may itself be the limit.
+const SATURATED_CPU_SHARE: f64 = 0.95;
+/// Below this share of what fell due, the load was not the one that was asked for.
+const KEPT_RATE_SHARE: f64 = 0.99;
+/// Lateness of the generator that casts doubt on latencies, in ms.
+const SUSPECT_LATENESS_MS: f64 = 1.0;
+/// Lateness of the generator that spoils latencies, in ms.
+const INVALID_LATENESS_MS: f64 = 10.0;
+/// How far requests kept up and throughput times latency may lie apart.
+const LITTLES_LAW_TOLERANCE: f64 = 0.1;
+/// Answers for each request kept up that Little's law needs, so that the edges of the window do not matter.
+const LITTLES_LAW_ANSWERS: f64 = 20.0;
+
+impl Verdict {
+    /// Requests that were not sent although a connection was free were the generator's to send.
+    pub(super) fn judge_sent_rate(&mut self, evidence: &Evidence) {
+        let Some(Scheduled { due_rps, sent_rps, never_sent_while_free }) = evidence.scheduled else { return };
+        let due = evidence.requests.due;
+        if never_sent_while_free as f64 > (1.0 - KEPT_RATE_SHARE) * due as f64 {
+            let text = format!(
+                "{} requests per second fell due and {} were sent: {} of {} ({}) were never sent although a connection \
+                 was free, because the generator was held up; let nothing else run on its CPUs",
+                rate(due_rps),
+                rate(sent_rps),
+                grouped(never_sent_while_free),
+                grouped(due),
+                percentage(never_sent_while_free, due)
+            );
+            self.add(Status::Suspect, "rate_not_sent", text);
+        }
+    }
+
+    /// Whether the answers kept pace with the schedule.
+    ///
+    /// Those that were still under way at the end do not count against it: a request is answered a latency after it was
+    /// due, so by the end of the window those of all but its last latency are.
+    pub(super) fn judge_answered_rate(&mut self, evidence: &Evidence) {
+        let (Some(scheduled), Some(answered_rps), Some(mean_latency_ms)) =
+            (evidence.scheduled, evidence.answered_rps, evidence.mean_latency_ms)
+        else {
+            return;
+        };
+        // Where hardly anything is answered within the window, half of it still has to show the rate.
+        let answerable_s = (evidence.duration_s - mean_latency_ms / 1e3).max(evidence.duration_s / 2.0);
+        let expected = KEPT_RATE_SHARE * scheduled.due_rps * answerable_s;
+        // One more, because requests are whole.
+        if answered_rps * evidence.duration_s + 1.0 >= expected {
+            return;
+        }
+        let never_sent = match evidence.requests.never_sent - scheduled.never_sent_while_free {
+            0 => String::new(),
+            count => format!(", and {} in all were never sent for want of a free connection", grouped(count)),
+        };
+        let text = format!(
+            "{} requests per second fell due and {} were answered{never_sent}: a server that is asked for more than it \
+             can do falls behind ever further, so its latency grows with the length of the load; ask for less, or \
+             allow more connections",
+            rate(scheduled.due_rps),
+            rate(answered_rps)
+        );
+        self.add(Status::Suspect, "rate_not_reached", text);
+    }
+
+    pub(super) fn judge_lateness(&mut self, evidence: &Evidence) {
+        let Some(lateness) = evidence.lateness else { return };
+        // Where the requests are too few for a percentile, the latest one speaks.
+        let (how_many, lateness_ms) = match (lateness.p99, lateness.max) {
+            (Some(p99), _) => ("1 of 100 requests", p99),
+            (None, Some(max)) => ("a request", max),
+            (None, None) => return,
+        };
+        if lateness_ms > SUSPECT_LATENESS_MS {
+            let status = if lateness_ms > INVALID_LATENESS_MS { Status::Invalid } else { Status::Suspect };
+            let text = format!(
+                "the generator itself was late: it sent {how_many} {lateness_ms:.2} ms or more after it was due, \
+                 although a connection was free, and that counts as latency; let nothing else run on its CPUs, give it \
+                 more threads, or ask for less"
+            );
+            self.add(status, "generator_late", text);
+        }
+    }
+
+    pub(super) fn judge_saturation(&mut self, evidence: &Evidence) {
+        let Some(share) = evidence.cpu_share else { return };
+        if share > SATURATED_CPU_SHARE {
+            let threads = if evidence.threads == 1 {
+                "thread was".into()
+            } else {
+                format!("{} threads were", evidence.threads)
+            };
+            let text = format!(
+                "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the \
+                 server's; more threads on more CPUs would tell",
+                share * 100.0
+            );
+            self.add(Status::Suspect, "generator_saturated", text);
+        }
+    }
+
+    /// Little's law: in a closed loop, requests kept up = throughput × (latency + think time) (Little 1961).
+    pub(super) fn judge_littles_law(&mut self, evidence: &Evidence) {
+        let Some(KeptUp { requests, think_ms }) = evidence.kept_up else { return };
+        let (Some(rps), Some(latency_ms)) = (evidence.answered_rps, evidence.mean_latency_ms) else { return };
+        let kept_up = requests as f64;
+        let has_few_answers = (evidence.requests.answered as f64) < LITTLES_LAW_ANSWERS * kept_up;
+        if evidence.requests.failed > 0 || has_few_answers {
+            return;
+        }
+        let in_system = rps * (latency_ms + think_ms) / 1e3;
+        if (in_system / kept_up - 1.0).abs() > LITTLES_LAW_TOLERANCE {
+            let think = if think_ms > 0.0 { format!(" and {think_ms} ms of thought") } else { String::new() };
+            let text = format!(
+                "throughput and latency contradict each other (Little's law): {} requests per second of \
+                 {latency_ms:.3} ms{think} each make {in_system:.1} requests under way, but {} were kept up; time \
+                 passes in the generator that no latency counts, and more threads or fewer connections would tell",
+                rate(rps),
+                grouped(requests as u64)
+            );
+            self.add(Status::Suspect, "littles_law", text);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Each doubt with the evidence that calls for it, and without.
+
+use loadcurve_plan::Stop;
+use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
+
+use super::{Evidence, KeptUp, OddBody, Reason, Scheduled, Status, Verdict};
+use crate::result::{Lateness, Requests};
+
+const REQUESTS: Requests = Requests {
+    due: 100_000,
+    sent: 100_000,
+    answered: 100_000,
+    ok: 100_000,
+    failed: 0,
+    unanswered: 0,
+    never_sent: 0,
+};
+const SCHEDULED: Scheduled = Scheduled { due_rps: 10_000.0, sent_rps: 10_000.0, never_sent_while_free: 0 };
+const PUNCTUAL: Lateness = Lateness { p50: Some(0.01), p99: Some(0.05), p99_9: Some(0.1), max: Some(0.2) };
+
+/// Fifty connections for ten seconds, 10,000 requests per second, 5 ms each: nothing to object to.
+fn closed() -> Evidence {
+    Evidence {
+        stop: Stop::DurationS(10.0),
+        interrupted: false,
+        duration_s: 10.0,
+        requests: REQUESTS,
+        warm_up: WarmUpCounts::default(),
+        failures: FailureCounts::default(),
+        status: StatusCounts { success: 100_000, ..StatusCounts::default() },
+        odd_bodies: vec![],
+        descriptors: None,
+        ports: None,
+        kept_up: Some(KeptUp { requests: 50, think_ms: 0.0 }),
+        scheduled: None,
+        answered_rps: Some(10_000.0),
+        mean_latency_ms: Some(5.0),
+        lateness: None,
+        threads: 1,
+        cpu_share: Some(0.5),
+    }
+}
+
+fn open() -> Evidence {
+    Evidence { kept_up: None, scheduled: Some(SCHEDULED), lateness: Some(PUNCTUAL), ..closed() }
+}
+
+fn verdict(evidence: &Evidence) -> (Status, Vec<&'static str>) {
+    let verdict = Verdict::of(evidence);
+    (verdict.status, verdict.reasons.iter().map(|reason| reason.code).collect())
+}
+
+fn text_of<'a>(reasons: &'a [Reason], code: &str) -> &'a str {
+    let reason = reasons.iter().find(|reason| reason.code == code);
+    reason.map_or_else(|| panic!("no {code} in {reasons:?}"), |reason| reason.text.as_str())
+}
+
+fn assert_says(evidence: &Evidence, code: &str, parts: &[&str]) {
+    let verdict = Verdict::of(evidence);
+    let text = text_of(&verdict.reasons, code);
+    for part in parts {
+        assert!(text.contains(part), "{text:?} does not say {part:?}");
+    }
+}
+
+#[test]
+fn sound_loads_are_valid_without_a_reason_and_without_a_note() {
+    for sound in [closed(), open()] {
+        assert_eq!(Verdict::of(&sound), Verdict::default());
+    }
+}
+
+#[test]
+fn a_load_without_an_answer_is_invalid() {
+    let nothing = Requests { answered: 0, ok: 0, failed: 0, unanswered: 100_000, ..REQUESTS };
+    let evidence = Evidence { requests: nothing, mean_latency_ms: None, answered_rps: None, ..closed() };
+    assert_eq!(verdict(&evidence), (Status::Invalid, vec!["nothing_answered", "unanswered"]));
+    assert_says(&evidence, "nothing_answered", &["none of the 100,000 requests"]);
+}
+
+#[test]
+fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
+    let failing = |failed| Evidence {
+        requests: Requests { failed, answered: 100_000 - failed, ok: 100_000 - failed, ..REQUESTS },
+        failures: FailureCounts { reset: failed, ..FailureCounts::default() },
+        ..closed()
+    };
+    assert_eq!(verdict(&failing(1)), (Status::Suspect, vec!["errors"]));
+    assert_eq!(verdict(&failing(1_000)), (Status::Suspect, vec!["errors"]));
+    assert_eq!(verdict(&failing(1_001)), (Status::Invalid, vec!["errors"]));
+    assert_says(&failing(2_500), "errors", &["2,500 of 100,000 requests (2.5 %) failed", "by a reset"]);
+}
+
+#[test]
+fn answers_with_an_error_status_are_no_answers_to_rank_by() {
+    let refusing = Evidence {
+        requests: Requests { ok: 0, ..REQUESTS },
+        status: StatusCounts { client_error: 99_000, server_error: 1_000, ..StatusCounts::default() },
+        ..closed()
+    };
+    assert_eq!(verdict(&refusing), (Status::Invalid, vec!["error_status"]));
+    assert_says(&refusing, "error_status", &["100 %", "99,000 of 4xx and 1,000 of 5xx", "check the path"]);
+}
+
+#[test]
+fn answers_of_another_length_than_verified_are_told_with_both_lengths() {
+    let mismatched = Evidence {
+        requests: Requests { failed: 3, answered: 99_997, ok: 99_997, ..REQUESTS },
+        failures: FailureCounts { mismatch: 3, ..FailureCounts::default() },
+        odd_bodies: vec![OddBody::Mismatched {
+            operation: "GET /1k.txt".into(),
+            verified_bytes: 1_024,
+            found_bytes: 512,
+        }],
+        ..closed()
+    };
+    assert_eq!(verdict(&mismatched), (Status::Suspect, vec!["errors", "mismatch"]));
+    assert_says(&mismatched, "mismatch", &["3 of 100,000", "512 instead of 1,024 bytes for GET /1k.txt"]);
+}
+
+#[test]
+fn lengths_that_differ_where_none_was_verified_cast_doubt() {
+    let differing = |operation: &str, longest_bytes| OddBody::Differing {
+        operation: operation.into(),
+        shortest_bytes: 20,
+        longest_bytes,
+    };
+    let evidence =
+        Evidence { odd_bodies: vec![differing("GET /a", 1_024), differing("GET /b", 30)], ..closed() };
+    assert_eq!(verdict(&evidence), (Status::Suspect, vec!["lengths_differ"]));
+    let parts = ["from 20 to 1,024 bytes for GET /a", "from 20 to 30 bytes for GET /b"];
+    assert_says(&evidence, "lengths_differ", &parts);
+}
+
+#[test]
+fn of_many_operations_a_few_are_named_and_the_others_counted() {
+    let differing = |number: u64| OddBody::Differing {
+        operation: format!("GET /{number}"),
+        shortest_bytes: 20,
+        longest_bytes: 30,
+    };
+    let evidence = Evidence { odd_bodies: (1..=10).map(differing).collect(), ..closed() };
+    assert_says(&evidence, "lengths_differ", &["GET /3 and 7 more"]);
+}
+
+#[test]
+fn a_shortage_of_this_machine_is_told_apart_from_a_failure_of_the_server() {
+    let short = |failures| Evidence {
+        requests: Requests { failed: 10, answered: 99_990, ok: 99_990, ..REQUESTS },
+        failures,
+        descriptors: Some("few files".into()),
+        ports: Some("few ports".into()),
+        ..closed()
+    };
+    let of_files = short(FailureCounts { fd_unavailable: 10, ..FailureCounts::default() });
+    assert_eq!(verdict(&of_files), (Status::Suspect, vec!["errors", "descriptors_short"]));
+    assert_says(&of_files, "descriptors_short", &["10 requests found no open file", "few files"]);
+    let of_ports = short(FailureCounts { address_unavailable: 10, ..FailureCounts::default() });
+    assert_eq!(verdict(&of_ports), (Status::Suspect, vec!["errors", "ports_short"]));
+    assert_says(&of_ports, "ports_short", &["10 requests found no local port", "few ports"]);
+}
+
+#[test]
+fn a_rate_that_is_not_answered_is_said() {
+    assert_eq!(verdict(&Evidence { answered_rps: Some(9_900.0), ..open() }).0, Status::Valid);
+    let requests = Requests { sent: 99_000, never_sent: 1_000, answered: 98_000, ok: 98_000, ..REQUESTS };
+    let short = Evidence { answered_rps: Some(9_800.0), requests, ..open() };
+    assert_eq!(verdict(&short), (Status::Suspect, vec!["rate_not_reached"]));
+    let parts =
+        ["10,000 requests per second fell due and 9,800 were answered", "1,000 in all were never sent"];
+    assert_says(&short, "rate_not_reached", &parts);
+}
+
+#[test]
+fn requests_still_under_way_at_the_end_of_a_short_window_are_no_lack_of_rate() {
+    // Ten requests fall due in a second, each is answered after 150 ms: the last two come after the end.
+    let scheduled = Scheduled { due_rps: 10.0, sent_rps: 10.0, ..SCHEDULED };
+    let requests = Requests { due: 10, sent: 10, answered: 10, ok: 10, ..REQUESTS };
+    let window = Evidence {
+        duration_s: 1.0,
+        requests,
+        scheduled: Some(scheduled),
+        mean_latency_ms: Some(150.0),
+        ..open()
+    };
+    assert_eq!(verdict(&Evidence { answered_rps: Some(8.0), ..window.clone() }).0, Status::Valid);
+    let overloaded = Evidence { answered_rps: Some(5.0), ..window };
+    assert_eq!(verdict(&overloaded).1, ["rate_not_reached"]);
+}
+
+#[test]
+fn requests_that_were_not_sent_although_a_connection_was_free_are_the_generators_doing() {
+    let held_up = |count| {
+        let requests = Requests { sent: 100_000 - count, never_sent: count, ..REQUESTS };
+        let requests = Requests { answered: requests.sent, ok: requests.sent, ..requests };
+        let rps = requests.sent as f64 / 10.0;
+        let scheduled = Scheduled { sent_rps: rps, never_sent_while_free: count, ..SCHEDULED };
+        Evidence { requests, scheduled: Some(scheduled), answered_rps: Some(rps), ..open() }
+    };
+    assert_eq!(verdict(&held_up(1_000)).0, Status::Valid);
+    assert_eq!(verdict(&held_up(5_000)), (Status::Suspect, vec!["rate_not_sent", "rate_not_reached"]));
+    let parts = ["10,000 requests per second fell due and 9,500 were sent", "5,000 of 100,000 (5.0 %)"];
+    assert_says(&held_up(5_000), "rate_not_sent", &parts);
+}
+
+#[test]
+fn a_late_generator_is_said_and_a_very_late_one_spoils_the_result() {
+    let late = |ms| Evidence { lateness: Some(Lateness { p99: Some(ms), ..PUNCTUAL }), ..open() };
+    assert_eq!(verdict(&late(2.0)), (Status::Suspect, vec!["generator_late"]));
+    assert_eq!(verdict(&late(20.0)), (Status::Invalid, vec!["generator_late"]));
+    assert_says(&late(2.0), "generator_late", &["1 of 100 requests 2.00 ms or more"]);
+}
+
+#[test]
+fn where_requests_are_too_few_for_a_percentile_the_latest_of_them_speaks() {
+    let lateness = Lateness { p50: None, p99: None, p99_9: None, max: Some(3.0) };
+    let late = Evidence { lateness: Some(lateness), ..open() };
+    assert_eq!(verdict(&late), (Status::Suspect, vec!["generator_late"]));
+    assert_says(&late, "generator_late", &["a request 3.00 ms"]);
+}
+
+#[test]
+fn a_saturated_generator_is_said() {
+    let saturated = Evidence { cpu_share: Some(0.99), threads: 2, ..closed() };
+    assert_eq!(verdict(&saturated), (Status::Suspect, vec!["generator_saturated"]));
+    assert_says(&saturated, "generator_saturated", &["2 threads were busy 99 %"]);
+}
+
+#[test]
+fn latencies_that_do_not_fill_the_connections_break_littles_law() {
+    // 10,000 per second of 2 ms keep 20 connections busy, not 50; with 3 ms of thought each they do.
+    let broken = Evidence { mean_latency_ms: Some(2.0), ..closed() };
+    assert_eq!(verdict(&broken), (Status::Suspect, vec!["littles_law"]));
+    assert_says(&broken, "littles_law", &["20.0 requests under way, but 50 were kept up"]);
+    let kept_up = Some(KeptUp { requests: 50, think_ms: 3.0 });
+    assert_eq!(verdict(&Evidence { kept_up, ..broken }).0, Status::Valid);
+}
+
+#[test]
+fn an_interrupted_load_says_how_far_it_came() {
+    let interrupted = Evidence { interrupted: true, duration_s: 3.21, ..closed() };
+    assert_eq!(verdict(&interrupted), (Status::Suspect, vec!["interrupted"]));
+    assert_says(&interrupted, "interrupted", &["3.21 s", "was to last 10 s"]);
+    let of_requests = Evidence { stop: Stop::RequestsTotal(200_000), ..interrupted };
+    assert_says(&of_requests, "interrupted", &["was to last 200,000 requests"]);
+}
+
+#[test]
+fn a_load_that_is_interrupted_in_its_warm_up_has_measured_nothing() {
+    let nothing = Requests { due: 0, sent: 0, answered: 0, ok: 0, ..REQUESTS };
+    let warm_up = WarmUpCounts { begun: 4_200, failed: 0 };
+    let evidence = Evidence {
+        requests: nothing,
+        warm_up,
+        interrupted: true,
+        duration_s: 0.0,
+        answered_rps: None,
+        mean_latency_ms: None,
+        cpu_share: None,
+        ..closed()
+    };
+    assert_eq!(verdict(&evidence), (Status::Invalid, vec!["nothing_answered", "interrupted"]));
+    assert_says(&evidence, "nothing_answered", &["no request fell due"]);
+    let at_once = Evidence { warm_up: WarmUpCounts::default(), ..evidence.clone() };
+    assert_says(&at_once, "interrupted", &["before its first request"]);
+    assert_says(&evidence, "interrupted", &["in its warm-up, after 4,200 requests"]);
+}
+
+#[test]
+fn requests_under_way_at_an_interruption_are_told_from_one_percent_on() {
+    let stopped = |unanswered| Evidence {
+        interrupted: true,
+        requests: Requests {
+            unanswered,
+            answered: 100_000 - unanswered,
+            ok: 100_000 - unanswered,
+            ..REQUESTS
+        },
+        ..open()
+    };
+    assert_eq!(verdict(&stopped(1_000)).1, ["interrupted"]);
+    assert_eq!(verdict(&stopped(1_001)).1, ["interrupted", "unanswered"]);
+}
+
+#[test]
+fn percentiles_that_the_answers_do_not_bound_are_a_note_and_no_doubt() {
+    let requests = Requests { due: 1_000, sent: 1_000, answered: 1_000, ok: 1_000, ..REQUESTS };
+    let verdict = Verdict::of(&Evidence { requests, ..closed() });
+    assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
+    let text = text_of(&verdict.notes, "too_few_samples");
+    let needs = "1,000 answers are too few";
+    assert!(text.contains(needs) && text.contains("p99.9 needs 3,688 and p99.99 needs 36,887"), "{text}");
+}
+
+#[test]
+fn failures_of_the_warm_up_are_a_note_and_no_doubt() {
+    let warm_up = WarmUpCounts { begun: 400, failed: 100 };
+    let verdict = Verdict::of(&Evidence { warm_up, ..closed() });
+    assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
+    let text = text_of(&verdict.notes, "warmup_errors");
+    assert!(text.contains("100 of 400 requests of the warm-up (25 %) failed"), "{text}");
+}

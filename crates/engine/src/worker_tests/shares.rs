@@ -1,0 +1,131 @@
+//! The workers of a plan do together what one alone would do.
+
+use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Nanos, Pick, Rate, RateStretch, Stop};
+use proptest::prelude::*;
+
+use super::simulated::{START, Sent, Simulation};
+use super::{closed, ms, open, plan, taking};
+use crate::load::numbers;
+
+/// What all workers send, and when since the start, in order of time.
+fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Sent> {
+    let simulation = Simulation::of(plan);
+    for index in 0..plan.threads {
+        let (_, epoch) = simulation.run_share(index, taking(Nanos(100)));
+        assert_eq!(epoch, START);
+    }
+    let mut sent: Vec<Sent> =
+        simulation.sent.borrow().iter().map(|(time, operation)| (*time - START, *operation)).collect();
+    sent.sort_unstable();
+    sent
+}
+
+#[test]
+fn three_workers_together_send_the_undivided_schedule() {
+    let plan = LoadPlan { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
+    let sent = sent_by_all_workers(&plan);
+    // Request k is due after k/997 s; 498 such intervals end before 0.5 s, so requests 0 to 498 are due.
+    assert_eq!(sent.len(), 499);
+    for (number, (time, _)) in sent.iter().enumerate() {
+        assert!((time.as_secs_f64() - number as f64 / 997.0).abs() < 2e-9, "request {number} at {time:?}");
+    }
+}
+
+#[test]
+fn three_workers_together_send_the_first_requests_after_the_warm_up() {
+    // Due every 100 ms: 0 … 300 ms are of the warm-up of 0.4 s, and the five measured ones follow without a gap.
+    let plan = LoadPlan { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
+    assert_eq!(sent_by_all_workers(&plan), (0..9).map(|k| (ms(100 * k), 0)).collect::<Vec<_>>());
+}
+
+/// Constant rates, steps and ramps.
+fn rates() -> impl Strategy<Value = Rate> {
+    let rate_rps = || 50.0_f64..2_000.0;
+    let stretch = (0.01_f64..0.2, rate_rps(), rate_rps(), any::<bool>());
+    let stretch = stretch.prop_map(|(length_s, from_rps, to_rps, is_step)| RateStretch {
+        length_s,
+        from_rps,
+        to_rps: if is_step { from_rps } else { to_rps },
+    });
+    prop_oneof![
+        rate_rps().prop_map(Rate::Constant),
+        prop::collection::vec(stretch, 1..4).prop_map(Rate::Changing)
+    ]
+}
+
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    prop_oneof![Just(Arrivals::Constant), Just(Arrivals::Poisson)]
+}
+
+/// Every way to take requests, from a list of up to six with weights of their own.
+fn picking(plan: LoadPlan) -> impl Strategy<Value = LoadPlan> {
+    let picks = prop_oneof![Just(Pick::InOrder), Just(Pick::Random), Just(Pick::Weighted)];
+    (picks, prop::collection::vec(0.1_f64..5.0, 1..7), any::<u64>()).prop_map(move |(pick, weights, seed)| {
+        let request = |weight| loadcurve_plan::Request { weight, ..plan.requests[0].clone() };
+        LoadPlan { requests: weights.into_iter().map(request).collect(), pick, seed, ..plan.clone() }
+    })
+}
+
+/// So many connections that each of sixteen workers always has one free for a server that is quick.
+const CONNECTIONS: usize = 16 * 8;
+
+/// Requests that fall due on a schedule, which a number of them or a time ends.
+fn open_plans() -> impl Strategy<Value = LoadPlan> {
+    let stops =
+        prop_oneof![(1_u64..300).prop_map(Stop::RequestsTotal), (0.01_f64..0.4).prop_map(Stop::DurationS)];
+    (rates(), arrivals(), stops, 0.0_f64..0.2).prop_flat_map(|(rate_rps, arrivals, stop, warmup_s)| {
+        let model = Model::Open { connections: CONNECTIONS, rate_rps, arrivals };
+        picking(LoadPlan { warmup_s, ..plan(model, stop) })
+    })
+}
+
+/// Connections that arrive on a schedule and make one call each.
+fn session_plans() -> impl Strategy<Value = LoadPlan> {
+    let stops =
+        prop_oneof![(1_u64..300).prop_map(Stop::ConnectionsTotal), (0.01_f64..0.4).prop_map(Stop::DurationS)];
+    (rates(), arrivals(), stops, 0.0_f64..0.2).prop_flat_map(
+        |(connection_rate_cps, arrivals, stop, warmup_s)| {
+            let model = Model::Sessions { connections: CONNECTIONS, connection_rate_cps, arrivals };
+            let conversation = Conversation { calls: Some(1), ..Conversation::default() };
+            picking(LoadPlan { warmup_s, conversation, ..plan(model, stop) })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_number_of_workers_send_the_same_requests_at_the_same_times_as_one(
+        plan in prop_oneof![open_plans(), session_plans()], workers in 1_usize..17,
+    ) {
+        let undivided = sent_by_all_workers(&plan);
+        prop_assert_eq!(sent_by_all_workers(&LoadPlan { threads: workers, ..plan }), undivided);
+    }
+
+    #[test]
+    fn any_number_of_workers_of_a_closed_loop_send_the_same_requests_as_one(
+        plan in picking(closed(40, Stop::RequestsTotal(1))), total in 1_u64..500, workers in 1_usize..17,
+    ) {
+        let operations = |threads| {
+            let sent = sent_by_all_workers(&LoadPlan { threads, stop: Stop::RequestsTotal(total), ..plan.clone() });
+            let mut operations: Vec<usize> = sent.iter().map(|(_, operation)| *operation).collect();
+            operations.sort_unstable();
+            operations
+        };
+        let undivided = operations(1);
+        prop_assert_eq!(undivided.len() as u64, total);
+        prop_assert_eq!(operations(workers), undivided);
+    }
+
+    #[test]
+    fn the_connections_of_any_number_of_workers_are_each_connection_once(
+        connections in 1_usize..200, workers in 1_usize..17,
+    ) {
+        let threads = workers.min(connections);
+        let plan = LoadPlan { threads, ..closed(connections, Stop::RequestsTotal(1)) };
+        let mut union: Vec<usize> = (0..threads).flat_map(|index| numbers(&plan, index)).collect();
+        union.sort_unstable();
+        prop_assert_eq!(union, (0..connections).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,88 @@
+//! Whole loads whose verdict follows from arithmetic.
+
+use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Nanos, Rate, Stop};
+
+use super::simulated::{START, Simulation};
+use super::{closed, ms, open, plan, silent, taking};
+use crate::result::LoadResult;
+
+fn codes(result: &LoadResult) -> Vec<&str> {
+    result.verdict.reasons.iter().map(|reason| reason.code).collect()
+}
+
+#[test]
+fn a_short_window_that_ends_before_its_last_answers_is_no_lack_of_rate() {
+    // Ten requests are due 0.1 s apart and take 0.15 s, so the last one is answered after the window of 1 s.
+    let result = Simulation::of(&open(3, 10.0, Stop::DurationS(1.0))).result(taking(ms(150)));
+    assert_eq!((result.requests.answered, result.rate_rps.answered), (10, Some(9.0)));
+    assert_eq!(codes(&result), [""; 0]);
+}
+
+#[test]
+fn a_number_of_requests_at_the_rate_asked_for_is_sound() {
+    let result = Simulation::of(&open(10, 100.0, Stop::RequestsTotal(100))).result(taking(ms(20)));
+    assert_eq!(codes(&result), [""; 0]);
+}
+
+#[test]
+fn a_number_of_requests_that_takes_twice_as_long_as_its_schedule_has_not_reached_the_rate() {
+    // One connection of 20 ms serves 50 per second. The hundred requests fall due within 0.99 s and are done after 2 s.
+    let result = Simulation::of(&open(1, 100.0, Stop::RequestsTotal(100))).result(taking(ms(20)));
+    assert_eq!(result.requests.answered, 100);
+    assert_eq!(codes(&result), ["rate_not_reached"]);
+}
+
+#[test]
+fn sessions_that_find_no_connection_free_have_not_reached_the_rate() {
+    let sessions = Model::Sessions {
+        connection_rate_cps: Rate::Constant(100.0),
+        arrivals: Arrivals::Constant,
+        connections: 1,
+    };
+    let conversation = Conversation { calls: Some(1), ..Conversation::default() };
+    let plan = LoadPlan { conversation, ..plan(sessions, Stop::DurationS(1.0)) };
+    assert_eq!(codes(&Simulation::of(&plan).result(taking(ms(5)))), [""; 0]);
+    assert_eq!(codes(&Simulation::of(&plan).result(taking(ms(20)))), ["rate_not_reached"]);
+}
+
+#[test]
+fn what_falls_due_while_the_generator_is_held_up_at_the_end_is_its_own_doing() {
+    // Of 1000 requests due in a second, those from 0.9 s on are not sent, although all connections are free.
+    let plan = open(10, 1_000.0, Stop::DurationS(1.0));
+    let simulation = Simulation { held_up: START + ms(900)..START + ms(1_050), ..Simulation::of(&plan) };
+    let result = simulation.result(taking(Nanos(500_000)));
+    assert_eq!((result.requests.due, result.requests.never_sent), (1_000, 100));
+    assert_eq!(codes(&result), ["rate_not_sent", "rate_not_reached"]);
+}
+
+#[test]
+fn what_falls_due_while_all_connections_are_busy_is_the_servers_doing() {
+    let plan = open(1, 100.0, Stop::DurationS(1.0));
+    let result = Simulation::of(&plan).result(taking(ms(20)));
+    assert_eq!(result.requests.never_sent, 50);
+    assert_eq!(codes(&result), ["rate_not_reached"]);
+}
+
+#[test]
+fn a_load_that_is_interrupted_in_its_warm_up_says_what_was_sent_until_then() {
+    let plan = LoadPlan { warmup_s: 60.0, ..open(1, 100.0, Stop::DurationS(60.0)) };
+    let simulation = Simulation { stop_at: START + ms(500), ..Simulation::of(&plan) };
+    let result = simulation.result(taking(ms(1)));
+    assert_eq!(codes(&result), ["nothing_answered", "interrupted"]);
+    // Due at 0, 10 … 490 ms; the turn at 500 ms is the last.
+    assert!(
+        result.verdict.reasons[1].text.contains("in its warm-up, after 50 requests"),
+        "{:?}",
+        result.verdict
+    );
+}
+
+#[test]
+fn failures_of_the_warm_up_are_noted() {
+    // Four requests of the warm-up of 1 s time out, and so do the two of the window of 0.5 s.
+    let plan = LoadPlan { warmup_s: 1.0, timeout_s: 0.25, ..closed(1, Stop::DurationS(0.5)) };
+    let result = Simulation::of(&plan).result(silent());
+    assert_eq!(result.errors.timeout, 2);
+    let notes: Vec<_> = result.verdict.notes.iter().map(|note| note.text.as_str()).collect();
+    assert!(notes.iter().any(|text| text.contains("4 of 4 requests of the warm-up")), "{notes:?}");
+}

@@ -1,0 +1,173 @@
+//! A load takes its memory at the start: in the steady state no request costs an allocation, on either backend.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use loadcurve_engine::{Load, StartError};
+use loadcurve_plan::{Arrivals, Conversation, IoChoice, LoadPlan, Model, Rate, Stop};
+
+#[path = "load/support/plans.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod plans;
+
+/// What the plans ask for, unless a test asks for another.
+const IO: IoChoice = IoChoice::Auto;
+
+/// How many requests the shorter of two loads has.
+const REQUESTS: u64 = 5_000;
+const CONNECTIONS: usize = 8;
+/// More than a server that is built for tests can serve, so that the load is over soon.
+const RATE_RPS: f64 = 20_000.0;
+/// A second of a thread's series that is over is kept in a list that grows to the number of its different latencies,
+/// which doubles its room some ten times.
+const ALLOCATIONS_PER_SECOND: u64 = 16;
+/// Buffers grow to the most that they ever hold, a few for each connection; when they do is a matter of chance.
+const ALLOCATIONS_OF_BUFFERS: u64 = 8 * CONNECTIONS as u64;
+
+/// The system's allocator, which counts what it is asked for by threads that are not excused.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static IS_EXCUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on the calling thread's allocations do not count.
+fn excuse_this_thread() {
+    IS_EXCUSED.set(true);
+}
+
+fn count_one() {
+    // Where the thread is ending, and its variables with it, it has no more requests.
+    if !IS_EXCUSED.try_with(Cell::get).unwrap_or(true) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes on to the system's allocator with the caller's own promises; counting allocates nothing.
+#[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count_one();
+        // SAFETY: the caller keeps to the contract of this very function.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count_one();
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count_one();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A server for as many connections at once as it has threads, all of which are excused.
+fn serve() -> SocketAddr {
+    let listener = Arc::new(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    for _ in 0..CONNECTIONS {
+        let listener = Arc::clone(&listener);
+        std::thread::spawn(move || {
+            excuse_this_thread();
+            while let Ok((stream, _)) = listener.accept() {
+                // A connection that breaks ends like any other.
+                let _ = answer_all(&stream);
+            }
+        });
+    }
+    listener.local_addr().unwrap()
+}
+
+/// Answers requests in two pieces, so that the parser has to keep what it cannot read yet.
+fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    stream.set_nodelay(true)?;
+    let mut bytes = [0; 4096];
+    loop {
+        let length = stream.read(&mut bytes)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let requests = bytes[..length].windows(4).filter(|window| window == b"\r\n\r\n").count();
+        let answers = ANSWER.repeat(requests);
+        let (first, second) = answers.split_at(answers.len() - ANSWER.len() / 2);
+        stream.write_all(first)?;
+        stream.write_all(second)?;
+    }
+}
+
+/// How often the threads of a load allocate, and into how many seconds its series is divided; none where this kernel
+/// does not offer the backend.
+fn allocations_of(plan: LoadPlan) -> Option<(u64, u64)> {
+    let Stop::RequestsTotal(requests) = plan.stop else { panic!("these loads have a number of requests") };
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let load = match Load::start(plan) {
+        Ok(load) => load,
+        Err(StartError::Machine(text)) if text.starts_with("io_uring is not available") => {
+            eprintln!("skipped: {text}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let result = load.finish();
+    assert_eq!(result.requests.answered, requests, "{:?}", result.errors);
+    Some((ALLOCATIONS.load(Ordering::Relaxed) - before, result.series.len() as u64))
+}
+
+/// Loads of every model over these connections, which a number of requests ends.
+fn plans(address: SocketAddr) -> Vec<(&'static str, LoadPlan)> {
+    let closed = plans::closed(address, CONNECTIONS, REQUESTS);
+    let conversation = |pipeline, calls| Conversation { pipeline, calls, think_s: 0.0 };
+    let model = Model::Open {
+        connections: CONNECTIONS,
+        rate_rps: Rate::Constant(RATE_RPS),
+        arrivals: Arrivals::Poisson,
+    };
+    vec![
+        ("closed", closed.clone()),
+        ("pipelined", LoadPlan { conversation: conversation(16, None), ..closed.clone() }),
+        (
+            "a connection for each request",
+            LoadPlan { conversation: conversation(1, Some(1)), ..closed.clone() },
+        ),
+        ("open", LoadPlan { model, threads: 2, ..plans::open(address, CONNECTIONS, RATE_RPS, closed.stop) }),
+    ]
+}
+
+#[test]
+fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
+    excuse_this_thread();
+    let address = serve();
+    for io in [IoChoice::Epoll, IoChoice::Uring] {
+        for (name, plan) in plans(address) {
+            let plan = LoadPlan { io, ..plan };
+            let threads = plan.threads as u64;
+            let twice = LoadPlan { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
+            let Some((allocations, _)) = allocations_of(plan) else { break };
+            let Some((allocations_twice, seconds)) = allocations_of(twice) else { break };
+            let bound = allocations + ALLOCATIONS_PER_SECOND * seconds * threads + ALLOCATIONS_OF_BUFFERS;
+            assert!(
+                allocations_twice <= bound,
+                "{name} over {io:?}: {REQUESTS} requests allocate {allocations} times, twice as many in {seconds} s \
+                 allocate {allocations_twice} times"
+            );
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What becomes of the outcomes that a recorder is told.
+
+use super::{Recorder, RequestCounts, WarmUpCounts, Window};
+use crate::{Answer, FailedRequest, Failure, SlowRequest};
+use loadcurve_plan::Nanos;
+
+const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
+
+fn recorder() -> Recorder {
+    let mut recorder = Recorder::new(1);
+    recorder.open_window(WINDOW);
+    recorder
+}
+
+fn answer(due: u64, sent: u64, done: u64) -> Answer {
+    Answer {
+        operation: 0,
+        connection: 0,
+        due: Nanos(due),
+        sent: Nanos(sent),
+        first_byte: Nanos(done),
+        done: Nanos(done),
+        connect: None,
+        status: 200,
+        header_bytes: 10,
+        body_bytes: 100,
+        framing_bytes: 0,
+    }
+}
+
+fn keep(recorder: &mut Recorder, slow: Option<SlowRequest>) {
+    if let Some(slow) = slow {
+        recorder.slowest.keep(slow);
+    }
+}
+
+fn answered(recorder: &mut Recorder, due: u64, sent: u64, done: u64) {
+    let slow = recorder.answered(&answer(due, sent, done));
+    keep(recorder, slow);
+}
+
+fn timed_out(recorder: &mut Recorder, due: u64, sent: u64, failed: u64) {
+    let request = FailedRequest {
+        operation: 0,
+        connection: 0,
+        due: Nanos(due),
+        sent: Some(Nanos(sent)),
+        first_byte: None,
+        failed: Nanos(failed),
+        connect: None,
+        failure: Failure::Timeout,
+    };
+    let slow = recorder.failed(&request);
+    keep(recorder, slow);
+}
+
+#[test]
+fn latency_counts_from_due_and_service_time_from_sent() {
+    let mut recorder = recorder();
+    answered(&mut recorder, 1_100, 1_150, 1_400);
+    assert_eq!(recorder.latency().extremes(), Some((Nanos(300), Nanos(300))));
+    assert_eq!(recorder.service_time.extremes(), Some((Nanos(250), Nanos(250))));
+}
+
+#[test]
+fn a_request_of_the_warm_up_that_ends_in_the_window_counts_for_the_rate_alone() {
+    let mut recorder = recorder();
+    answered(&mut recorder, 900, 900, 1_100);
+    assert_eq!((recorder.answered_within, recorder.requests.answered), (1, 0));
+}
+
+#[test]
+fn a_request_of_the_window_that_is_answered_after_its_end_counts_for_the_latency_alone() {
+    let mut recorder = recorder();
+    answered(&mut recorder, 1_900, 1_900, 2_100);
+    assert_eq!((recorder.answered_within, recorder.requests.answered), (0, 1));
+    assert_eq!(recorder.latency().count(), 1);
+}
+
+#[test]
+fn every_request_that_was_due_is_accounted_for_over_all_workers() {
+    let mut first = recorder();
+    for due in [1_000, 1_100, 1_200] {
+        first.begun(Nanos(due));
+        first.sent(Nanos(due), Nanos(due), 30, true);
+    }
+    answered(&mut first, 1_000, 1_000, 1_500);
+    timed_out(&mut first, 1_100, 1_100, 1_600);
+    first.unanswered(Nanos(1_200));
+    let mut second = recorder();
+    second.never_sent(4);
+    first.merge(&second);
+    let expected = RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
+    assert_eq!(first.requests, expected);
+    assert_eq!(first.failures.timeout, 1);
+}
+
+#[test]
+fn requests_of_the_warm_up_are_counted_for_themselves() {
+    let mut recorder = recorder();
+    for due in [800, 900, 1_100] {
+        recorder.begun(Nanos(due));
+    }
+    timed_out(&mut recorder, 900, 900, 1_200);
+    answered(&mut recorder, 1_100, 1_100, 1_300);
+    assert_eq!(recorder.warm_up, WarmUpCounts { begun: 2, failed: 1 });
+    assert_eq!((recorder.requests.due, recorder.requests.failed, recorder.failures.timeout), (1, 0, 0));
+    assert_eq!(recorder.last_due, Some(Nanos(1_100)));
+}
+
+#[test]
+fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
+    let with = |status, body_bytes| Answer { status, body_bytes, ..answer(1_100, 1_100, 1_200) };
+    let (mut first, mut second) = (recorder(), recorder());
+    for answer in [with(200, 30), with(404, 9)] {
+        let slow = first.answered(&answer);
+        keep(&mut first, slow);
+    }
+    for slow in [second.answered(&with(206, 20)), second.mismatched(&with(200, 5))] {
+        keep(&mut second, slow);
+    }
+    first.merge(&second);
+    assert_eq!(first.operations[0].body_bytes, Some((20, 30)));
+    assert_eq!(first.operations[0].mismatched_body_bytes, Some(5));
+    assert_eq!((first.failures.mismatch, first.requests.failed, first.requests.answered), (1, 1, 3));
+}
+
+#[test]
+fn the_most_connections_at_once_is_not_the_number_opened() {
+    let mut recorder = recorder();
+    recorder.connected(Nanos(1));
+    recorder.connected(Nanos(1));
+    recorder.disconnected(Nanos(5));
+    recorder.connected(Nanos(1));
+    assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
+}
+
+#[test]
+fn a_request_that_failed_late_is_slower_than_one_that_was_answered_sooner() {
+    let mut recorder = recorder();
+    answered(&mut recorder, 1_100, 1_110, 1_140);
+    timed_out(&mut recorder, 1_200, 1_250, 1_600);
+    let [slowest, second] = recorder.slowest.in_order()[..] else { panic!("two requests were slow") };
+    assert_eq!((slowest.failure, slowest.latency), (Some(Failure::Timeout), Nanos(400)));
+    assert_eq!((slowest.service_time, slowest.first_byte), (Some(Nanos(350)), None));
+    assert_eq!((second.failure, second.latency, second.service_time), (None, Nanos(40), Some(Nanos(30))));
+    assert_eq!(recorder.latency().count(), 1, "a failed request has no place among the latencies");
+}

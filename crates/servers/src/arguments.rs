@@ -1,0 +1,119 @@
+//! What the command line asks for.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+use loadcurve_servers::{persistent, pipelined, simple};
+
+use crate::forking::{ServeClient, Settings};
+
+pub(crate) const USAGE: &str = "\
+Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
+
+Kinds:
+  limit       answers from memory at the least cost the kernel allows; it calibrates a rig
+  simple      forks a process for each client, answers its first request and closes
+  persistent  the same, but a client may send many requests, one after another
+  pipelined   the same, but requests that arrive together are answered together, in order
+
+Options:
+  --listen ADDRESS:PORT     where to listen; all but limit print it, and take a free port for 0
+  --root FOLDER             the files to serve; limit reads them once, at the start
+  --backlog N               length of the listen queue (default 4096)
+  --idle-timeout-s SECONDS  a client that is silent for so long is closed (default 5; not for limit)
+  --buffer-bytes N          how much of a client's requests is buffered, which bounds each of them
+                            (default 8192, for pipelined 51200; not for limit)
+  --version                 the version
+";
+
+const DEFAULT_BACKLOG: i32 = 4096;
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A command line that makes sense.
+pub(crate) enum Asked {
+    Limit { listen: SocketAddr, backlog: i32, root: PathBuf },
+    Forking { settings: Settings, root: PathBuf, serve_client: ServeClient },
+    Print(String),
+}
+
+/// Reads the command line.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
+    let (mut kind, mut listen, mut root, mut backlog) = (None, None, None, DEFAULT_BACKLOG);
+    let (mut idle_timeout, mut buffer_bytes) = (None, None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("listen") => listen = Some(parser.value()?.parse()?),
+            Long("root") => root = Some(PathBuf::from(parser.value()?)),
+            Long("backlog") => backlog = parser.value()?.parse()?,
+            Long("idle-timeout-s") => idle_timeout = Some(parser.value()?.parse_with(timeout)?),
+            Long("buffer-bytes") => buffer_bytes = Some(parser.value()?.parse::<NonZeroUsize>()?.get()),
+            Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
+            Long("version") => {
+                return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
+            }
+            Value(value) if kind.is_none() => kind = Some(value.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let kind = kind.ok_or("missing KIND")?;
+    let listen = listen.ok_or("missing --listen")?;
+    let root = root.ok_or("missing --root")?;
+    let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
+        "limit" if idle_timeout.is_some() || buffer_bytes.is_some() => {
+            return Err("limit knows neither --idle-timeout-s nor --buffer-bytes".into());
+        }
+        "limit" => return Ok(Asked::Limit { listen, backlog, root }),
+        "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
+        "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
+        "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),
+        _ => {
+            return Err(
+                format!("unknown kind {kind:?}; expected limit, simple, persistent or pipelined").into()
+            );
+        }
+    };
+    let settings = Settings {
+        listen,
+        backlog,
+        idle_timeout: idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
+        buffer_bytes: buffer_bytes.unwrap_or(default_buffer_bytes),
+    };
+    Ok(Asked::Forking { settings, root, serve_client })
+}
+
+/// A timeout of so many seconds.
+fn timeout(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().map_err(|_| "expected a number of seconds")?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
+        _ => Err("expected a number of seconds above 0"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Asked, parse};
+
+    fn buffer_bytes_and_timeout(arguments: &[&str]) -> (usize, Duration) {
+        let always = ["--listen", "127.0.0.1:0", "--root", "."];
+        match parse(lexopt::Parser::from_args(always.iter().chain(arguments))) {
+            Ok(Asked::Forking { settings, .. }) => (settings.buffer_bytes, settings.idle_timeout),
+            _ => panic!("expected a server that forks"),
+        }
+    }
+
+    #[test]
+    fn a_silent_client_has_five_seconds_and_pipelined_a_buffer_of_fifty_kib() {
+        let five_seconds = Duration::from_secs(5);
+        assert_eq!(buffer_bytes_and_timeout(&["simple"]), (8192, five_seconds));
+        assert_eq!(buffer_bytes_and_timeout(&["persistent"]), (8192, five_seconds));
+        assert_eq!(buffer_bytes_and_timeout(&["pipelined"]), (51_200, five_seconds));
+        let given = ["pipelined", "--buffer-bytes", "100", "--idle-timeout-s", "0.25"];
+        assert_eq!(buffer_bytes_and_timeout(&given), (100, Duration::from_millis(250)));
+    }
+}

@@ -1,0 +1,80 @@
+//! A process for each client: what `simple`, `persistent` and `pipelined` share.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use loadcurve_servers::connection::Connection;
+use loadcurve_servers::site::Site;
+use rustix::event::{Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+
+use crate::clock;
+use crate::process::{self, Fork};
+
+/// How long the listen queue is left alone after a connection could not be accepted.
+const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Where and how clients are served.
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) backlog: i32,
+    /// A client that neither sends nor takes anything for so long is closed.
+    pub(crate) idle_timeout: Duration,
+    /// How many bytes of requests are buffered for each client.
+    pub(crate) buffer_bytes: usize,
+}
+
+/// Serves one client to the end.
+pub(crate) type ServeClient = fn(&Site, Connection<TcpStream>) -> io::Result<()>;
+
+/// Accepts clients until the process is ended, and serves each in a process of its own. There it returns `Ok`.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub(crate) fn serve(settings: &Settings, site: &Site, serve_client: ServeClient) -> io::Result<()> {
+    let listener = listening_socket(settings.listen, settings.backlog)?;
+    process::leave_reaping_to_the_kernel()?;
+    writeln!(io::stdout(), "listening on {}", listener.local_addr()?)?;
+    loop {
+        let client = match listener.accept() {
+            Ok((client, _)) => client,
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+            Err(error) => {
+                eprintln!("loadcurve-server: no connection can be accepted for the moment: {error}");
+                // A signal that ends the rest early does no harm.
+                let _ = poll(&mut [], Some(&REST));
+                continue;
+            }
+        };
+        match process::fork() {
+            Ok(Fork::Parent) => {}
+            Ok(Fork::Child) => {
+                // Nobody shall be able to connect to the port once the server has ended.
+                drop(listener);
+                let connection = connection(client, settings);
+                // A client that goes away is no fault of the server.
+                let _ = connection.and_then(|connection| serve_client(site, connection));
+                return Ok(());
+            }
+            Err(error) => eprintln!("loadcurve-server: a client is turned away, no process for it: {error}"),
+        }
+    }
+}
+
+fn listening_socket(listen: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let family = if listen.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let listener =
+        rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
+    sockopt::set_socket_reuseaddr(&listener, true)?;
+    rustix::net::bind(&listener, &listen)?;
+    rustix::net::listen(&listener, backlog)?;
+    Ok(listener.into())
+}
+
+fn connection(client: TcpStream, settings: &Settings) -> io::Result<Connection<TcpStream>> {
+    client.set_nodelay(true)?;
+    client.set_read_timeout(Some(settings.idle_timeout))?;
+    client.set_write_timeout(Some(settings.idle_timeout))?;
+    Ok(Connection::new(client, settings.buffer_bytes, clock::now))
+}

@@ -1,0 +1,11 @@
+//! The servers that this project writes, as far as they need neither socket nor process nor clock.
+//!
+//! [`simple`], [`persistent`] and [`pipelined`] serve one client each, over any stream of bytes, from the folder that a
+//! [`site::Site`] is. The binary gives every client a process of its own, and these a socket.
+
+pub mod connection;
+pub mod http;
+pub mod persistent;
+pub mod pipelined;
+pub mod simple;
+pub mod site;

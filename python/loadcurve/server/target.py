@@ -1,0 +1,89 @@
+"""Where a URL leads, and the address behind it."""
+
+import socket
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from loadcurve.errors import BadInput, NothingMeasured
+
+DEFAULT_PORT = 80
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a URL leads."""
+
+    host: str
+    port: int
+    authority: str
+    """What ``Host`` names."""
+    path: str
+
+
+def read_url(url: str) -> Target:
+    """Return where ``url`` leads; raises BadInput where it cannot be used."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise BadInput(f"{url}: not a URL: {error}; expected http://host:port/path") from error
+    fault = _fault(parts)
+    if fault:
+        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
+    if parts.username is not None:
+        raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
+    path = parts.path or "/"
+    return Target(
+        host=parts.hostname or "",
+        port=DEFAULT_PORT if parts.port is None else parts.port,
+        authority=parts.netloc,
+        path=f"{path}?{parts.query}" if parts.query else path,
+    )
+
+
+def _fault(parts: SplitResult) -> str | None:
+    """Say what keeps a URL from being loaded."""
+    if not parts.scheme:
+        return "the scheme is missing"
+    if parts.scheme != "http":
+        return f"the scheme is {parts.scheme!r}"
+    if not parts.hostname:
+        return "the host is missing"
+    try:
+        is_port = parts.port != 0
+    except ValueError:
+        is_port = False
+    return None if is_port else "the port is not a number from 1 to 65535"
+
+
+def reachable_address(target: Target, timeout_s: float) -> str:
+    """Return the first address of the host that accepts a connection, as ``host:port``.
+
+    Raises:
+        NothingMeasured: the host is not found, or nobody answers there.
+
+    """
+    where = _endpoint(target.host, target.port)
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a host name"
+        raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
+    reasons = []
+    for *_, address in found:
+        host, port = str(address[0]), int(address[1])
+        try:
+            with socket.create_connection((host, port), timeout=timeout_s):
+                return _endpoint(host, port)
+        except TimeoutError:
+            reasons.append(f"{host}: no connection within {timeout_s:g} s")
+        except OSError as error:
+            reasons.append(f"{host}: {error.strerror or error}")
+    raise NothingMeasured(
+        f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))}); "
+        "is the server running, and is this its address?"
+    )
+
+
+def _endpoint(host: str, port: int) -> str:
+    """Return host and port as they stand in a URL, where an IPv6 address is put into brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,143 @@
+"""`loadcurve run`: servers that run already and are measured where they are."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from support.limit_server import limit_server
+from support.tiny_study import study_text
+
+
+@pytest.fixture
+def content(sandbox):
+    return sandbox.write("site/1k.txt", "x" * 1024).parent
+
+
+def study_of(url, keys='version = "1"', content='folder = "site"'):
+    server = f'[servers.staging]\nuse = "url"\nurl = "{url}"\n{keys}'
+    return study_text(server, content=content, connections="[1]", trials=1)
+
+
+def run(sandbox, text):
+    sandbox.write("tiny.toml", text)
+    return sandbox.run("run", "tiny.toml", "--out", "run")
+
+
+def records_of(sandbox):
+    folder = sandbox.work / "run"
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    return json.loads((folder / "run.json").read_text()), trials
+
+
+class HostEcho(BaseHTTPRequestHandler):
+    """Answers 200 with a body of another length each time, to the host that it is told to expect."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "demo/1.2"
+    sys_version = ""
+    lengths = iter(range(1, 1_000_000))
+
+    def do_GET(self) -> None:
+        right = self.headers["Host"] == f"localhost:{self.server.server_address[1]}"
+        body = b"x" * (next(self.lengths) % 100)
+        self.send_response(200 if right else 421)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def echo_server() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), HostEcho) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_that_runs_already_is_verified_measured_and_left_running(sandbox, content):
+    with limit_server(content) as address:
+        finished = run(sandbox, study_of(f"http://{address}"))
+        socket.create_connection(tuple(address.split(":"))).close()
+    assert finished.returncode == 0, finished.stderr
+    record, (trial,) = records_of(sandbox)
+    server = record["servers"]["staging"]
+    assert (server["status"], server["version"], server["binary"]) == ("found", "1", None)
+    assert server["settings"] == {"url": f"http://{address}"}
+    assert trial["load"]["requests"]["answered"] > 0
+    assert trial["load"]["errors"]["mismatch"] == 0
+
+
+def test_without_content_any_answer_with_status_200_is_a_right_one(sandbox):
+    text = study_of("URL", keys="").replace('[content]\nfolder = "site"\n', "")
+    assert "[content]" not in text
+    with echo_server() as port:
+        finished = run(sandbox, text.replace("URL", f"http://localhost:{port}"))
+    assert finished.returncode == 0, finished.stderr
+    record, (trial,) = records_of(sandbox)
+    assert record["content"] == {}
+    assert record["servers"]["staging"]["version"] == "demo/1.2", "what the header Server says"
+    assert trial["load"]["status"]["2xx"] == trial["load"]["requests"]["answered"] > 0, "Host is the URL's"
+    assert trial["load"]["errors"]["mismatch"] == 0
+
+
+def test_a_running_server_that_serves_other_content_is_not_measured(sandbox, content):
+    (content / "1k.txt").write_text("y" * 1024)
+    with limit_server(content) as address:
+        (content / "1k.txt").write_text("x" * 1024)
+        finished = run(sandbox, study_of(f"http://{address}"))
+    assert finished.returncode == 4
+    _, (failure,) = records_of(sandbox)
+    assert failure["reason"]["code"] == "wrong_answer"
+    assert f"http://{address}: GET /1k.txt was answered with" in failure["reason"]["text"]
+
+
+def test_a_server_that_does_not_run_is_not_measured(sandbox, content):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    finished = run(sandbox, study_of(f"http://127.0.0.1:{port}"))
+    assert finished.returncode == 4
+    assert f"staging is not measured: 127.0.0.1:{port}: nobody answers there" in finished.stderr
+
+
+def test_a_running_server_that_names_no_version_is_not_measured_without_one(sandbox, content):
+    with limit_server(content) as address:
+        finished = run(sandbox, study_of(f"http://{address}", keys=""))
+    assert finished.returncode == 4
+    assert f"The version of the server at http://{address} is unknown" in finished.stderr
+    assert 'Give it in the study, such as version = "1.2"' in finished.stderr
+
+
+def test_a_server_that_is_started_needs_content(sandbox):
+    text = study_text("[servers.limit]").replace('[content]\n"1k.txt" = "1KiB"\n', "")
+    finished = run(sandbox, text)
+    assert finished.returncode == 2
+    assert "content: missing; expected files or a folder for the server limit to serve" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (study_of("http://127.0.0.1:1/path"), "servers.staging.url: found"),
+        (study_of("https://127.0.0.1:1"), "servers.staging.url: https://127.0.0.1:1: the scheme is 'https'"),
+        (study_of("http://127.0.0.1:1", 'start = ["sh"]'), "servers.staging.start: given, but"),
+        (study_of("http://127.0.0.1:1").replace("url = ", "# "), "servers.staging.url: missing; expected"),
+        (
+            study_of("http://127.0.0.1:1").replace('use = "url"', 'use = "limit"'),
+            "servers.staging.url: given, but the server limit is started here",
+        ),
+    ],
+)
+def test_a_running_server_that_is_named_badly_is_bad_input(text, said, sandbox, content):
+    finished = run(sandbox, text)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr

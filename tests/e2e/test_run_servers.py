@@ -1,0 +1,117 @@
+"""`loadcurve run`: which servers a study measures, and what each of them is."""
+
+import json
+import shutil
+
+import pytest
+
+from loadcurve import __version__
+from loadcurve.server.found import NATIVE_FOLDER
+from support.tiny_study import study_text
+
+OTHER_VERSION = f"""\
+#!/bin/sh
+[ "$1" = --version ] && echo loadcurve-server 9.9.9 || exec '{NATIVE_FOLDER}/loadcurve-server' "$@"
+"""
+
+
+LIMIT_ARGUMENTS = '"limit", "--listen", "{address}:{port}", "--root", "{content}"'
+
+
+def run_servers(sandbox, servers):
+    """Run a study of these servers, in a folder of its own, and return its record."""
+    sandbox.write("study/bin/server", OTHER_VERSION).chmod(0o755)
+    sandbox.write("study/tiny.toml", study_text(servers, connections="[1]", trials=1))
+    finished = sandbox.run("run", "study/tiny.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["load"]["requests"]["answered"] > 0 for line in lines)
+    return json.loads((sandbox.work / "run" / "run.json").read_text())
+
+
+def refusal_of(sandbox, servers):
+    sandbox.write("tiny.toml", study_text(servers))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.stdout == ""
+    return finished.returncode, finished.stderr
+
+
+def test_two_versions_of_one_server_stand_side_by_side(sandbox):
+    servers = '[servers.limit]\n[servers.limit-new]\nuse = "limit"\nbinary = "bin/server"'
+    record = run_servers(sandbox, servers)
+    found = {name: (server["version"], server["binary"]) for name, server in record["servers"].items()}
+    assert found == {
+        "limit": (__version__, str(NATIVE_FOLDER / "loadcurve-server")),
+        "limit-new": ("9.9.9", str(sandbox.work / "study/bin/server")),
+    }
+
+
+def test_any_program_is_measured_that_a_study_names_with_its_version(sandbox):
+    servers = f"""
+    [servers.beside-the-study]
+    use = "command"
+    start = ["bin/server", {LIMIT_ARGUMENTS}]
+    version_command = ["{{binary}}", "--version"]
+    [servers.on-path]
+    use = "command"
+    start = ["sh", "{{study}}/bin/server", {LIMIT_ARGUMENTS}]
+    version = "from 2026"
+    """
+    record = run_servers(sandbox, servers)
+    found = {name: (server["version"], server["binary"]) for name, server in record["servers"].items()}
+    assert found == {
+        "beside-the-study": ("9.9.9", str(sandbox.work / "study/bin/server")),
+        "on-path": ("from 2026", shutil.which("sh")),
+    }
+
+
+def test_a_study_may_start_a_server_of_the_catalogue_in_another_way(sandbox):
+    servers = f"""
+    [servers.limit]
+    start = ["env", "WRAPPED=1", "{{binary}}", {LIMIT_ARGUMENTS}]
+    version = "wrapped"
+    """
+    record = run_servers(sandbox, servers)["servers"]["limit"]
+    assert (record["version"], record["binary"]) == ("wrapped", str(NATIVE_FOLDER / "loadcurve-server"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("", ":22: servers.command.start: missing; expected the command that starts the server"),
+        ('start = "sh"', ':23: servers.command.start: found "sh"; expected a list of texts'),
+        (
+            'start = ["sh", "{prot}"]',
+            ":23: servers.command.start: start names {prot}, which is unknown there",
+        ),
+        ('start = ["{binary}"]', ":22: servers.command.binary: missing; expected the program"),
+        (
+            'start = ["sh"]\nbinary = "sh"',
+            ":24: servers.command.binary: given, but start does not use {binary}",
+        ),
+        (
+            'start = ["sh"]\nversion_command = ["sh", "{port}"]',
+            ":24: servers.command.version_command: version_command names {port}",
+        ),
+        ("workers = 2", ":23: servers.command.workers: The server command has no setting `workers`"),
+    ],
+)
+def test_a_program_that_is_named_badly_is_bad_input(keys, said, sandbox):
+    code, said_on_stderr = refusal_of(sandbox, f"[servers.command]\n{keys}")
+    assert code == 2
+    assert said in said_on_stderr
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('start = ["sh"]', 'it in the study, such as version = "1.2", or version_command = ['),
+        ('start = ["sh"]\nversion_command = ["echo", "none"]', "printed nothing that matches the pattern"),
+        ('start = ["bin/none"]\nversion = "1"', "there is no program "),
+        ('start = ["no-such-program"]\nversion = "1"', "no program no-such-program was found on PATH"),
+    ],
+)
+def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(keys, said, sandbox):
+    code, said_on_stderr = refusal_of(sandbox, f"[servers.command]\n{keys}")
+    assert code == 4
+    assert said in said_on_stderr

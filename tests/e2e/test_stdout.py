@@ -1,0 +1,52 @@
+"""Results that cannot be written: one sentence, and no traceback."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support import synthetic_run as synthetic
+
+FULL_DEVICE = Path("/dev/full")
+NO_STDOUT = ["sh", "-c", 'exec "$@" >&-', "sh"]
+
+COMMANDS = {
+    "load as JSON": ["load", "URL", "-n", 10, "--json"],
+    "load as a table": ["load", "URL", "-n", 10],
+    "servers": ["servers"],
+    "one server": ["servers", "limit"],
+    "report": ["report", "RUN"],
+    "help": ["load", "--help"],
+    "version": ["--version"],
+}
+
+
+@pytest.fixture(params=COMMANDS.values(), ids=COMMANDS)
+def arguments(request, limit_url, tmp_path):
+    given = {"URL": limit_url}
+    if "RUN" in request.param:
+        given["RUN"] = synthetic.write_run(tmp_path / "run")
+    return [given.get(word, word) for word in request.param]
+
+
+def test_a_full_disk_is_told_in_one_sentence(arguments, sandbox):
+    with FULL_DEVICE.open("wb") as full:
+        finished = sandbox.run(*arguments, stdout=full)
+    assert finished.returncode == 1
+    assert finished.stderr == (
+        "loadcurve: the results could not be written to stdout: No space left on device\n"
+    )
+
+
+def test_a_reader_that_goes_away_is_no_fault_to_speak_of(arguments, sandbox):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        finished = sandbox.run(*arguments, stdout=pipe)
+    assert (finished.returncode, finished.stderr) == (1, "")
+
+
+def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox):
+    finished = sandbox.run(*arguments, within=NO_STDOUT)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("loadcurve: stdout is closed")

@@ -1,0 +1,91 @@
+"""What is said when a real server cannot be started, and how it is said: in the server's own words."""
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from server_support import CATALOG, SERVERS, is_root, server_of, servers
+
+import loadcurve.server.instance as instance_module
+from loadcurve.server.catalog import read_entry
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer, Overrides, find_server
+
+
+def failure_of(entry, content_folder, **settings):
+    with pytest.raises(ServerFailure) as caught, server_of(entry, content_folder, **settings):
+        pass
+    return caught.value
+
+
+@servers(*SERVERS)
+def test_a_server_that_says_that_its_port_is_taken_gets_another(name, content_folder, monkeypatch):
+    with socket.socket() as other:
+        # As it does not listen, nobody sees it but a server that wants the same port.
+        other.bind(("127.0.0.1", 0))
+        taken, free = other.getsockname()[1], instance_module.free_port()
+        ports = iter([taken, free])
+        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        with server_of(CATALOG[name], content_folder) as server:
+            assert server.port == free
+
+
+@servers(*SERVERS)
+def test_a_configuration_that_the_server_does_not_understand_is_told_in_its_own_words(
+    name, content_folder, tmp_path
+):
+    packaged = CATALOG[name]
+    file = next(file for file in packaged.description.config if file != "hello.php")
+    good = packaged.description.config[file]
+    (tmp_path / "broken").write_text(f'{{% include "{good}" %}}\nloadcurve {{ is = not [a\n')
+    description = f'base = "{packaged.folder}/server.toml"\nconfig."{file}" = "broken"\n'
+    (tmp_path / "server.toml").write_text(description)
+    failure = failure_of(read_entry(tmp_path), content_folder)
+    assert failure.code == ("config_rejected" if packaged.description.check else "died")
+    # Caddy names only the place, every other server the word that it does not know.
+    assert failure.log_tail.count("\n") < 10
+    assert ("caddy.json" if name == "caddy" else "loadcurve") in failure.log_tail
+    assert all(line in str(failure) for line in failure.log_tail.splitlines())
+
+
+@servers("nginx", "apache-event")
+def test_a_rejected_setting_is_told_with_the_line_of_the_configuration(name, content_folder):
+    setting = {"nginx": "worker_connections", "apache-event": "listen_backlog"}[name]
+    failure = failure_of(CATALOG[name], content_folder, **{setting: 10**30})
+    assert failure.code == "config_rejected"
+    assert ".conf:" in failure.log_tail or "on line" in failure.log_tail
+
+
+@servers("nginx")
+@is_root
+def test_content_that_the_unprivileged_user_cannot_reach_is_explained(name, state):
+    folder = state / "closed"
+    folder.mkdir(mode=0o700)
+    (folder / "1k.txt").write_bytes(b"x")
+    entry = CATALOG[name]
+    ready = entry.description.ready.model_copy(update={"timeout_s": 0.3})
+    impatient = replace(entry, description=entry.description.model_copy(update={"ready": ready}))
+    failure = failure_of(impatient, folder)
+    assert failure.code == "not_ready"
+    assert "must be able to pass through" in failure.text
+    assert "Permission denied" in failure.log_tail
+
+
+@servers("nginx")
+def test_a_given_program_that_is_not_executable_is_named(name, tmp_path):
+    program = tmp_path / "nginx"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o644)
+    missing = find_server(CATALOG[name], {}, Overrides(binary=program))
+    assert isinstance(missing, MissingServer)
+    assert missing.failure().code == "not_installed"
+    assert f"{program} is not executable" in missing.reason
+
+
+@servers("nginx")
+def test_a_program_that_is_no_nginx_has_no_known_version(name):
+    with pytest.raises(ServerFailure, match="is not measured") as caught:
+        find_server(CATALOG[name], {}, Overrides(binary=Path("/bin/echo")))
+    assert caught.value.code == "version_unknown"
+    assert caught.value.log_tail == "-v"
