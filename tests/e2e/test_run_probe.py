@@ -6,6 +6,7 @@ import os
 import pytest
 
 from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.server.group import group_parent
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text
 
@@ -85,6 +86,20 @@ def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
         assert sum(shares) / len(shares) == pytest.approx(point["probe"]["server"]["cpu_share"], rel=0.25)
         told = [memory for memory in series["memory_bytes"] if memory is not None]
         assert max(told) == point["probe"]["server"]["memory_peak_bytes"]
+
+
+@pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
+def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
+    """Each client has a process of its own, which is gone before anyone could look at it."""
+    load = 'calls = 1\nduration = "500ms"'
+    sandbox.write("tiny.toml", study_text("[servers.simple]", load=load, connections="[2]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode in {0, 3}, finished.stderr
+    (point,) = points_of(sandbox.work / "run")
+    server = point["probe"]["server"]
+    assert (server["cpu_source"], point["probe"]["caveats"]) == ("group", [])
+    # To make a process and to end it takes longer than this on any machine.
+    assert server["cpu_per_request_us"] > 20
 
 
 def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
