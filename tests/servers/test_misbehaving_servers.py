@@ -296,10 +296,10 @@ def test_a_folder_that_is_not_named_by_the_ledger_is_not_removed(state):
 @pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
 def test_the_group_of_a_killed_run_is_removed_with_the_rest(state):
     entry = LedgerEntry("scripted", state / "tmp", group_parent())
-    entry.start.group.mkdir()
+    entry.start.counting_group.mkdir()
     disown(entry)
     assert len(clean_up_after_killed_runs()) == 1
-    assert not entry.start.group.exists()
+    assert not entry.start.counting_group.exists()
 
 
 def disown(entry):

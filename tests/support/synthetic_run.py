@@ -328,6 +328,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
             "configuration": {f"{name}.conf": f"# {name}\nworkers 1;\nlisten 127.0.0.1:18000;\n"},
             "install": None,
             "documentation": f"https://example.org/{name}",
+            "limits": None,
+            "machine": None,
         }
         for name in SERVERS
     }
@@ -341,6 +343,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
         "configuration": {},
         "install": "apt install absent",
         "documentation": None,
+        "limits": None,
+        "machine": None,
     }
     return RunRecord.model_validate(
         {
@@ -399,7 +403,7 @@ def trial_records(
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
             probe = probe_record(planned.server, connections, factor)
-            point = {"kind": "point", **identity, **at, "load": load, "probe": probe}
+            point = {"kind": "point", **identity, **at, "load": load, "probe": probe, "limit_use": None}
             records.append(PointRecord.model_validate(point))
     return records
 

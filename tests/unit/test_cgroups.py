@@ -39,7 +39,8 @@ def name() -> str:
 @pytest.fixture
 def group(request: pytest.FixtureRequest, name: str) -> Iterator[ControlGroup]:
     try:
-        group = ControlGroup.create(name, request.param)
+        group = ControlGroup.planned(name, request.param)
+        group.make()
     except LimitsUnavailable as unavailable:
         pytest.skip(str(unavailable))
     yield group
@@ -85,13 +86,14 @@ def test_a_modest_process_inside_both_limits_is_not_touched(group: ControlGroup)
 
 
 def test_without_limits_there_is_no_group_and_nothing_before_the_command(name: str) -> None:
-    group = ControlGroup.create(name, Limits())
+    group = ControlGroup.planned(name, Limits())
+    group.make()
     assert (group.folders, group.entering()) == ([], ())
 
 
 def test_a_machine_without_the_controller_is_refused_in_words(name: str) -> None:
     with pytest.raises(LimitsUnavailable, match="limit of memory cannot be set"):
-        ControlGroup.create(name, Limits(memory_bytes=MIB), trees={})
+        ControlGroup.planned(name, Limits(memory_bytes=MIB), trees={})
 
 
 def test_a_user_without_permission_is_refused_with_what_to_do_and_nothing_is_left(
@@ -100,7 +102,7 @@ def test_a_user_without_permission_is_refused_with_what_to_do_and_nothing_is_lef
     # An ordinary folder has none of the kernel's files, so the first limit cannot be written.
     trees: dict[Controller, Tree] = {"cpu": Tree(2, tmp_path)}
     with pytest.raises(LimitsUnavailable, match=r"cpu\.max.*Run as root"):
-        ControlGroup.create(name, Limits(cpus=1.0), trees)
+        ControlGroup.planned(name, Limits(cpus=1.0), trees).make()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -121,7 +123,7 @@ def imitated_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Cont
 def test_version_2_is_written_as_the_kernel_documents_it(
     imitated_trees: dict[Controller, Tree], tmp_path: Path
 ) -> None:
-    ControlGroup.create("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
+    ControlGroup.planned("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees).make()
     assert (tmp_path / "group/cpu.max").read_text() == "150000 100000"
     assert (tmp_path / "group/memory.max").read_text() == str(64 * MIB)
 
@@ -129,7 +131,8 @@ def test_version_2_is_written_as_the_kernel_documents_it(
 def test_version_2_is_read_as_the_kernel_documents_it(
     imitated_trees: dict[Controller, Tree], tmp_path: Path
 ) -> None:
-    group = ControlGroup.create("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
+    group = ControlGroup.planned("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
+    group.make()
     (tmp_path / "group/cpu.stat").write_text(
         "usage_usec 1\nnr_periods 10\nnr_throttled 3\nthrottled_usec 250000\n"
     )
@@ -160,7 +163,8 @@ def test_the_trees_are_found_where_they_are_mounted(tmp_path: Path) -> None:
 
 def test_a_group_whose_last_process_ends_in_a_moment_is_removed_then(name: str) -> None:
     try:
-        group = ControlGroup.create(name, Limits(cpus=1.0))
+        group = ControlGroup.planned(name, Limits(cpus=1.0))
+        group.make()
     except LimitsUnavailable as unavailable:
         pytest.skip(str(unavailable))
     process = subprocess.Popen([*group.entering(), "sleep", "0.3"])

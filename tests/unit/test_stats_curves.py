@@ -107,7 +107,7 @@ def test_a_point_with_only_invalid_trials_has_no_estimate(tmp_path: Path):
     load = synthetic.load_result("nginx", 1, verdict=verdict)
     invalid = PointRecord.model_validate(
         {"kind": "point", "trial": 0, "block": 0, "server": "nginx", "point": {"connections": 1}}
-        | {"started_at": "2026-03-14T09:27:00Z", "load": load}
+        | {"started_at": "2026-03-14T09:27:00Z", "load": load, "limit_use": None}
         | {"probe": synthetic.probe_record("nginx", 1)}
     )
     point = at(read_run(synthetic.write_run(tmp_path, record, [invalid])), "nginx", 1)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from loadcurve.errors import NothingMeasured
 
@@ -39,6 +39,9 @@ class Limits:
         return [controller for controller, limit in limited.items() if limit is not None]
 
 
+NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True)
 class LimitUse:
     """What limits have done to a server since its start; ``None`` where there is no such limit."""
@@ -52,6 +55,23 @@ class LimitUse:
     oom_kills: int | None
     """Processes that the kernel has killed because the memory was used up."""
     memory_peak_bytes: int | None
+
+    def since(self, earlier: "LimitUse") -> "LimitUse":
+        """Return what the limits have done since an earlier reading; the peak stays that since the start."""
+        return LimitUse(
+            periods=_difference(self.periods, earlier.periods),
+            throttled_periods=_difference(self.throttled_periods, earlier.throttled_periods),
+            throttled_s=_difference(self.throttled_s, earlier.throttled_s),
+            oom_kills=_difference(self.oom_kills, earlier.oom_kills),
+            memory_peak_bytes=self.memory_peak_bytes,
+        )
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _difference(now: Number | None, earlier: Number | None) -> Number | None:
+    return None if now is None or earlier is None else now - earlier
 
 
 class LimitsUnavailable(NothingMeasured):
@@ -67,21 +87,25 @@ class Tree:
 
 
 class ControlGroup:
-    """A group of processes that is held to limits: made by :meth:`create`, gone after :meth:`remove`."""
+    """A group of processes that is held to limits: planned, made, and at the end removed."""
 
     def __init__(self, limits: Limits, places: dict[Controller, Tree]) -> None:
-        """Take over the folders of a group, one for each limited controller."""
+        """Plan a group with these folders, one for each limited controller; nothing exists yet."""
         self._limits = limits
         self._places = places
 
     @classmethod
-    def create(cls, name: str, limits: Limits, trees: dict[Controller, Tree] | None = None) -> "ControlGroup":
-        """Make an empty group with these limits; by default in the trees of this machine.
+    def planned(
+        cls, name: str, limits: Limits, trees: dict[Controller, Tree] | None = None
+    ) -> "ControlGroup":
+        """Return a group that :meth:`make` makes; by default in the trees of this machine.
 
         Raises:
-            LimitsUnavailable: the machine has no such controller, or this user may not use it.
+            LimitsUnavailable: the machine has no such controller.
 
         """
+        if not limits.controllers:
+            return cls(limits, {})
         trees = control_group_trees() if trees is None else trees
         places: dict[Controller, Tree] = {}
         for controller in limits.controllers:
@@ -92,17 +116,26 @@ class ControlGroup:
                 )
             tree = trees[controller]
             places[controller] = Tree(tree.version, tree.folder / name)
-        group = cls(limits, places)
+        return cls(limits, places)
+
+    def make(self) -> None:
+        """Make the group, empty, with its limits.
+
+        Raises:
+            LimitsUnavailable: this user may not; nothing is left of the group.
+
+        """
         try:
-            group._make()
+            for folder in self.folders:
+                folder.mkdir()
+            self._set_limits()
         except OSError as error:
-            group.remove()
+            self.remove()
             raise LimitsUnavailable(
                 f"the limits cannot be set: {error.filename}: {error.strerror}. "
                 "Run as root, or inside a control group that is delegated to you "
                 "(systemd-run --user --scope -p Delegate=yes …), or leave the limits out."
             ) from None
-        return group
 
     @property
     def folders(self) -> list[Path]:
@@ -142,9 +175,7 @@ class ControlGroup:
         """Remove the group, whose processes must have ended; one that was never made is no error."""
         remove_groups(self.folders)
 
-    def _make(self) -> None:
-        for folder in self.folders:
-            folder.mkdir()
+    def _set_limits(self) -> None:
         for controller, place in self._places.items():
             if controller == "cpu" and self._limits.cpus is not None:
                 _limit_cpus(place, self._limits.cpus)

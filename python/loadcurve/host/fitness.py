@@ -211,9 +211,10 @@ def check_limits() -> Check:
     """Check whether servers can be held to a share of the machine, by doing it."""
     why = 'limits = {…} and machine = "…" in a study hold a server to a share of the machine'
     try:
-        group = ControlGroup.create(
+        group = ControlGroup.planned(
             f"loadcurve-doctor-{secrets.token_hex(4)}", Limits(cpus=1.0, memory_bytes=1 << 26)
         )
+        group.make()
     except LimitsUnavailable as unavailable:
         return Check("control groups", "caution", str(unavailable), why)
     group.remove()

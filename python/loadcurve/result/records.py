@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.load import Count, LoadResult, Reason, Record, Time
 from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
@@ -18,6 +18,27 @@ class PlannedTrial(Record):
     trial: Count
     block: Count
     server: str
+
+
+class LimitsRecord(Record):
+    """What a server was held to; ``None`` where a resource was not limited."""
+
+    cpus: Annotated[float, Field(gt=0)] | None
+    memory_bytes: Count | None
+
+
+class MachineRecord(Record):
+    """The machine type that this machine stood for, with the price that its table gives."""
+
+    name: str
+    vcpus: Count
+    memory_bytes: Count
+    network: str
+    burstable: bool
+    price_usd_per_hour: Annotated[float, Field(gt=0)]
+    priced_on: str
+    """The date of the price."""
+    region: str
 
 
 class ServerRecord(Record):
@@ -34,6 +55,8 @@ class ServerRecord(Record):
     install: str | None
     """How to install a missing server, as a command."""
     documentation: str | None
+    limits: LimitsRecord | None
+    machine: MachineRecord | None
 
 
 class ContentRecord(Record):
@@ -64,6 +87,24 @@ class RunRecord(Record):
     content: dict[str, ContentRecord]
 
 
+class LimitUseRecord(Record):
+    """What its limits did to a server during one load and its warm-up.
+
+    A figure is ``None`` where there is no such limit.
+    """
+
+    periods: Count | None
+    """Periods of 100 ms in which the server wanted to run."""
+    throttled_periods: Count | None
+    """Periods in which it had used up its share of the CPUs and had to wait."""
+    throttled_s: Time | None
+    """How long its processes had to wait, summed over the CPUs."""
+    oom_kills: Count | None
+    """Processes that the kernel killed because the memory was used up."""
+    memory_peak_bytes: Count | None
+    """The most memory in use since the server's start, page cache included."""
+
+
 class PointRecord(Record):
     """One measured point of one trial."""
 
@@ -75,6 +116,8 @@ class PointRecord(Record):
     started_at: str
     load: LoadResult
     probe: ProbeRecord
+    limit_use: LimitUseRecord | None
+    """``None`` without limits."""
 
 
 class FailureRecord(Record):

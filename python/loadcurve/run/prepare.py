@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
-from loadcurve.result.records import ContentRecord, ServerRecord
+from loadcurve.host.machines import machine_table
+from loadcurve.result.records import ContentRecord, LimitsRecord, MachineRecord, ServerRecord
 from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.content import content_of_folder, make_content
@@ -138,12 +140,25 @@ def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
         url=server.url,
         version=server.version,
         version_command=server.version_command,
+        limits=_limits(server),
     )
     find = find_running_server if entry.description.from_study == "url" else find_server
     try:
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
         return MissingServer(entry, failure.text, None)
+
+
+def _limits(server: StudyServer) -> Limits:
+    """Return what a server is held to; raises UnusableSetting for a machine type that is not known."""
+    if server.machine is not None:
+        try:
+            return machine_table().machine(server.machine).limits
+        except BadInput as error:
+            raise UnusableSetting("machine", str(error)) from None
+    if server.limits is None:
+        return NO_LIMITS
+    return Limits(cpus=server.limits.cpus, memory_bytes=server.limits.memory_bytes)
 
 
 def _is_started(server: Found | MissingServer | None) -> bool:
@@ -216,7 +231,9 @@ def try_server(
         return failure
 
 
-def server_record(server: Found | MissingServer, tried: TriedServer | ServerFailure | None) -> ServerRecord:
+def server_record(
+    server: Found | MissingServer, tried: TriedServer | ServerFailure | None, asked: StudyServer
+) -> ServerRecord:
     """Return what the record of the run says of one server."""
     description = server.entry.description
     known = tried if isinstance(tried, TriedServer) else TriedServer({}, {})
@@ -230,4 +247,20 @@ def server_record(server: Found | MissingServer, tried: TriedServer | ServerFail
         configuration=dict(known.configuration),
         install=server.install if isinstance(server, MissingServer) else None,
         documentation=description.documentation,
+        limits=_limits_record(asked),
+        machine=None if asked.machine is None else _machine_record(asked.machine),
+    )
+
+
+def _limits_record(asked: StudyServer) -> LimitsRecord | None:
+    limits = _limits(asked)
+    if limits == NO_LIMITS:
+        return None
+    return LimitsRecord(cpus=limits.cpus, memory_bytes=limits.memory_bytes)
+
+
+def _machine_record(name: str) -> MachineRecord:
+    table = machine_table()
+    return MachineRecord(
+        name=name, **table.machine(name).model_dump(), priced_on=table.date.isoformat(), region=table.region
     )

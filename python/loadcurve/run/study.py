@@ -146,7 +146,7 @@ class StudyRun:
                 tried = try_server(server, served, self.study.load.requests, self._cpus)
                 if isinstance(tried, ServerFailure):
                     self._display.note(f"{name} failed before the first trial: {tried}")
-            records[name] = server_record(server, tried)
+            records[name] = server_record(server, tried, self.study.servers[name])
         return records
 
     def _study_text(self) -> str:

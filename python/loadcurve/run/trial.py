@@ -1,15 +1,16 @@
 """One trial: one fresh start of one server, taken through its points."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError
+from loadcurve.host.cgroups import LimitUse
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason
-from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.result.records import FailureRecord, LimitUseRecord, PlannedTrial, Point, PointRecord
 from loadcurve.run.display import Display
 from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
@@ -57,6 +58,7 @@ class TrialRunner:
                         for point in stretch:
                             begun, started_at = point, utc_now()
                             self.display.point_begins(trial, point)
+                            used_before = server.limit_use()
                             load = self._load(server, self.study.load_at(point), self.seed + trial.block)
                             yield PointRecord(
                                 kind="point",
@@ -65,6 +67,7 @@ class TrialRunner:
                                 started_at=started_at,
                                 load=load,
                                 probe=probe.observed(load),
+                                limit_use=_limit_use_record(used_before, server.limit_use()),
                             )
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
@@ -91,6 +94,12 @@ class TrialRunner:
         # A load that a dead server refuses may be over before anyone looked.
         require_life()
         return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
+
+
+def _limit_use_record(before: LimitUse | None, after: LimitUse | None) -> LimitUseRecord | None:
+    if before is None or after is None:
+        return None
+    return LimitUseRecord(**asdict(after.since(before)))
 
 
 def _failure_record(

@@ -11,6 +11,7 @@ FailureCode = Literal[
     "version_unknown",
     "config_rejected",
     "port_taken",
+    "limits_unavailable",
     "not_started",
     "not_ready",
     "died",

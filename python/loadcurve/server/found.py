@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
 from loadcurve.server.description import (
@@ -43,6 +44,7 @@ class Overrides:
     """Where the server runs already."""
     version: str | None = None
     version_command: Sequence[str] | None = None
+    limits: Limits = NO_LIMITS
 
 
 NOTHING_ELSE = Overrides()
@@ -60,6 +62,8 @@ class FoundServer:
     parts: Mapping[str, Path]
     """The folders and files of the installed server, by the names that its description gives them."""
     settings: Mapping[str, SettingValue]
+    limits: Limits = NO_LIMITS
+    """What the server is held to."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def find_server(
     version = overrides.version or read_version(entry, _version_source(entry, overrides), program, parts)
     if not _uses_binary(start):
         start = ["{binary}", *start[1:]]
-    return FoundServer(entry, program, start, version, parts, settings)
+    return FoundServer(entry, program, start, version, parts, settings, overrides.limits)
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:

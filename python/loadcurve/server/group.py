@@ -52,6 +52,9 @@ def _move_into_new(group: Path) -> bool:
     """Make a group and move this process into it; say whether that was possible."""
     try:
         group.mkdir()
+    except OSError:
+        return False
+    try:
         _move_into(group)
     except OSError:
         remove_groups([group])

@@ -3,6 +3,7 @@
 import atexit
 import errno
 import http.client
+import math
 import os
 import socket
 import time
@@ -13,6 +14,7 @@ from typing import NoReturn, Self
 from urllib.parse import quote
 
 from loadcurve.errors import BadInput
+from loadcurve.host.cgroups import NO_LIMITS, Limits, LimitUse
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
@@ -49,13 +51,13 @@ class Server:
     ) -> None:
         """Prepare a server for these CPUs, or for those of this process; nothing is started."""
         description = found.entry.description
-        cpu_count = len(os.sched_getaffinity(0) if cpus is None else set(cpus))
+        self._cpus = _cpus_within(found.limits, os.sched_getaffinity(0) if cpus is None else set(cpus))
+        cpu_count = len(self._cpus)
         self.found = found
         self.settings: dict[str, SettingValue] = fit_to_cpus(description.settings, found.settings, cpu_count)
         """The settings as they are used, with nothing left open."""
         self._content_folder = content_folder
         self._content = content
-        self._cpus = cpus
         self._ready_path = description.ready.path or _first_path(content)
         self._launch: Launch | None = None
 
@@ -70,6 +72,7 @@ class Server:
         # An interrupt can come between the end of a `with` block and __exit__; then the server ends here.
         atexit.register(self.stop)
         try:
+            self._require_cpus()
             self._start_on_a_free_port()
         except BaseException:
             self.stop()
@@ -101,6 +104,10 @@ class Server:
     def pid(self) -> int:
         """The id of the main process, which is also the id of the session of all its processes."""
         return self._running.pid
+
+    def limit_use(self) -> LimitUse | None:
+        """Return what its limits have done to the server since its start; ``None`` without limits."""
+        return None if self.found.limits == NO_LIMITS else self._running.limit_use()
 
     @property
     def marks(self) -> ServerMarks:
@@ -154,6 +161,15 @@ class Server:
         if self._launch is None:
             raise RuntimeError("the server is not started")
         return self._launch
+
+    def _require_cpus(self) -> None:
+        wanted = self.found.limits.cpus
+        if wanted is not None and wanted > len(self._cpus):
+            text = (
+                f"{self._title} is to have {wanted:g} CPUs, and the server's side has {len(self._cpus)}: "
+                "name more in `server_cpus` of [host], or ask for fewer."
+            )
+            self._fail("limits_unavailable", text)
 
     def _start_on_a_free_port(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -218,6 +234,15 @@ class Server:
 
     def _fail(self, code: FailureCode, text: str) -> NoReturn:
         raise ServerFailure(code, text, self.log_tail()) from None
+
+
+def _cpus_within(limits: Limits, cpus: Collection[int]) -> list[int]:
+    """Return as many CPUs as the limits let a server use at once; all of them where that is more.
+
+    A machine with one CPU cannot run on two at the same time, and a server that counts them finds one.
+    """
+    count = len(cpus) if limits.cpus is None else math.ceil(limits.cpus)
+    return sorted(cpus)[:count]
 
 
 def _first_path(content: Mapping[str, ContentRecord]) -> str:

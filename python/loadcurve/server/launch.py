@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.host.cgroups import remove_groups
+from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, LimitUse, remove_groups
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
@@ -59,6 +59,8 @@ class Launch:
         }
         self._ledger_entry: LedgerEntry | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._limits = found.limits
+        self._limiting_group: ControlGroup | None = None
 
     @property
     def pid(self) -> int:
@@ -80,7 +82,8 @@ class Launch:
 
         Raises:
             BadInput: the ledger cannot be written, or the CPUs cannot be had.
-            ServerFailure: the folder cannot be written or the process not started ("not_started").
+            ServerFailure: the folder cannot be written or the process not started ("not_started"), or the
+                server cannot be held to its limits ("limits_unavailable").
 
         """
         with interrupts_deferred():
@@ -97,13 +100,20 @@ class Launch:
                 self.configuration = write_private_folder(
                     folder, self._entry, self._names | unprivileged_names()
                 )
-                argv = self._filled(self._start_command)
-                with born_in_group(self._start_record.group):
+                self._limiting_group = self._made_group(self._ledger_entry)
+                argv = [*self._limiting_group.entering(), *self._filled(self._start_command)]
+                with born_in_group(self._start_record.counting_group):
                     self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
                 raise ServerFailure("not_started", text) from None
             self._ledger_entry.record_session(identify(self._process.pid))
+
+    def limit_use(self) -> LimitUse:
+        """Return what the limits have done to the server since its start."""
+        if self._limiting_group is None:
+            raise RuntimeError("the server is not started")
+        return self._limiting_group.use()
 
     def exit_in_words(self) -> str | None:
         """Say how the main process ended; ``None`` while it runs.
@@ -204,6 +214,16 @@ class Launch:
         # In the C locale, system errors such as a taken port read the same everywhere.
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
         return {**os.environ, **dict(zip(own, self._filled(own.values()), strict=True)), **fixed}
+
+    def _made_group(self, ledger_entry: LedgerEntry) -> ControlGroup:
+        """Make the group that holds the server to its limits; the ledger knows it before it exists."""
+        try:
+            group = ControlGroup.planned(ledger_entry.start.private_folder.name, self._limits)
+            ledger_entry.record_limiting_groups(group.folders)
+            group.make()
+        except LimitsUnavailable as unavailable:
+            raise ServerFailure("limits_unavailable", f"{self._title}: {unavailable}") from None
+        return group
 
     def _end_processes(self, process: subprocess.Popen[bytes], interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()

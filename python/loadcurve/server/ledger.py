@@ -14,7 +14,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
@@ -70,15 +70,17 @@ class Start(Record):
     boot: str
     owner: RecordedProcess
     private_folder: Path
-    group: Path | None = None
-    """The folder of the control group that the server is given where one can be made."""
+    counting_group: Path | None = None
+    """The folder of the control group in which the kernel adds up what the server uses, see :mod:`group`."""
+    limiting_groups: tuple[Path, ...] = ()
+    """The folders of the control group that holds the server to its limits."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
 
     @property
     def groups(self) -> list[Path]:
         """The folders of the server's control groups; they need not exist."""
-        return [] if self.group is None else [self.group]
+        return [*self.limiting_groups, *([] if self.counting_group is None else [self.counting_group])]
 
     @property
     def mark_variable(self) -> str:
@@ -141,7 +143,9 @@ class LedgerEntry:
             boot=current_boot(),
             owner=_record(owner),
             private_folder=parent / _folder_name(server, mark),
-            group=None if group_parent is None else group_parent / _folder_name(server, mark),
+            counting_group=None
+            if group_parent is None
+            else group_parent / f"{_folder_name(server, mark)}-count",
             session_leader=None,
         )
         self._file = ledger_folder() / f"{owner.pid}-{mark}.json"
@@ -158,6 +162,11 @@ class LedgerEntry:
     def record_session(self, leader: ProcessIdentity) -> None:
         """Add the server's main process, the leader of its session."""
         self.start = self.start.model_copy(update={"session_leader": _record(leader)})
+        self._write()
+
+    def record_limiting_groups(self, folders: Collection[Path]) -> None:
+        """Add the folders of a control group that is about to be made."""
+        self.start = self.start.model_copy(update={"limiting_groups": tuple(folders)})
         self._write()
 
     def remove(self) -> None:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.catalog import CatalogEntry
@@ -45,6 +46,9 @@ def find_running_server(
     for key in ("binary", "start", "version_command"):
         if getattr(overrides, key) is not None:
             raise UnusableSetting(key, f"given, but the server {entry.name} runs already and is not started")
+    if overrides.limits != NO_LIMITS:
+        text = f"given, but the server {entry.name} runs already: it is held to nothing from here"
+        raise UnusableSetting("limits", text)
     if overrides.url is None:
         raise UnusableSetting(
             "url", 'missing; expected where the server listens, such as "http://127.0.0.1:8080"'
@@ -136,6 +140,9 @@ class AttachedServer:
             verify_answers(target.host, target.port, paths, self._content)
         except ServerFailure as failure:
             raise ServerFailure(failure.code, f"{self._found.url}: {failure.text}") from None
+
+    def limit_use(self) -> None:
+        """Return nothing: it is held to no limits from here."""
 
     def is_alive(self) -> bool:
         """Say that it is, as far as anyone here knows: what goes wrong shows in the load."""

@@ -201,6 +201,23 @@ class Host(TomlTable):
     probe_interval_s: ProbeInterval = Field(0.1, alias="probe_interval")
 
 
+class LimitsTable(TomlTable):
+    """How much of the machine a server may use; ``None`` leaves a resource unlimited."""
+
+    cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
+        None
+    )
+    memory_bytes: (
+        Annotated[SizeBytes, Field(ge=1 << 20, alias="memory"), Expected('a size of at least "1MiB"')] | None
+    ) = Field(None, alias="memory")
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.cpus is None and self.memory_bytes is None:
+            raise own_problem('empty; expected cpus, memory or both, such as { cpus = 1, memory = "1GiB" }')
+        return self
+
+
 class StudyServer(TomlTable, extra="allow"):
     """One server of the study: an entry of the catalogue and its settings, which the catalogue checks."""
 
@@ -217,6 +234,16 @@ class StudyServer(TomlTable, extra="allow"):
     """The version, where no program is to be asked for it."""
     version_command: StudyCommand | None = None
     """Another command than the catalogue's that prints the version."""
+    limits: LimitsTable | None = None
+    """What the server is held to by control groups."""
+    machine: Text | None = None
+    """The machine type that this machine stands for, by limits of its size."""
+
+    @model_validator(mode="after")
+    def _limits_once(self) -> Self:
+        if self.limits is not None and self.machine is not None:
+            raise own_problems([Problem(("machine",), "given beside limits; keep one of the two")])
+        return self
 
     @property
     def settings(self) -> dict[str, str | int | float | bool]:
