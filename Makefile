@@ -105,12 +105,13 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and with the floor; lateness; many connections; large files
+bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files
+	$(BIN)/python -m benches.probe_cost
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock

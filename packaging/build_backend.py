@@ -1,7 +1,8 @@
 """The package's build backend: maturin, after the native programs were built and laid into the package.
 
-A wheel must carry ``loadcurve-server`` beside the extension module; maturin builds one crate per wheel, so
-the programs are built first with the same locked dependencies and travel as files of the package.
+A wheel must carry ``loadcurve-server`` and ``loadcurve-probe`` beside the extension module; maturin builds
+one crate per wheel, so the programs are built first with the same locked dependencies and travel as files of
+the package.
 """
 
 import shutil
@@ -13,7 +14,7 @@ import maturin
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE_FOLDER = ROOT / "python" / "loadcurve" / "native"
 ConfigSettings = dict[str, str | list[str]] | None
-PROGRAMS = {"loadcurve-servers": "loadcurve-server"}
+PROGRAMS = {"loadcurve-probe": "loadcurve-probe", "loadcurve-servers": "loadcurve-server"}
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,13 @@ def test_the_json_follows_its_schema_and_its_parts_agree(sandbox, limit_url):
     # its end is answered just after it, at most one on each connection.
     assert answered - 4 <= within <= answered
     assert result["rate_rps"]["answered"] == pytest.approx(within / result["duration_s"])
+
+
+def test_the_window_is_told_by_the_clock_that_every_program_of_this_machine_reads(sandbox, limit_url):
+    before_s = time.monotonic()
+    result = measured(sandbox.run("load", limit_url, "-d", "200ms", "--warmup", "300ms", "--json"))
+    start_s = result["window_start_monotonic_s"]
+    assert before_s + 0.3 <= start_s <= time.monotonic() - result["duration_s"]
 
 
 def test_a_number_of_requests_is_kept_exactly_and_the_series_adds_up_to_it(sandbox, limit_url):

@@ -18,6 +18,7 @@ import loadcurve.server.instance as instance_module
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.group import group_parent
 from loadcurve.server.launch import Launch
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
 from loadcurve.server.processes import ProcessIdentity, identify
@@ -304,6 +305,15 @@ def test_a_folder_that_is_not_named_by_the_ledger_is_not_removed(state):
     (cleaned,) = clean_up_after_killed_runs()
     assert cleaned.removed_folder is None
     assert precious.is_dir()
+
+
+@pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
+def test_the_group_of_a_killed_run_is_removed_with_the_rest(state):
+    entry = LedgerEntry("scripted", state / "tmp", group_parent())
+    entry.start.counting_group.mkdir()
+    disown(entry)
+    assert len(clean_up_after_killed_runs()) == 1
+    assert not entry.start.counting_group.exists()
 
 
 def disown(entry):

@@ -20,6 +20,7 @@ from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
 TRIAL_FACTORS = (0.98, 1.00, 1.02)
 DURATION_S = 2.0
+WINDOW_START_S = 5_000.0
 SIGMA = 0.45
 SAMPLES = 500
 
@@ -42,9 +43,14 @@ class Truth:
 
     peak_rps: float
     half: float
+    cpu_us: float
+    """Processor time of each request."""
 
     def throughput_rps(self, connections: float) -> float:
         return self.peak_rps * connections / (connections + self.half)
+
+    def memory_bytes(self, connections: float) -> float:
+        return 2**20 * (16 + connections / 8)
 
     def latency_ms(self, connections: float, probability: float = 0.5) -> float:
         """The latency's quantile; by Little's law its mean is connections / throughput."""
@@ -52,7 +58,7 @@ class Truth:
         return mean_ms * math.exp(-(SIGMA**2) / 2 + SIGMA * NormalDist().inv_cdf(probability))
 
 
-SERVERS = {"nginx": Truth(42_000, 9), "apache": Truth(21_000, 6), "tiny": Truth(30_000, 25)}
+SERVERS = {"nginx": Truth(42_000, 9, 20), "apache": Truth(21_000, 6, 45), "tiny": Truth(30_000, 25, 30)}
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
             "io": "epoll",
         },
         "interrupted": False,
+        "window_start_monotonic_s": WINDOW_START_S,
         "duration_s": DURATION_S,
         "requests": {
             "due": count,
@@ -271,6 +278,37 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
         },
         "verdict": {"status": "valid", "reasons": [], "notes": []},
     } | changes
+
+
+def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str, Any]:
+    """What the probe says of one load as JSON data; each request costs ``factor`` times the true CPU time."""
+    truth = SERVERS[server]
+    cpu_share = truth.throughput_rps(connections) * factor * truth.cpu_us * factor / 1e6
+    memory_bytes = truth.memory_bytes(connections) * factor
+    return {
+        "cost": {"interval_s": 0.1, "cpu_share": 0.002},
+        "server": {
+            "cpu_source": "processes",
+            "cpu_user_s": cpu_share * DURATION_S / 4,
+            "cpu_system_s": cpu_share * DURATION_S * 3 / 4,
+            "cpu_share": cpu_share,
+            "cpu_per_request_us": truth.cpu_us * factor,
+            "memory_mean_bytes": memory_bytes,
+            "memory_peak_bytes": round(memory_bytes * 1.1),
+            "proportional_memory_bytes": None,
+            "processes": {"min": 3, "max": 4},
+            "threads": {"min": 3, "max": 5},
+            "open_files_max": 40,
+            "context_switches": {"voluntary": 1000, "involuntary": 10},
+        },
+        "cpus": [{"cpu": 0, "busy_share": 0.9, "softirq_share": 0.1, "steal_share": 0.0}],
+        "pressure": None,
+        "tcp": None,
+        "sockets": None,
+        "throttling": {"periods": 20, "throttled_periods": 1, "throttled_s": 0.05},
+        "series": None,
+        "caveats": [],
+    }
 
 
 def run_record(texts: Texts | None = None) -> RunRecord:
@@ -365,11 +403,9 @@ def trial_records(
                 changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
             load = load_result(planned.server, connections, factor, **changes)
-            records.append(
-                PointRecord.model_validate(
-                    {"kind": "point", **identity, **at, "load": load, "limit_use": None}
-                )
-            )
+            probe = probe_record(planned.server, connections, factor)
+            point = {"kind": "point", **identity, **at, "load": load, "probe": probe, "limit_use": None}
+            records.append(PointRecord.model_validate(point))
     return records
 
 

@@ -13,7 +13,10 @@ import pytest
 
 from loadcurve import _engine
 from loadcurve.errors import BadInput
+from loadcurve.probe.window import nothing_observed
 from loadcurve.report.html import write_report
+from loadcurve.result.load import Reason
+from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -131,7 +134,7 @@ def test_every_figure_gives_each_server_the_same_colour(page: Page):
         for layer in chart["layer"]
         if "encoding" in layer
     }
-    assert len(page.charts) == 6
+    assert len(page.charts) == 9
     assert len(scales) == 1
 
 
@@ -172,6 +175,40 @@ def test_an_invalid_trial_is_not_in_the_distribution(page: Page):
 def test_the_table_shows_the_estimate_with_its_margin(page: Page):
     # nginx at 1 connection: 42000 / 10 = 4200 requests/s; the half-width is 4.302653 * 84 / sqrt(3) = 208.7.
     assert "4,200 ± 209" in page.text
+
+
+def test_cpu_and_memory_of_the_server_are_drawn_from_zero_with_their_intervals(page: Page):
+    titles = ("resources-1-1", "resources-1-2", "resources-1-3")
+    assert [name for name in page.charts if name.startswith("resources")] == list(titles)
+    chart = page.charts["resources-1-2"]
+    [line] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "line"]
+    assert line["encoding"]["y"]["scale"] == {"zero": True}
+    for row in chart["datasets"][line["data"]["name"]]:
+        if row["server"] == "nginx":
+            assert row["y"] == pytest.approx(20)
+            assert row["high"] - row["low"] == pytest.approx(2 * 4.302653 * 0.02 * 20 / 3**0.5, rel=1e-4)
+
+
+def test_the_table_has_what_the_server_used(page: Page):
+    # 20 µs ± 4.302653 · 0.4 / √3 = 0.99 µs, and 16 MiB and an eighth for one connection, ± 0.8.
+    assert "20.0 ± 0.99 16.1 ± 0.80" in page.text
+
+
+def test_what_the_probe_could_not_measure_is_said_once_for_each_server(tmp_path: Path):
+    record = synthetic.run_record()
+    text = "the probe ended with status -9: it said nothing"
+    caveat = Reason(code="probe_died", text=text)
+    records = [
+        one.model_copy(update={"probe": nothing_observed([caveat])})
+        if isinstance(one, PointRecord) and one.server == "nginx"
+        else one
+        for one in synthetic.trial_records(record)
+    ]
+    page = page_of(synthetic.write_run(tmp_path, record, records))
+    assert f"nginx, 24 points: {text}." in page.text
+    assert page.text.count(text) == 1
+    drawn = rows(page.charts["resources-1-1"])
+    assert {row["server"] for row in drawn if row["y"] is not None} == {"apache", "tiny"}
 
 
 def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):

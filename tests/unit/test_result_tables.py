@@ -33,12 +33,15 @@ def test_a_row_carries_the_trials_numbers_under_names_with_units(run: Run):
     assert row["latency_p50_ms"] == pytest.approx(truth.latency_ms(10), rel=0.01)
     assert (row["latency_count"], row["errors"], row["errors_reset"], row["verdict"]) == (500, 0, 0, "valid")
     assert row["generator_cpu_per_request_us"] == 6.5
+    assert row["server_cpu_per_request_us"] == pytest.approx(truth.cpu_us)
+    assert row["server_memory_peak_bytes"] == round(truth.memory_bytes(10) * 1.1)
+    assert (row["server_processes_max"], row["server_threads_max"], row["throttled_s"]) == (4, 5, 0.05)
 
 
 def test_what_was_not_measured_is_null_and_never_zero(run: Run):
     table = points_table(run)
     lateness = ("generator_lateness_p99_ms", "generator_lateness_p99_9_ms")
-    for column in ("latency_p99_9_ms", "rate_asked_rps", "listen_overflows", *lateness):
+    for column in ("latency_p99_9_ms", "rate_asked_rps", "server_proportional_memory_bytes", *lateness):
         assert table[column].null_count() == table.height
 
 

@@ -1,5 +1,6 @@
 """Curves over a run with a known truth."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,26 @@ def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(ru
     estimate = at(run, "nginx", 25).latency_ms["p50"]
     assert estimate is not None
     assert estimate.value == pytest.approx(sum(median / factor for factor in synthetic.TRIAL_FACTORS) / 3)
+
+
+def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: Run):
+    truth = synthetic.SERVERS["apache"]
+    resources = at(run, "apache", 10).resources
+    assert resources["memory_mean_mib"].value == pytest.approx(truth.memory_bytes(10) / 2**20)
+    cpu_us = resources["cpu_per_request_us"]
+    assert (cpu_us.value, cpu_us.n) == (pytest.approx(45), 3)
+    assert cpu_us.half_width == pytest.approx(4.302653 * 0.02 * 45 / 3**0.5, rel=1e-6)
+    # The mean of 0.98², 1² and 1.02² is 1.000267.
+    share = truth.throughput_rps(10) * 45e-6
+    assert resources["cpu_share"].value == pytest.approx(share * (0.98**2 + 1 + 1.02**2) / 3)
+
+
+def test_a_server_that_the_probe_did_not_see_has_no_estimate_and_not_zero(run: Run):
+    blind = [
+        one.model_copy(update={"probe": one.probe.model_copy(update={"server": None})}) for one in run.points
+    ]
+    point = at(dataclasses.replace(run, records=blind), "nginx", 1)
+    assert set(point.resources.values()) == {None}
 
 
 def test_an_invalid_trial_is_in_no_estimate_but_sets_the_verdict(run: Run):
@@ -87,6 +108,7 @@ def test_a_point_with_only_invalid_trials_has_no_estimate(tmp_path: Path):
     invalid = PointRecord.model_validate(
         {"kind": "point", "trial": 0, "block": 0, "server": "nginx", "point": {"connections": 1}}
         | {"started_at": "2026-03-14T09:27:00Z", "load": load, "limit_use": None}
+        | {"probe": synthetic.probe_record("nginx", 1)}
     )
     point = at(read_run(synthetic.write_run(tmp_path, record, [invalid])), "nginx", 1)
     assert (point.throughput_rps, point.verdict) == (None, "invalid")

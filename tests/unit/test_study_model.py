@@ -150,7 +150,7 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
     assert written["load"]["warmup_s"] == 1.0
     assert written["load"]["timeout_s"] == 5.0
     assert written["trials"] == {"count": 5, "restart": "sweep"}
-    assert written["host"] == {"server_cpus": None, "load_cpus": None}
+    assert written["host"] == {"server_cpus": None, "load_cpus": None, "probe_interval_s": 0.1}
     assert written["content"]["a"] == 1024
 
 

@@ -277,6 +277,14 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             ":16: host.load_cpus: found -1; expected the number of a CPU, 0 or more",
         ),
         (
+            "load_cpus = [1]",
+            'probe_interval = "5ms"',
+            (
+                ':16: host.probe_interval: found "5ms"; expected a duration between "10ms" and "1s", '
+                'such as "100ms"'
+            ),
+        ),
+        (
             "[servers.nginx]",
             '[servers."my server"]',
             (

@@ -21,6 +21,8 @@ pub struct LoadResult {
     pub format: &'static str,
     pub load: LoadDescription,
     pub interrupted: bool,
+    /// When the window began, on the machine's monotonic clock, by which other records of that time are aligned with it.
+    pub window_start_monotonic_s: f64,
     pub duration_s: f64,
     pub requests: Requests,
     pub rate_rps: Rate,
@@ -185,6 +187,7 @@ impl LoadResult {
             format: "loadcurve-load/1",
             load: LoadDescription::new(plan, labels, io),
             interrupted,
+            window_start_monotonic_s: merged.start.as_secs_f64(),
             duration_s: merged.length.as_secs_f64(),
             requests: Requests::from(recorder),
             rate_rps: rate,

@@ -36,6 +36,7 @@ class RunDisplay:
         self._trial: PlannedTrial | None = None
         self._point: Point = {}
         self._progress: Progress | None = None
+        self._told_caveats: set[tuple[str, str]] = set()
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
@@ -75,8 +76,16 @@ class RunDisplay:
             self.note(f"{place}: failed{at}: {record.reason.text}")
             return
         self._points_over += 1
+        self._note_new_caveats(record)
         if not self._live and self._points_over % self._points_per_trial == 0:
             self.note(f"{place}: done, {self._time_left()}")
+
+    def _note_new_caveats(self, record: PointRecord) -> None:
+        """Print what the probe says against its figures, once for each server."""
+        for caveat in record.probe.caveats:
+            if (record.server, caveat.code) not in self._told_caveats:
+                self._told_caveats.add((record.server, caveat.code))
+                self.note(f"{record.server}: {caveat.text}")
 
     def __rich__(self) -> RenderableType:
         """Draw the two lines of the display."""

@@ -223,6 +223,13 @@ def control_group_trees(proc: Path = Path("/proc/self")) -> dict[Controller, Tre
     return trees
 
 
+def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
+    """Return the folder of a process's group of version 2; ``None`` where this machine does not show one."""
+    group = dict(_own_groups(proc)).get("")
+    mount_point = next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
+    return None if group is None or mount_point is None else _inside(mount_point, group)
+
+
 def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:
     """Return the tree of each controller of version 2.
 

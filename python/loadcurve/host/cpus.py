@@ -14,6 +14,13 @@ class CpuDivision:
 
     server: tuple[int, ...]
     load: tuple[int, ...]
+    spare: tuple[int, ...] = ()
+    """Those of neither side."""
+
+    @property
+    def probe(self) -> tuple[int, ...]:
+        """The CPUs of the probe: spare ones, or else the load's, where disturbing shows in the lateness."""
+        return self.spare or self.load
 
     @property
     def overlap(self) -> tuple[int, ...]:
@@ -48,7 +55,9 @@ def divide_cpus(
         server = [cpu for cpu in usable if cpu not in (load or ())] or usable
     elif load is None:
         load = [cpu for cpu in usable if cpu not in server] or usable
-    return CpuDivision(tuple(sorted(server)), tuple(sorted(load or ())))
+    load = load or ()
+    spare = [cpu for cpu in usable if cpu not in server and cpu not in load]
+    return CpuDivision(tuple(sorted(server)), tuple(sorted(load)), tuple(spare))
 
 
 class UnusableCpu(BadInput):

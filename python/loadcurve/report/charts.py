@@ -6,9 +6,9 @@ expression.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import altair
 
@@ -17,12 +17,24 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.distribution import Quantile
 from loadcurve.report.sweep import Slice
 from loadcurve.result.records import Point, PointRecord
-from loadcurve.stats.curves import Curve, CurvePoint, LatencyStatistic, point_key
+from loadcurve.stats.curves import (
+    Curve,
+    CurvePoint,
+    LatencyStatistic,
+    ResourceStatistic,
+    point_key,
+    resource,
+)
 from loadcurve.stats.interval import Estimate
 
-Measure = Literal["throughput"] | LatencyStatistic
 Specification = dict[str, Any]
 Row = dict[str, Any]
+
+RESOURCE_TITLES: dict[ResourceStatistic, str] = {
+    "cpu_share": "CPUs in use",
+    "cpu_per_request_us": "CPU per request, µs",
+    "memory_mean_mib": "resident memory, MiB",
+}
 
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
@@ -38,6 +50,17 @@ TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """What runs along the vertical axis: over the trials of a point, and in one of them."""
+
+    title: str
+    from_zero: bool
+    """The axis is linear and begins at zero; that of other measures is logarithmic."""
+    estimate: Callable[[CurvePoint], Estimate | None]
+    value: Callable[[PointRecord], float | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A specification with the text that stands for it where it cannot be seen."""
 
@@ -49,14 +72,39 @@ def throughput_figure(
     shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
 ) -> Figure | None:
     """Draw throughput against the sweep, from zero; ``None`` where nothing was measured."""
-    return _curve_figure("throughput", shown, curves, looks, FIGURE_HEIGHT)
+    measure = Measure(
+        title="requests/s",
+        from_zero=True,
+        estimate=lambda at: at.throughput_rps,
+        value=lambda trial: trial.load.rate_rps.answered,
+    )
+    return _curve_figure(measure, shown, curves, looks, FIGURE_HEIGHT)
 
 
 def latency_figure(
     statistic: LatencyStatistic, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
 ) -> Figure | None:
     """Draw one statistic of latency against the sweep; ``None`` where nothing was measured."""
-    return _curve_figure(statistic, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+    measure = Measure(
+        title=f"latency {statistic}, ms",
+        from_zero=False,
+        estimate=lambda at: at.latency_ms[statistic],
+        value=lambda trial: getattr(trial.load.latency_ms, statistic),
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
+def resource_figure(
+    statistic: ResourceStatistic, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+) -> Figure | None:
+    """Draw what the server used against the sweep, from zero; ``None`` where nothing was measured."""
+    measure = Measure(
+        title=RESOURCE_TITLES[statistic],
+        from_zero=True,
+        estimate=lambda at: at.resources[statistic],
+        value=lambda trial: resource(trial, statistic),
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
 
 
 def distribution_figure(
@@ -134,9 +182,9 @@ def _curve_figure(
     trials = [row for server, point in at for row in _trial_rows(server, point, measure, shown)]
     if not trials:
         return None
-    if measure != "throughput":
+    if not measure.from_zero:
         _keep_above_zero(means, trials)
-    alternative = f"{_measure_title(measure)} by {shown.axis_title}. {_alternative(measure, shown, at)}"
+    alternative = f"{measure.title} by {shown.axis_title}. {_alternative(measure, shown, at)}"
     marks = _marks(measure, shown, looks, means, trials)
     return Figure(_specification(marks, alternative, height, []), alternative)
 
@@ -149,11 +197,11 @@ def _marks(
     )
 
     def base(rows: list[Row], field: str) -> altair.Chart:
-        vertical = _throughput_axis(field) if measure == "throughput" else _latency_axis(field, extent)
+        vertical = _axis_from_zero(field) if measure.from_zero else _latency_axis(field, extent)
         data = altair.InlineData(values=rows)
         return altair.Chart(data).encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=_colour(looks))
 
-    titles = {"server": "server", "at": shown.axis_title, "value": _measure_title(measure)}
+    titles = {"server": "server", "at": shown.axis_title, "value": measure.title}
     of_means = base(means, "y").encode(tooltip=_tooltips(**titles, n="trials"))
 
     def of_trials(rows: list[Row]) -> altair.Chart:
@@ -179,7 +227,7 @@ def _marks(
 
 
 def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row:
-    estimate = _estimate(at, measure)
+    estimate = measure.estimate(at)
     return {
         "server": server,
         **_place(server, at.point, shown),
@@ -202,7 +250,7 @@ def _trial_rows(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> 
             "verdict": trial.load.verdict.status,
         }
         for trial in at.trials
-        if (value := _measured(trial, measure)) is not None
+        if (value := measure.value(trial)) is not None
     ]
 
 
@@ -210,18 +258,6 @@ def _place(server: str, point: Point, shown: Slice) -> Row:
     if shown.key is None:
         return {"x": server, "at": server}
     return {"x": point[shown.key], "at": text.setting(point[shown.key])}
-
-
-def _estimate(at: CurvePoint, measure: Measure) -> Estimate | None:
-    return at.throughput_rps if measure == "throughput" else at.latency_ms[measure]
-
-
-def _measured(trial: PointRecord, measure: Measure) -> float | None:
-    load = trial.load
-    value: float | None = (
-        load.rate_rps.answered if measure == "throughput" else getattr(load.latency_ms, measure)
-    )
-    return value
 
 
 def _keep_above_zero(means: list[Row], trials: list[Row]) -> None:
@@ -248,7 +284,7 @@ def _sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     return altair.X("x:Q", title=shown.axis_title, scale=scale, axis=axis)
 
 
-def _throughput_axis(field: str) -> altair.Y:
+def _axis_from_zero(field: str) -> altair.Y:
     return altair.Y(f"{field}:Q", title=None, scale=altair.Scale(zero=True), axis=altair.Axis(tickCount=6))
 
 
@@ -305,10 +341,6 @@ def _specification(
     return specification
 
 
-def _measure_title(measure: Measure) -> str:
-    return "requests/s" if measure == "throughput" else f"latency {measure}, ms"
-
-
 def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:
     """Say in words where each server's curve begins, ends and is highest."""
     sentences = []
@@ -316,7 +348,7 @@ def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePo
         known = [
             (_place(server, point.point, shown)["at"], estimate)
             for name, point in at
-            if name == server and (estimate := _estimate(point, measure)) is not None
+            if name == server and (estimate := measure.estimate(point)) is not None
         ]
         if not known:
             sentences.append(f"{server}: no usable trial.")

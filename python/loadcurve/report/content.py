@@ -7,12 +7,26 @@ from dataclasses import dataclass
 
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts import Figure, distribution_figure, latency_figure, throughput_figure
+from loadcurve.report.charts import (
+    RESOURCE_TITLES,
+    Figure,
+    distribution_figure,
+    latency_figure,
+    resource_figure,
+    throughput_figure,
+)
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.sweep import slices
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
-from loadcurve.stats.curves import Curve, CurvePoint, LatencyStatistic, VerdictStatus, curves
+from loadcurve.stats.curves import (
+    Curve,
+    CurvePoint,
+    LatencyStatistic,
+    VerdictStatus,
+    curves,
+)
+from loadcurve.stats.interval import Estimate
 
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
     "p50": "Median",
@@ -29,6 +43,7 @@ class Part:
     heading: str | None
     throughput: Figure
     latency: dict[str, Figure]
+    resources: dict[str, Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,7 @@ class TableRow:
     trials: Cell
     throughput: Cell
     latencies: list[Cell]
+    resources: list[Cell]
     failed_requests: Cell
     verdict: VerdictStatus | None
 
@@ -71,6 +87,15 @@ class Remark:
     trial: int
     status: VerdictStatus
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """Something that the probe says about one server, at so many of its points."""
+
+    server: str
+    text: str
+    points: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +114,7 @@ class Content:
     keys: list[str]
     rows: list[TableRow]
     remarks: list[Remark]
+    caveats: list[Caveat]
     failures: list[tuple[FailureRecord, str]]
     settings: dict[str, list[tuple[str, str]]]
     host: list[tuple[str, str]]
@@ -115,6 +141,7 @@ def content_of(run: Run) -> Content:
         keys=keys,
         rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
         remarks=_remarks(run),
+        caveats=_caveats(run),
         failures=[(failure, text.point(failure.point)) for failure in run.failures],
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
@@ -157,12 +184,18 @@ def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> lis
         throughput = throughput_figure(one, found, looks)
         if throughput is None:
             continue
-        figures = {
+        latency = {
             title: figure
             for statistic, title in SHOWN_STATISTICS.items()
             if (figure := latency_figure(statistic, one, found, looks))
         }
-        parts.append(Part(text.point(one.fixed) if len(shown) > 1 else None, throughput, figures))
+        resources = {
+            title: figure
+            for resource, title in RESOURCE_TITLES.items()
+            if (figure := resource_figure(resource, one, found, looks))
+        }
+        heading = text.point(one.fixed) if len(shown) > 1 else None
+        parts.append(Part(heading, throughput, latency, resources))
     return parts
 
 
@@ -181,8 +214,6 @@ def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance])
 
 
 def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
-    throughput = at.throughput_rps
-    latencies = [at.latency_ms[statistic] for statistic in SHOWN_STATISTICS if statistic != "max"]
     failed = at.failed_requests
     return TableRow(
         server=server,
@@ -191,23 +222,24 @@ def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
             for key in keys
         ],
         trials=Cell(f"{len(at.usable)} of {len(at.trials)}", len(at.usable)),
-        throughput=Cell(
-            text.number(throughput.value if throughput else None),
-            throughput.value if throughput else None,
-            text.half_width(throughput),
-        ),
+        throughput=_estimate_cell(at.throughput_rps),
         latencies=[
             *(
-                Cell(
-                    text.number(one.value if one else None), one.value if one else None, text.half_width(one)
-                )
-                for one in latencies
+                _estimate_cell(at.latency_ms[statistic])
+                for statistic in SHOWN_STATISTICS
+                if statistic != "max"
             ),
             Cell(text.number(at.latency_max_ms), at.latency_max_ms),
         ],
+        resources=[_estimate_cell(at.resources[resource]) for resource in RESOURCE_TITLES],
         failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )
+
+
+def _estimate_cell(estimate: Estimate | None) -> Cell:
+    value = estimate.value if estimate else None
+    return Cell(text.number(value), value, text.half_width(estimate))
 
 
 def _remarks(run: Run) -> list[Remark]:
@@ -216,6 +248,11 @@ def _remarks(run: Run) -> list[Remark]:
         for record in run.points
         for reason in record.load.verdict.reasons
     ]
+
+
+def _caveats(run: Run) -> list[Caveat]:
+    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.probe.caveats)
+    return [Caveat(server, caveat, points) for (server, caveat), points in counts.items()]
 
 
 def _repeat(run: Run) -> str:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
+from loadcurve.report.charts import RESOURCE_TITLES
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
 from loadcurve.result.folder import read_run
 
@@ -58,8 +59,10 @@ def render_report(folder: Path) -> str:
         content=content,
         run=content.run,
         statistics=list(SHOWN_STATISTICS.values()),
+        resource_titles=list(RESOURCE_TITLES.values()),
         absent=text.ABSENT,
         key_title=text.key_title,
+        plural=text.plural,
         style=Markup(_template_text("report.css")),  # noqa: S704 - a file of this package
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and Vega
         script_digests=[_digest(script) for script in scripts],

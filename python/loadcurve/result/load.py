@@ -267,6 +267,8 @@ class LoadResult(Record):
     format: Literal["loadcurve-load/1"]
     load: LoadPlan
     interrupted: bool
+    window_start_monotonic_s: Time
+    """When the measured window began, on the monotonic clock of the machine that sent the load."""
     duration_s: Time
     requests: Requests
     rate_rps: RequestRate

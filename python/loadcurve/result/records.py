@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import Count, LoadResult, Reason, Record, Time
+from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
 """One setting of the sweep, such as ``{"connections": 50}``."""
@@ -114,6 +115,7 @@ class PointRecord(Record):
     point: Point
     started_at: str
     load: LoadResult
+    probe: ProbeRecord
     limit_use: LimitUseRecord | None
     """``None`` without limits."""
 

@@ -6,6 +6,7 @@ import polars
 
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Distribution, Errors
+from loadcurve.result.probe import ServerUse
 from loadcurve.result.records import PointRecord
 
 DISTRIBUTIONS = ("latency_ms", "service_time_ms", "connect_ms", "first_byte_ms", "transfer_ms")
@@ -75,6 +76,17 @@ _MEASURED_COLUMNS: dict[str, Any] = {
     "generator_lateness_p99_9_ms": polars.Float64,
     "listen_overflows": polars.Int64,
     "syn_retransmits": polars.Int64,
+    "server_cpu_user_s": polars.Float64,
+    "server_cpu_system_s": polars.Float64,
+    "server_cpu_share": polars.Float64,
+    "server_cpu_per_request_us": polars.Float64,
+    "server_memory_mean_bytes": polars.Float64,
+    "server_memory_peak_bytes": polars.Int64,
+    "server_proportional_memory_bytes": polars.Float64,
+    "server_processes_max": polars.Int64,
+    "server_threads_max": polars.Int64,
+    "server_open_files_max": polars.Int64,
+    "throttled_s": polars.Float64,
     "verdict": polars.String,
     "verdict_codes": polars.List(polars.String),
 }
@@ -116,6 +128,26 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "generator_lateness_p99_9_ms": lateness.p99_9 if lateness else None,
         "listen_overflows": load.kernel.listen_overflows,
         "syn_retransmits": load.kernel.syn_retransmits,
+        **_server_columns(record.probe.server),
+        "throttled_s": record.probe.throttling.throttled_s if record.probe.throttling else None,
         "verdict": load.verdict.status,
         "verdict_codes": [reason.code for reason in load.verdict.reasons],
+    }
+
+
+def _server_columns(used: ServerUse | None) -> dict[str, Any]:
+    """Return the columns of what the server used; none at all where it was not measured."""
+    if used is None:
+        return {}
+    return {
+        "server_cpu_user_s": used.cpu_user_s,
+        "server_cpu_system_s": used.cpu_system_s,
+        "server_cpu_share": used.cpu_share,
+        "server_cpu_per_request_us": used.cpu_per_request_us,
+        "server_memory_mean_bytes": used.memory_mean_bytes,
+        "server_memory_peak_bytes": used.memory_peak_bytes,
+        "server_proportional_memory_bytes": used.proportional_memory_bytes,
+        "server_processes_max": used.processes.max if used.processes else None,
+        "server_threads_max": used.threads.max if used.threads else None,
+        "server_open_files_max": used.open_files_max,
     }

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from loadcurve.errors import LoadcurveError
 from loadcurve.host.cgroups import LimitUse
 from loadcurve.host.cpus import CpuDivision
+from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import FailureRecord, LimitUseRecord, PlannedTrial, Point, PointRecord
@@ -54,19 +55,21 @@ class TrialRunner:
             for stretch in stretches:
                 with serve(found, self.served, self.cpus) as server:
                     server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
-                    for point in stretch:
-                        begun, started_at = point, utc_now()
-                        self.display.point_begins(trial, point)
-                        used_before = server.limit_use()
-                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                        yield PointRecord(
-                            kind="point",
-                            **trial.model_dump(),
-                            point=point,
-                            started_at=started_at,
-                            load=load,
-                            limit_use=_limit_use_record(used_before, server.limit_use()),
-                        )
+                    with Probe(server.marks, self.cpus.probe, self.study.host.probe_interval_s) as probe:
+                        for point in stretch:
+                            begun, started_at = point, utc_now()
+                            self.display.point_begins(trial, point)
+                            used_before = server.limit_use()
+                            load = self._load(server, self.study.load_at(point), self.seed + trial.block)
+                            yield PointRecord(
+                                kind="point",
+                                **trial.model_dump(),
+                                point=point,
+                                started_at=started_at,
+                                load=load,
+                                probe=probe.observed(load),
+                                limit_use=_limit_use_record(used_before, server.limit_use()),
+                            )
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             yield _failure_record(trial, begun, started_at, reason, failure.log_tail)

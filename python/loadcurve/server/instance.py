@@ -19,7 +19,7 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
-from loadcurve.server.launch import ADDRESS, Launch
+from loadcurve.server.launch import ADDRESS, Launch, ServerMarks
 from loadcurve.server.settings import SettingValue, fit_to_cpus
 
 PORT_ATTEMPTS = 5
@@ -108,6 +108,11 @@ class Server:
     def limit_use(self) -> LimitUse | None:
         """Return what its limits have done to the server since its start; ``None`` without limits."""
         return None if self.found.limits == NO_LIMITS else self._running.limit_use()
+
+    @property
+    def marks(self) -> ServerMarks:
+        """What its processes are known by."""
+        return self._running.marks
 
     @property
     def configuration(self) -> dict[str, str]:

@@ -7,12 +7,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, LimitUse
+from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, LimitUse, remove_groups
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
+from loadcurve.server.group import born_in_group, group_of_its_own, group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
@@ -26,6 +28,18 @@ ADDRESS = "127.0.0.1"
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class ServerMarks:
+    """What the processes of a running server are known by, and the folder that goes away with them."""
+
+    session: int
+    variable: str
+    """A variable of their environment, as ``NAME=value``."""
+    group: Path | None
+    """The folder of the control group of version 2 that holds them and nothing else, where there is one."""
+    folder: Path
 
 
 class Launch:
@@ -55,6 +69,12 @@ class Launch:
             raise RuntimeError("the server is not started")
         return self._process.pid
 
+    @property
+    def marks(self) -> ServerMarks:
+        """What the server's processes are known by."""
+        start = self._start_record
+        return ServerMarks(self.pid, start.mark_variable, group_of_its_own(self.pid), start.private_folder)
+
     def start(
         self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
     ) -> None:
@@ -67,7 +87,8 @@ class Launch:
 
         """
         with interrupts_deferred():
-            self._ledger_entry = LedgerEntry(self._entry.name, Path(tempfile.gettempdir()).resolve())
+            temporary = Path(tempfile.gettempdir()).resolve()
+            self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
             folder = self._start_record.private_folder
             self._names |= {
                 **settings,
@@ -81,7 +102,8 @@ class Launch:
                 )
                 self._limiting_group = self._made_group(self._ledger_entry)
                 argv = [*self._limiting_group.entering(), *self._filled(self._start_command)]
-                self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
+                with born_in_group(self._start_record.counting_group):
+                    self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
                 raise ServerFailure("not_started", text) from None
@@ -164,9 +186,8 @@ class Launch:
                 return
             if self._process is not None:
                 self._end_processes(self._process, interrupted)
-            if self._limiting_group is not None:
-                self._limiting_group.remove()
             shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
+            remove_groups(self._start_record.groups)
             self._ledger_entry.remove()
             self._ledger_entry = None
 

@@ -70,10 +70,17 @@ class Start(Record):
     boot: str
     owner: RecordedProcess
     private_folder: Path
+    counting_group: Path | None = None
+    """The folder of the control group in which the kernel adds up what the server uses, see :mod:`group`."""
     limiting_groups: tuple[Path, ...] = ()
     """The folders of the control group that holds the server to its limits."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
+
+    @property
+    def groups(self) -> list[Path]:
+        """The folders of the server's control groups; they need not exist."""
+        return [*self.limiting_groups, *([] if self.counting_group is None else [self.counting_group])]
 
     @property
     def mark_variable(self) -> str:
@@ -119,8 +126,8 @@ def current_boot() -> str:
 class LedgerEntry:
     """The ledger's file of a start that is under way."""
 
-    def __init__(self, server: str, parent: Path) -> None:
-        """Record a start that will use a new private folder below ``parent``.
+    def __init__(self, server: str, parent: Path, group_parent: Path | None = None) -> None:
+        """Record a start that will use a new private folder below ``parent``, and may use a control group.
 
         Raises:
             BadInput: the state folder cannot be written.
@@ -136,6 +143,9 @@ class LedgerEntry:
             boot=current_boot(),
             owner=_record(owner),
             private_folder=parent / _folder_name(server, mark),
+            counting_group=None
+            if group_parent is None
+            else group_parent / f"{_folder_name(server, mark)}-count",
             session_leader=None,
         )
         self._file = ledger_folder() / f"{owner.pid}-{mark}.json"
@@ -223,7 +233,7 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
     folder = None
     if not remaining:
         folder = start.private_folder if _remove_private_folder(start) else None
-        remove_groups(start.limiting_groups)
+        remove_groups(start.groups)
         file.unlink(missing_ok=True)
     return CleanedUp(
         server=start.server,

@@ -119,6 +119,10 @@ class AttachedServer:
         return self._found.address
 
     @property
+    def marks(self) -> None:
+        """Nothing: its processes are not known, wherever they are."""
+
+    @property
     def authority(self) -> str:
         """What ``Host`` names."""
         return self._found.target.authority

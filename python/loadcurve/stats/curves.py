@@ -19,6 +19,11 @@ LATENCY_STATISTICS: tuple[LatencyStatistic, ...] = (
     "mean", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max",
 )  # fmt: skip
 
+ResourceStatistic = Literal["cpu_share", "cpu_per_request_us", "memory_mean_mib"]
+RESOURCE_STATISTICS: tuple[ResourceStatistic, ...] = ("cpu_share", "cpu_per_request_us", "memory_mean_mib")
+"""What the server used: CPUs, processor time for each answer, and resident memory."""
+BYTES_PER_MIB = 1 << 20
+
 VerdictStatus = Literal["valid", "suspect", "invalid"]
 _SEVERITY: dict[VerdictStatus, int] = {"valid": 0, "suspect": 1, "invalid": 2}
 
@@ -36,6 +41,7 @@ class CurvePoint:
     usable: list[PointRecord]
     throughput_rps: Estimate | None
     latency_ms: dict[LatencyStatistic, Estimate | None]
+    resources: dict[ResourceStatistic, Estimate | None]
 
     @property
     def latency_max_ms(self) -> float | None:
@@ -101,7 +107,22 @@ def _curve_point(point: Point, trials: Sequence[PointRecord], confidence: float)
             name: _estimate((getattr(latency, name) for latency in latencies), confidence)
             for name in LATENCY_STATISTICS
         },
+        resources={
+            name: _estimate((resource(trial, name) for trial in usable), confidence)
+            for name in RESOURCE_STATISTICS
+        },
     )
+
+
+def resource(trial: PointRecord, name: ResourceStatistic) -> float | None:
+    """Return what the server used in one trial; ``None`` where the probe did not measure it."""
+    used = trial.probe.server
+    if used is None:
+        return None
+    if name == "memory_mean_mib":
+        return None if used.memory_mean_bytes is None else used.memory_mean_bytes / BYTES_PER_MIB
+    value: float | None = getattr(used, name)
+    return value
 
 
 def _estimate(values: Iterable[float | None], confidence: float) -> Estimate | None:

@@ -72,6 +72,9 @@ Timeout = Annotated[
     Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
 ]
 Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
+ProbeInterval = Annotated[
+    DurationS, Field(ge=0.01, le=1), Expected('a duration between "10ms" and "1s", such as "100ms"')
+]
 SweepValues = Annotated[
     list[Annotated[int | float, Expected("a number")]],
     Field(min_length=1),
@@ -188,10 +191,14 @@ class Trials(TomlTable):
 
 
 class Host(TomlTable):
-    """Which CPUs serve and which load; ``None`` leaves the division of the machine's CPUs to the run."""
+    """Which CPUs serve and which load, and how often the probe looks at the server.
+
+    ``None`` leaves the division of the machine's CPUs to the run.
+    """
 
     server_cpus: CpuList | None = None
     load_cpus: CpuList | None = None
+    probe_interval_s: ProbeInterval = Field(0.1, alias="probe_interval")
 
 
 class LimitsTable(TomlTable):

@@ -1,0 +1,124 @@
+//! The command line.
+
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+use crate::members::Marks;
+
+pub(crate) const USAGE: &str = "\
+Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE] [--interval 100ms]
+
+Writes one JSON object a line: a header, then a sample at every interval, until the standard input is closed.
+
+The server's processes, of which any mark is enough:
+  --session SID      those of this session
+  --pid PID          this process and all that it starts; may be given again
+  --mark NAME=VALUE  those that were started with this variable of the environment
+  --cgroup FOLDER    those of this control group of version 2, which holds nothing else: its processor time is exact
+
+Options:
+  --interval TIME    from one sample to the next, between 1ms and 10s (default 100ms)
+  --version          the version
+";
+
+const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
+
+/// What is to be sampled, and how often.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) marks: Marks,
+    pub(crate) interval: Duration,
+}
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// To sample.
+    Probe(Arguments),
+    /// To print this.
+    Print(String),
+}
+
+/// Reads the command line.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
+    let (mut marks, mut interval) = (Marks::default(), Duration::from_millis(100));
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("session") => marks.session = Some(parser.value()?.parse()?),
+            Long("pid") => marks.pids.push(parser.value()?.parse()?),
+            Long("mark") => marks.variable = Some(parser.value()?.into_vec()),
+            Long("cgroup") => marks.group = Some(PathBuf::from(parser.value()?)),
+            Long("interval") => interval = parser.value()?.parse_with(length)?,
+            Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
+            Long("version") => {
+                return Ok(Asked::Print(format!("loadcurve-probe {}\n", env!("CARGO_PKG_VERSION"))));
+            }
+            other => return Err(other.unexpected()),
+        }
+    }
+    if marks == Marks::default() {
+        return Err(
+            "missing --session, --pid or --cgroup: nothing says which processes are the server's".into()
+        );
+    }
+    Ok(Asked::Probe(Arguments { marks, interval }))
+}
+
+/// A length such as `100ms` or `1s`.
+fn length(text: &str) -> Result<Duration, String> {
+    let (digits, unit) =
+        text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
+    let number = || digits.parse::<u64>().ok();
+    let length = match unit {
+        "ms" => number().map(Duration::from_millis),
+        "s" => number().map(Duration::from_secs),
+        _ => None,
+    };
+    length
+        .filter(|length| INTERVALS.contains(length))
+        .ok_or_else(|| format!("expected a whole number with ms or s, between 1ms and 10s, not {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::{Arguments, Asked, length, parse};
+    use crate::members::Marks;
+
+    fn parsed(words: &[&str]) -> Result<Asked, String> {
+        parse(lexopt::Parser::from_args(words)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_marks_can_be_given_together() {
+        let marks = Marks {
+            session: Some(7),
+            pids: vec![8, 9],
+            variable: Some(b"MARK=abc".to_vec()),
+            group: Some(PathBuf::from("/sys/fs/cgroup/a")),
+        };
+        let words =
+            ["--session=7", "--pid", "8", "--pid", "9", "--mark", "MARK=abc", "--cgroup", "/sys/fs/cgroup/a"];
+        let expected = Asked::Probe(Arguments { marks, interval: Duration::from_millis(100) });
+        assert_eq!(parsed(&words), Ok(expected));
+    }
+
+    #[test]
+    fn without_any_mark_there_is_nothing_to_sample() {
+        assert!(parsed(&["--interval", "1s"]).unwrap_err().contains("missing --session"));
+    }
+
+    #[test]
+    fn an_interval_has_a_unit_and_bounds() {
+        assert_eq!(length("1ms"), Ok(Duration::from_millis(1)));
+        assert_eq!(length("10s"), Ok(Duration::from_secs(10)));
+        for wrong in ["", "100", "ms", "0ms", "11s", "1 s", "-1s", "1.5s", "99999999999999999999s"] {
+            assert!(length(wrong).is_err(), "{wrong}");
+        }
+    }
+}

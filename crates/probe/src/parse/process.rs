@@ -1,0 +1,100 @@
+//! One process: `/proc/PID/stat`, `statm`, `schedstat`, `status`, `smaps_rollup` and `environ`.
+
+use memchr::memrchr;
+use rustix::process::Signal;
+
+use super::text::{after, fields, hexadecimal, number, number_after};
+
+/// SIGCHLD in a mask of signals, in which the first signal has the lowest bit.
+const SIGCHLD_BIT: u64 = 1 << (Signal::CHILD.as_raw() - 1);
+
+/// What `/proc/PID/stat` says; times are in the kernel's ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) parent: u32,
+    pub(crate) session: u32,
+    /// It has ended and waits to be reaped: its times count, and it has no memory and no thread.
+    pub(crate) ended: bool,
+    pub(crate) user_ticks: u64,
+    pub(crate) system_ticks: u64,
+    /// Of the children that it has waited for, and of theirs.
+    pub(crate) children_user_ticks: u64,
+    pub(crate) children_system_ticks: u64,
+    pub(crate) threads: u64,
+}
+
+/// Reads `/proc/PID/stat`.
+pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
+    // The second field, the name, stands in parentheses and may itself hold blanks and parentheses.
+    let mut fields = fields(&bytes[memrchr(b')', bytes)? + 1..]);
+    let state = fields.next()?;
+    let mut next = |skipped: usize| fields.nth(skipped);
+    let parent = number(next(0)?)?;
+    let session = number(next(1)?)?;
+    let user_ticks = number(next(7)?)?;
+    let system_ticks = number(next(0)?)?;
+    let children_user_ticks = number(next(0)?)?;
+    let children_system_ticks = number(next(0)?)?;
+    let threads = number(next(2)?)?;
+    Some(Stat {
+        parent: u32::try_from(parent).ok()?,
+        session: u32::try_from(session).ok()?,
+        ended: matches!(state, b"Z" | b"X"),
+        user_ticks,
+        system_ticks,
+        children_user_ticks,
+        children_system_ticks,
+        threads,
+    })
+}
+
+/// The resident pages in `/proc/PID/statm`.
+pub(crate) fn resident_pages(bytes: &[u8]) -> Option<u64> {
+    number(fields(bytes).nth(1)?)
+}
+
+/// How much the first thread of a process has run: it has not run between two equal readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    run_ns: u64,
+    slices: u64,
+}
+
+/// Reads `/proc/PID/schedstat`; none where the kernel does not count, which it writes as zeros.
+pub(crate) fn scheduled(bytes: &[u8]) -> Option<Scheduled> {
+    let mut fields = fields(bytes);
+    let run_ns = number(fields.next()?)?;
+    let slices = number(fields.nth(1)?)?;
+    (slices > 0).then_some(Scheduled { run_ns, slices })
+}
+
+/// How often a thread gave up its CPU by itself, and how often it was taken from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Switches {
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+}
+
+/// The context switches in the `status` file of one thread.
+pub(crate) fn switches(bytes: &[u8]) -> Option<Switches> {
+    Some(Switches {
+        voluntary: number_after(bytes, b"voluntary_ctxt_switches:")?,
+        involuntary: number_after(bytes, b"nonvoluntary_ctxt_switches:")?,
+    })
+}
+
+/// Whether the process ignores SIGCHLD, by its `status` file: the kernel then adds its children's times to nothing.
+pub(crate) fn ignores_sigchld(bytes: &[u8]) -> Option<bool> {
+    let mask = hexadecimal(fields(after(bytes, b"SigIgn:")?).next()?)?;
+    Some(mask & SIGCHLD_BIT != 0)
+}
+
+/// The proportional memory in `/proc/PID/smaps_rollup`, in bytes: each page divided by the processes that share it.
+pub(crate) fn proportional_bytes(bytes: &[u8]) -> Option<u64> {
+    number_after(bytes, b"Pss:")?.checked_mul(1024)
+}
+
+/// Whether an environment, `/proc/PID/environ`, has this variable, given as `NAME=value`.
+pub(crate) fn carries(environment: &[u8], variable: &[u8]) -> bool {
+    environment.split(|byte| *byte == 0).any(|entry| entry == variable)
+}

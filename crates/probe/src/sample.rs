@@ -1,0 +1,170 @@
+//! One line of the output: what was read at one moment.
+//!
+//! Times and counters count from the start of the process or the machine, so that any two lines give what happened
+//! between them. What was not read at this moment, or is not told by this kernel, is null.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::family::Ticks;
+use crate::footprint::Footprint;
+use crate::machine::{Pressure, Sockets, TcpCounters};
+use crate::parse::group::GroupUsage;
+use crate::parse::machine::{CpuTicks, Stalled};
+use crate::sockets::SocketStates;
+use crate::switches::SwitchesFound;
+use crate::throttle::Throttling;
+use crate::tree::Together;
+
+/// The first line.
+#[derive(Debug, Serialize)]
+pub(crate) struct Header {
+    pub(crate) format: &'static str,
+    pub(crate) interval_s: f64,
+}
+
+/// Every other line.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Sample {
+    /// The monotonic clock.
+    pub(crate) t_s: f64,
+    /// Processor time of the probe itself.
+    pub(crate) probe_cpu_s: f64,
+    /// Processor time of the server's control group: exact, whatever comes and goes.
+    pub(crate) group: Option<CpuTime>,
+    pub(crate) tree: Option<TreeSample>,
+    pub(crate) context_switches: Option<SwitchesFound>,
+    pub(crate) footprint: Option<Footprint>,
+    pub(crate) cpus: Option<CpusSample>,
+    pub(crate) tcp: Option<TcpCounters>,
+    pub(crate) sockets: Option<Sockets>,
+    pub(crate) socket_states: Option<SocketStates>,
+    pub(crate) throttling: Option<Throttling>,
+    pub(crate) pressure: Option<PressureSample>,
+}
+
+impl Sample {
+    /// A sample of this moment in which nothing has been read.
+    pub(crate) fn at(now: Duration) -> Self {
+        Self { t_s: now.as_secs_f64(), ..Self::default() }
+    }
+}
+
+/// Processor time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct CpuTime {
+    cpu_user_s: f64,
+    cpu_system_s: f64,
+}
+
+/// The server's processes together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct TreeSample {
+    #[serde(flatten)]
+    cpu: CpuTime,
+    /// Resident memory; a page that several processes share counts for each of them.
+    memory_bytes: u64,
+    processes: u64,
+    threads: u64,
+}
+
+/// What each CPU did, in the order of `cpu`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct CpusSample {
+    cpu: Vec<u32>,
+    user_s: Vec<f64>,
+    system_s: Vec<f64>,
+    irq_s: Vec<f64>,
+    softirq_s: Vec<f64>,
+    steal_s: Vec<f64>,
+    idle_s: Vec<f64>,
+}
+
+/// For how long some work, or all of it, waited for a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct PressureSample {
+    cpu_some_s: Option<f64>,
+    memory_some_s: Option<f64>,
+    memory_full_s: Option<f64>,
+    io_some_s: Option<f64>,
+    io_full_s: Option<f64>,
+}
+
+/// The kernel's units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    ticks_per_s: f64,
+    page_bytes: u64,
+}
+
+impl Units {
+    /// Those of this machine.
+    pub(crate) fn of_this_machine() -> Self {
+        Self {
+            ticks_per_s: rustix::param::clock_ticks_per_second() as f64,
+            page_bytes: rustix::param::page_size() as u64,
+        }
+    }
+
+    /// The processes, in seconds and bytes.
+    pub(crate) fn tree(self, together: Together) -> TreeSample {
+        TreeSample {
+            cpu: self.cpu_time(together.used),
+            memory_bytes: together.resident_pages.saturating_mul(self.page_bytes),
+            processes: together.processes,
+            threads: together.threads,
+        }
+    }
+
+    /// The CPUs, in seconds.
+    pub(crate) fn cpus(self, cpus: &[CpuTicks]) -> CpusSample {
+        let column = |part: fn(&CpuTicks) -> u64| cpus.iter().map(|cpu| self.seconds(part(cpu))).collect();
+        CpusSample {
+            cpu: cpus.iter().map(|cpu| cpu.cpu).collect(),
+            user_s: column(|cpu| cpu.user),
+            system_s: column(|cpu| cpu.system),
+            irq_s: column(|cpu| cpu.irq),
+            softirq_s: column(|cpu| cpu.softirq),
+            steal_s: column(|cpu| cpu.steal),
+            idle_s: column(|cpu| cpu.idle),
+        }
+    }
+
+    fn cpu_time(self, used: Ticks) -> CpuTime {
+        CpuTime { cpu_user_s: self.seconds(used.user), cpu_system_s: self.seconds(used.system) }
+    }
+
+    fn seconds(self, ticks: u64) -> f64 {
+        ticks as f64 / self.ticks_per_s
+    }
+}
+
+impl From<GroupUsage> for CpuTime {
+    fn from(usage: GroupUsage) -> Self {
+        Self { cpu_user_s: seconds_of_us(usage.user_us), cpu_system_s: seconds_of_us(usage.system_us) }
+    }
+}
+
+impl From<Pressure> for PressureSample {
+    fn from(pressure: Pressure) -> Self {
+        let some = |stalled: Option<Stalled>| stalled.map(|stalled| seconds_of_us(stalled.some_us));
+        let full = |stalled: Option<Stalled>| stalled.and_then(|stalled| stalled.full_us).map(seconds_of_us);
+        Self {
+            cpu_some_s: some(pressure.cpu),
+            memory_some_s: some(pressure.memory),
+            memory_full_s: full(pressure.memory),
+            io_some_s: some(pressure.io),
+            io_full_s: full(pressure.io),
+        }
+    }
+}
+
+fn seconds_of_us(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+/// Nanoseconds as seconds.
+pub(crate) fn seconds_of_ns(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,172 @@
+//! Joins all readings into samples, each kind within its share of a CPU.
+
+use std::io;
+use std::time::Duration;
+
+use crate::clock;
+use crate::file::{Buffer, Optional};
+use crate::footprint::Footprint;
+use crate::machine::Machine;
+use crate::members::{Marks, Members};
+use crate::pace::Pace;
+use crate::parse::group;
+use crate::round::Round;
+use crate::sample::{CpuTime, PressureSample, Sample, Units};
+use crate::sockets::{self, List, SocketStates};
+use crate::switches::{SwitchCounts, Visit};
+use crate::throttle::Limits;
+use crate::tree::Tree;
+
+/// What each kind of reading may cost, as a share of a CPU. Together they stay below 1 %.
+mod share {
+    /// The processes: all of them at one sample, or none.
+    pub(super) const PROCESSES: f64 = 0.0040;
+    /// The machine and its network: the same.
+    pub(super) const MACHINE: f64 = 0.0022;
+    /// Looking for new processes: the same.
+    pub(super) const NEWCOMERS: f64 = 0.0004;
+    /// These go on over as many samples as they take.
+    pub(super) const SWITCHES: f64 = 0.0010;
+    pub(super) const FOOTPRINT: f64 = 0.0014;
+    pub(super) const SOCKETS: f64 = 0.0004;
+}
+
+/// From one look at what costs the server itself something, or at every socket of the machine, to the next.
+const SLOW_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Samples a server.
+pub(crate) struct Sampler {
+    units: Units,
+    buffer: Buffer,
+    machine: Machine,
+    group: Option<Optional>,
+    limits: Limits,
+    tree: Tree,
+    members: Members,
+    /// Processes and threads that the machine had started when it was last looked at.
+    forks: Option<u64>,
+    /// There may be new processes of the server.
+    may_have_newcomers: bool,
+    processes_pace: Pace,
+    machine_pace: Pace,
+    newcomers_pace: Pace,
+    switches_round: Round<Visit>,
+    switch_counts: SwitchCounts,
+    footprint_round: Round<u32>,
+    footprint: Footprint,
+    sockets_round: Round<List>,
+    socket_states: SocketStates,
+}
+
+impl Sampler {
+    /// Finds the processes that are known by these marks.
+    ///
+    /// # Errors
+    /// When files of the kernel that every Linux has cannot be read, or no more files may be opened.
+    pub(crate) fn new(marks: Marks, interval: Duration) -> io::Result<Self> {
+        let now = clock::now();
+        let pace = |share| Pace::new(share, interval, now);
+        let mut buffer = Buffer::new();
+        let group = marks.group.as_ref().map(|folder| Optional::open(folder.join("cpu.stat")));
+        let (mut tree, mut members) = (Tree::default(), Members::new(marks)?);
+        members.add_newcomers(&mut tree, &mut buffer)?;
+        let limits = tree.pids().next().map(|pid| Limits::around(pid, &mut buffer)).unwrap_or_default();
+        Ok(Self {
+            units: Units::of_this_machine(),
+            buffer,
+            machine: Machine::open()?,
+            group,
+            limits,
+            tree,
+            members,
+            forks: None,
+            may_have_newcomers: false,
+            processes_pace: pace(share::PROCESSES),
+            machine_pace: pace(share::MACHINE),
+            newcomers_pace: pace(share::NEWCOMERS),
+            switches_round: Round::new(pace(share::SWITCHES), Duration::ZERO),
+            switch_counts: SwitchCounts::default(),
+            footprint_round: Round::new(pace(share::FOOTPRINT), SLOW_INTERVAL),
+            footprint: Footprint::empty(),
+            sockets_round: Round::new(pace(share::SOCKETS), SLOW_INTERVAL),
+            socket_states: SocketStates::default(),
+        })
+    }
+
+    /// Whether no process of the server has been found.
+    pub(crate) fn is_without_processes(&self) -> bool {
+        self.tree.pids().next().is_none()
+    }
+
+    /// Reads everything that is due now.
+    ///
+    /// # Errors
+    /// When files of the kernel that every Linux has cannot be read, or no more files may be opened.
+    pub(crate) fn sample(&mut self) -> io::Result<Sample> {
+        let now = clock::now();
+        let mut sample = Sample::at(now);
+        let Self { buffer, units, machine, tree, members, .. } = self;
+        sample.group =
+            self.group.as_ref().and_then(|file| file.read(buffer, group::usage)).map(CpuTime::from);
+        let read_machine = || {
+            let (cpus, forks) = machine.cpus(buffer)?;
+            self.may_have_newcomers |= forks != self.forks;
+            self.forks = forks;
+            let (tcp, sockets) = machine.tcp(buffer);
+            (sample.cpus, sample.tcp, sample.sockets) = (Some(units.cpus(&cpus)), Some(tcp), Some(sockets));
+            sample.throttling = self.limits.read(buffer);
+            sample.pressure = Some(PressureSample::from(machine.pressure(buffer)));
+            Ok::<(), io::Error>(())
+        };
+        within(&mut self.machine_pace, now, read_machine).transpose()?;
+        if self.may_have_newcomers {
+            let looked = within(&mut self.newcomers_pace, now, || members.add_newcomers(tree, buffer));
+            self.may_have_newcomers = looked.transpose()?.is_none();
+        }
+        if let Some((together, gone)) = within(&mut self.processes_pace, now, || tree.read(buffer)) {
+            sample.tree = Some(units.tree(together));
+            // An id that is free again may have been given to a new process before anyone looked.
+            self.may_have_newcomers |= gone > 0;
+        }
+        self.go_on_with_rounds(now, &mut sample);
+        sample.probe_cpu_s = clock::own_cpu_time().as_secs_f64();
+        Ok(sample)
+    }
+
+    /// Goes on with what takes several samples, and adds what has come to its end.
+    fn go_on_with_rounds(&mut self, now: Duration, sample: &mut Sample) {
+        let Self { buffer, tree, switch_counts, footprint, socket_states, .. } = self;
+        let threads = || tree.thread_counts().map(|(pid, threads)| Visit::of_process(pid, threads));
+        if self.switches_round.go_on(now, clock::own_cpu_time, threads, |visit, left| {
+            switch_counts.visit(visit, left, buffer);
+        }) {
+            sample.context_switches = Some(switch_counts.end_round());
+        }
+        if self.footprint_round.go_on(
+            now,
+            clock::own_cpu_time,
+            || tree.pids(),
+            |pid, _| {
+                footprint.visit(pid, buffer);
+            },
+        ) {
+            sample.footprint = Some(std::mem::replace(footprint, Footprint::empty()));
+        }
+        if self.sockets_round.go_on(now, clock::own_cpu_time, List::all, |list, left| {
+            sockets::visit(list, left, socket_states);
+        }) {
+            sample.socket_states = Some(std::mem::take(socket_states));
+        }
+    }
+}
+
+/// Does some work if its pace allows it now.
+fn within<T>(pace: &mut Pace, now: Duration, work: impl FnOnce() -> T) -> Option<T> {
+    if !pace.allows(now) {
+        return None;
+    }
+    let before = clock::own_cpu_time();
+    let done = work();
+    pace.spend(clock::own_cpu_time().saturating_sub(before));
+    Some(done)
+}

@@ -1,0 +1,153 @@
+"""The probe's process: started beside a server, read when a load is over, and gone with the server."""
+
+import subprocess
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadcurve.errors import BadInput
+from loadcurve.probe.figures import Window
+from loadcurve.probe.samples import Sample, SampleReader
+from loadcurve.probe.window import nothing_observed, summed_up
+from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.probe import ProbeRecord
+from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.launch import ServerMarks
+from loadcurve.server.spawn import bound_to
+
+PROGRAM = NATIVE_FOLDER / "loadcurve-probe"
+SAMPLES_FILE = "loadcurve-probe.jsonl"
+COMPLAINTS_FILE = "loadcurve-probe.log"
+START_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 5.0
+PATIENCE_S = 2.0
+"""How much later than due a sample may come before it counts as missing."""
+POLL_S = 0.005
+PROCESSES_UNKNOWN = Reason(
+    code="processes_unknown",
+    text="the server was not started by this run, so its processes are not known and not measured",
+)
+KEPT_BEFORE_S = 30.0
+"""How much of the past is kept for the next window: what is read rarely may be as old."""
+
+
+@dataclass(frozen=True)
+class RunningProbe:
+    """The probe's process, and where it writes."""
+
+    process: subprocess.Popen[bytes]
+    reader: SampleReader
+    complaints_file: Path
+
+    def complaint(self) -> str:
+        """Return what the probe said on its standard error."""
+        return self.complaints_file.read_text(errors="replace").strip() or "it said nothing"
+
+
+class Probe:
+    """Samples one server, as a context manager: it runs inside the block and writes into the server's folder.
+
+    Nothing that goes wrong with it is raised: the load is measured without it, and :meth:`observed` says why.
+    It ends when its standard input is closed, so the end of this process, however it comes, ends it, too.
+    """
+
+    def __init__(self, marks: ServerMarks | None, cpus: Collection[int], interval_s: float) -> None:
+        """Prepare the probe of a server, which will run on these CPUs; without marks it sees nothing."""
+        self._marks = marks
+        self._cpus = cpus
+        self._interval_ms = round(interval_s * 1000)
+        self._running: RunningProbe | None = None
+        self._samples: list[Sample] = []
+        self._trouble = PROCESSES_UNKNOWN if marks is None else None
+
+    def __enter__(self) -> Self:
+        """Start the probe and wait for its first sample, as far as there will be one."""
+        if self._marks is None:
+            return self
+        try:
+            self._running = self._started(self._marks)
+        except (OSError, BadInput) as error:
+            text = f"the probe could not be started: {error}"
+            self._trouble = Reason(code="probe_not_started", text=text)
+        else:
+            self._read_until(time.monotonic(), START_TIMEOUT_S)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the probe."""
+        if self._running is None:
+            return
+        self._running.reader.close()
+        process = self._running.process
+        try:
+            # This closes its standard input and waits for its end.
+            process.communicate(timeout=STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def observed(self, load: LoadResult) -> ProbeRecord:
+        """Return what the probe saw during the measured window of a load that is over."""
+        start_s = load.window_start_monotonic_s
+        window = Window(start_s, start_s + load.duration_s)
+        interval_s = self._interval_ms / 1000
+        trouble = self._read_until(window.end_s, interval_s + PATIENCE_S)
+        caveats = [] if trouble is None else [trouble]
+        if not self._samples:
+            return nothing_observed(caveats)
+        answered = (load.rate_rps.answered or 0.0) * load.duration_s
+        record = summed_up(self._samples, window, answered, interval_s, caveats)
+        self._samples = [sample for sample in self._samples if sample.t_s > window.end_s - KEPT_BEFORE_S]
+        return record
+
+    def _started(self, marks: ServerMarks) -> RunningProbe:
+        group = [] if marks.group is None else ["--cgroup", str(marks.group)]
+        command = [
+            str(PROGRAM),
+            *("--session", str(marks.session), "--mark", marks.variable, *group),
+            *("--interval", f"{self._interval_ms}ms"),
+        ]
+        samples_file, complaints_file = marks.folder / SAMPLES_FILE, marks.folder / COMPLAINTS_FILE
+        with (
+            bound_to(self._cpus),
+            samples_file.open("wb") as output,
+            complaints_file.open("wb") as complaints,
+        ):
+            reader = SampleReader(samples_file)
+            process = subprocess.Popen(  # noqa: S603 -- the package's own program
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=complaints,
+                # Ctrl-C in the terminal is for the run, which ends the probe itself.
+                start_new_session=True,
+            )
+        return RunningProbe(process, reader, complaints_file)
+
+    def _read_until(self, moment_s: float, timeout_s: float) -> Reason | None:
+        """Read samples until one is not older than a moment; returns why there is none."""
+        if self._running is None or self._trouble is not None:
+            return self._trouble
+        deadline = time.monotonic() + timeout_s
+        while True:
+            # Asked before reading, so that nothing written before its end is missed.
+            status = self._running.process.poll()
+            try:
+                self._samples += self._running.reader.new_samples()
+            except ValueError as error:
+                text = f"what the probe wrote cannot be read: {error}"
+                self._trouble = Reason(code="probe_unreadable", text=text)
+                return self._trouble
+            if self._samples and self._samples[-1].t_s >= moment_s:
+                return None
+            if status is not None:
+                text = f"the probe ended with status {status}: {self._running.complaint()}"
+                return Reason(code="probe_died", text=text)
+            if time.monotonic() > deadline:
+                return Reason(code="probe_silent", text=f"the probe wrote no sample for {timeout_s:g} s")
+            time.sleep(POLL_S)

@@ -1,0 +1,146 @@
+"""The lines that ``loadcurve-probe`` writes.
+
+Times and counters count from the start of a process or of the machine, so that any two samples give what
+happened between them. ``None`` stands for what was not read at this moment, or is not told by the kernel.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Line(BaseModel):
+    """A part of a line; keys that this version does not know are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Header(Line):
+    """The first line."""
+
+    format: Literal["loadcurve-probe/1"]
+    interval_s: float
+
+
+class CpuTime(Line):
+    """Processor time of a control group."""
+
+    cpu_user_s: float
+    cpu_system_s: float
+
+
+class TreeSample(CpuTime):
+    """The server's processes together."""
+
+    memory_bytes: int
+    processes: int
+    threads: int
+
+
+class SwitchesSample(Line):
+    """Context switches of all threads that were seen."""
+
+    voluntary: int
+    involuntary: int
+    ignores_sigchld: bool
+    """Some process ignores SIGCHLD, so the kernel forgets the processor time of its children that end."""
+
+
+class Footprint(Line):
+    """What is read more rarely, because it costs the server something, too."""
+
+    proportional_memory_bytes: int | None
+    open_files: int | None
+
+
+class CpusSample(Line):
+    """What each CPU did, in the order of ``cpu``."""
+
+    cpu: list[int]
+    user_s: list[float]
+    system_s: list[float]
+    irq_s: list[float]
+    softirq_s: list[float]
+    steal_s: list[float]
+    idle_s: list[float]
+
+
+class TcpSample(Line):
+    """Counters of TCP."""
+
+    listen_overflows: int | None
+    listen_drops: int | None
+    syn_retransmits: int | None
+    retransmits: int | None
+    resets_sent: int | None
+    connections_reset: int | None
+
+
+class SocketsSample(Line):
+    """Sockets that there are at this moment."""
+
+    established: int | None
+    time_wait: int | None
+    orphaned: int | None
+
+
+class ThrottlingSample(Line):
+    """How limits of processor time held the server's groups back."""
+
+    periods: int
+    throttled_periods: int
+    throttled_s: float
+
+
+class PressureSample(Line):
+    """For how long some work, or all of it, waited for a resource."""
+
+    cpu_some_s: float | None
+    memory_some_s: float | None
+    memory_full_s: float | None
+    io_some_s: float | None
+    io_full_s: float | None
+
+
+class Sample(Line):
+    """Every line but the first; ``t_s`` is the monotonic clock."""
+
+    t_s: float
+    probe_cpu_s: float
+    group: CpuTime | None
+    tree: TreeSample | None
+    context_switches: SwitchesSample | None
+    footprint: Footprint | None
+    cpus: CpusSample | None
+    tcp: TcpSample | None
+    sockets: SocketsSample | None
+    socket_states: dict[str, int] | None
+    throttling: ThrottlingSample | None
+    pressure: PressureSample | None
+
+
+class SampleReader:
+    """Reads the probe's output while it is being written."""
+
+    def __init__(self, file: Path) -> None:
+        """Open the file, which may still be empty."""
+        self._stream = file.open("rb")
+        self._begun = b""
+        self._header: Header | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def new_samples(self) -> list[Sample]:
+        """Return the samples that were written since the last call; a line without its end waits for it.
+
+        Raises:
+            ValueError: a line is not what this version of the probe writes.
+
+        """
+        *lines, self._begun = (self._begun + self._stream.read()).split(b"\n")
+        if lines and self._header is None:
+            self._header = Header.model_validate_json(lines.pop(0))
+        return [Sample.model_validate_json(line) for line in lines]

@@ -1,0 +1,187 @@
+"""Summing up the probe's samples over the measured window of a load."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from loadcurve.probe.figures import Figure, Track, Window, figure
+from loadcurve.probe.processor import CPU_INCOMPLETE, ProcessorTime, processor_time
+from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
+from loadcurve.probe.series import series_of
+from loadcurve.result.load import Reason
+from loadcurve.result.probe import (
+    ContextSwitches,
+    CountRange,
+    CpuUse,
+    PressureUse,
+    ProbeCost,
+    ProbeRecord,
+    ServerUse,
+    SocketsUse,
+    TcpUse,
+    Throttling,
+)
+
+CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
+"""What the time of a CPU is made of."""
+US_PER_S = 1e6
+
+
+def summed_up(
+    samples: Sequence[Sample], window: Window, answered: float, interval_s: float, caveats: Sequence[Reason]
+) -> ProbeRecord:
+    """Return what the samples say about a window in which so many requests were answered.
+
+    A figure that was not read on both sides of the window, or never within it, is ``None``.
+    """
+    processor = processor_time(samples)
+    probe_cpu_s = Track(samples, figure("probe_cpu_s")).growth(window)
+    return ProbeRecord(
+        cost=ProbeCost(interval_s=interval_s, cpu_share=_share(probe_cpu_s, window)),
+        server=_server(samples, window, processor, answered),
+        cpus=_cpus(samples, window),
+        pressure=_pressure(samples, window),
+        tcp=_tcp(samples, window),
+        sockets=_sockets(samples, window),
+        throttling=_throttling(samples, window),
+        series=series_of(samples, window, processor),
+        caveats=[*caveats, *([] if processor else [CPU_INCOMPLETE])],
+    )
+
+
+def nothing_observed(caveats: Sequence[Reason]) -> ProbeRecord:
+    """Return the record of a window without any sample, with the reasons."""
+    return ProbeRecord(
+        cost=None,
+        server=None,
+        cpus=None,
+        pressure=None,
+        tcp=None,
+        sockets=None,
+        throttling=None,
+        series=None,
+        caveats=list(caveats),
+    )
+
+
+def _server(
+    samples: Sequence[Sample], window: Window, processor: ProcessorTime | None, answered: float
+) -> ServerUse:
+    user_s = Track(samples, processor.user).growth(window) if processor else None
+    system_s = Track(samples, processor.system).growth(window) if processor else None
+    cpu_s = None if user_s is None or system_s is None else user_s + system_s
+
+    def within(path: str) -> list[float]:
+        return Track(samples, figure(path)).within(window)
+
+    return ServerUse(
+        cpu_source=processor.source if processor and cpu_s is not None else None,
+        cpu_user_s=user_s,
+        cpu_system_s=system_s,
+        cpu_share=_share(cpu_s, window),
+        cpu_per_request_us=None if cpu_s is None or not answered else cpu_s * US_PER_S / answered,
+        memory_mean_bytes=_mean(within("tree.memory_bytes")),
+        memory_peak_bytes=_most(within("tree.memory_bytes")),
+        proportional_memory_bytes=_mean(within("footprint.proportional_memory_bytes")),
+        processes=_range(within("tree.processes")),
+        threads=_range(within("tree.threads")),
+        open_files_max=_most(within("footprint.open_files")),
+        context_switches=_context_switches(samples, window),
+    )
+
+
+def _context_switches(samples: Sequence[Sample], window: Window) -> ContextSwitches | None:
+    voluntary = Track(samples, figure("context_switches.voluntary")).growth_scaled(window)
+    involuntary = Track(samples, figure("context_switches.involuntary")).growth_scaled(window)
+    if voluntary is None or involuntary is None:
+        return None
+    return ContextSwitches(voluntary=round(voluntary), involuntary=round(involuntary))
+
+
+def _cpus(samples: Sequence[Sample], window: Window) -> list[CpuUse] | None:
+    numbers = sorted({number for sample in samples if sample.cpus for number in sample.cpus.cpu})
+    found = [use for number in numbers if (use := _cpu(samples, window, number)) is not None]
+    return found or None
+
+
+def _cpu(samples: Sequence[Sample], window: Window, number: int) -> CpuUse | None:
+    def time(part: str) -> Figure:
+        return lambda sample: None if sample.cpus is None else _time_of_cpu(sample.cpus, number, part)
+
+    grown = {part: Track(samples, time(part)).growth(window) for part in CPU_PARTS}
+    parts_s = {part: value for part, value in grown.items() if value is not None}
+    whole_s = sum(parts_s.values())
+    if len(parts_s) < len(CPU_PARTS) or whole_s <= 0:
+        return None
+    return CpuUse(
+        cpu=number,
+        busy_share=sum(parts_s[part] for part in ("user_s", "system_s", "irq_s", "softirq_s")) / whole_s,
+        softirq_share=parts_s["softirq_s"] / whole_s,
+        steal_share=parts_s["steal_s"] / whole_s,
+    )
+
+
+def _time_of_cpu(cpus: CpusSample, number: int, part: str) -> float | None:
+    if number not in cpus.cpu:
+        return None
+    times_s: list[float] = getattr(cpus, part)
+    return times_s[cpus.cpu.index(number)]
+
+
+def _pressure(samples: Sequence[Sample], window: Window) -> PressureUse | None:
+    shares = {
+        f"{name.removesuffix('_s')}_share": _share(
+            Track(samples, figure(f"pressure.{name}")).growth(window), window
+        )
+        for name in PressureSample.model_fields
+    }
+    return PressureUse(**shares) if any(share is not None for share in shares.values()) else None
+
+
+def _tcp(samples: Sequence[Sample], window: Window) -> TcpUse | None:
+    counts = {
+        name: _whole(Track(samples, figure(f"tcp.{name}")).growth_around(window))
+        for name in TcpSample.model_fields
+    }
+    return TcpUse(**counts) if any(count is not None for count in counts.values()) else None
+
+
+def _sockets(samples: Sequence[Sample], window: Window) -> SocketsUse | None:
+    most = {
+        f"{name}_max": _most(Track(samples, figure(f"sockets.{name}")).within(window))
+        for name in SocketsSample.model_fields
+    }
+    looks = [sample.socket_states for sample in samples if sample.socket_states and window.holds(sample.t_s)]
+    by_state = {state: max(look[state] for look in looks) for state in looks[0]} if looks else None
+    if by_state is None and all(count is None for count in most.values()):
+        return None
+    return SocketsUse(**most, by_state_max=by_state)
+
+
+def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
+    names = ("periods", "throttled_periods", "throttled_s")
+    periods, throttled, throttled_s = (
+        Track(samples, figure(f"throttling.{name}")).growth(window) for name in names
+    )
+    if periods is None or throttled is None or throttled_s is None:
+        return None
+    return Throttling(periods=round(periods), throttled_periods=round(throttled), throttled_s=throttled_s)
+
+
+def _share(time_s: float | None, window: Window) -> float | None:
+    return None if time_s is None or window.length_s <= 0 else time_s / window.length_s
+
+
+def _whole(count: float | None) -> int | None:
+    return None if count is None else round(count)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _most(values: Sequence[float]) -> int | None:
+    return round(max(values)) if values else None
+
+
+def _range(values: Sequence[float]) -> CountRange | None:
+    return CountRange(min=round(min(values)), max=round(max(values))) if values else None

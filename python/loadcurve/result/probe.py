@@ -1,0 +1,146 @@
+"""What a load cost the server, and what happened on its machine: the probe's part of a point's record.
+
+Everything is about the measured window. A share of 1 is one CPU for the whole time, so a server on several
+CPUs may have a share above 1; shares of a single CPU and of pressure lie between 0 and 1. ``None`` means "not
+measured", never zero. METHODOLOGY.md says how each figure is measured and how far it can be trusted.
+"""
+
+from typing import Literal
+
+from loadcurve.result.load import Count, Reason, Record, Time
+
+Column = list[int | float | None] | None
+"""One value for each moment of the series; ``None`` where the figure was measured at no moment."""
+
+
+class CountRange(Record):
+    """The least and the greatest number at any sample of the window."""
+
+    min: Count
+    max: Count
+
+
+class ContextSwitches(Record):
+    """How often threads gave up their CPU by themselves, and how often it was taken from them."""
+
+    voluntary: Count
+    involuntary: Count
+
+
+class ServerUse(Record):
+    """What the server's processes used together, those included that came and went."""
+
+    cpu_source: Literal["group", "processes"] | None
+    """Who added up the processor time: the kernel, in a control group, or the probe, over processes."""
+    cpu_user_s: Time | None
+    cpu_system_s: Time | None
+    cpu_share: Time | None
+    cpu_per_request_us: Time | None
+    """Processor time divided by the requests that were answered in the window."""
+    memory_mean_bytes: Time | None
+    """Resident memory; a page that several processes share counts for each of them."""
+    memory_peak_bytes: Count | None
+    proportional_memory_bytes: Time | None
+    """The mean; each page is divided by the processes that share it."""
+    processes: CountRange | None
+    threads: CountRange | None
+    open_files_max: Count | None
+    context_switches: ContextSwitches | None
+
+
+class CpuUse(Record):
+    """One CPU: how busy it was, how much of that with packets and the like, and how much others had of it."""
+
+    cpu: Count
+    busy_share: Time
+    softirq_share: Time
+    steal_share: Time
+
+
+class PressureUse(Record):
+    """The share of the time in which some work, or all of it, waited for a resource."""
+
+    cpu_some_share: Time | None
+    memory_some_share: Time | None
+    memory_full_share: Time | None
+    io_some_share: Time | None
+    io_full_share: Time | None
+
+
+class TcpUse(Record):
+    """What the machine's TCP counted, from the last sample before the window to the first one after it."""
+
+    listen_overflows: Count | None
+    listen_drops: Count | None
+    syn_retransmits: Count | None
+    retransmits: Count | None
+    resets_sent: Count | None
+    connections_reset: Count | None
+
+
+class SocketsUse(Record):
+    """The most sockets at any sample; both ends of a connection within the machine count."""
+
+    established_max: Count | None
+    time_wait_max: Count | None
+    orphaned_max: Count | None
+    by_state_max: dict[str, Count] | None
+    """By every state of TCP, at the rarer samples that look at all sockets."""
+
+
+class Throttling(Record):
+    """How limits of processor time held the server's control groups back."""
+
+    periods: Count
+    throttled_periods: Count
+    throttled_s: Time
+    """Summed over the CPUs on which a group had to wait."""
+
+
+class ProbeSeries(Record):
+    """The window's samples in columns of equal length.
+
+    Shares, and counts of events, are of the time since the moment before. Columns that end in ``_cpus`` are
+    sums over all CPUs of the machine.
+    """
+
+    t_s: list[float]
+    """From the start of the window."""
+    cpu_user_share: Column
+    cpu_system_share: Column
+    memory_bytes: Column
+    proportional_memory_bytes: Column
+    processes: Column
+    threads: Column
+    open_files: Column
+    context_switches: Column
+    busy_cpus: Column
+    softirq_cpus: Column
+    steal_cpus: Column
+    established_sockets: Column
+    listen_overflows: Column
+    listen_drops: Column
+    syn_retransmits: Column
+    retransmits: Column
+    throttled_s: Column
+
+
+class ProbeCost(Record):
+    """What the probe itself took."""
+
+    interval_s: Time
+    cpu_share: Time | None
+
+
+class ProbeRecord(Record):
+    """What the probe measured over one window; ``caveats`` say what is missing or to be read with care."""
+
+    cost: ProbeCost | None
+    server: ServerUse | None
+    cpus: list[CpuUse] | None
+    pressure: PressureUse | None
+    tcp: TcpUse | None
+    sockets: SocketsUse | None
+    throttling: Throttling | None
+    series: ProbeSeries | None
+    caveats: list[Reason]

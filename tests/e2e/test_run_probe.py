@@ -1,0 +1,131 @@
+"""`loadcurve run`: what the record of each point says of the server and its machine, and probes that end."""
+
+import json
+import os
+
+import pytest
+
+from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.server.group import group_parent
+from support.sandbox import finish, wait_until
+from support.tiny_study import study_text
+
+SERVERS = "[servers.nginx]\nworkers = 2"
+DURATION_S = 1.2
+
+
+def points_of(folder):
+    return [json.loads(line) for line in (folder / TRIALS_FILE).read_text().splitlines()]
+
+
+def probes_in(sandbox):
+    """Return the running probes that were started in a sandbox."""
+    return [process for process in sandbox.processes() if process.name() == "loadcurve-probe"]
+
+
+@pytest.fixture(scope="module")
+def points(shared_sandbox):
+    """Two points of a load on nginx with two workers, and a server that is told how often to be looked at."""
+    host = 'probe_interval = "50ms"'
+    load = f'duration = "{DURATION_S}s"'
+    shared_sandbox.write(
+        "probed.toml", study_text(SERVERS, load=load, connections="[2, 8]", trials=1, host=host)
+    )
+    finished = shared_sandbox.run("run", "probed.toml", "--out", "probed")
+    assert finished.returncode in {0, 3}, finished.stderr
+    return points_of(shared_sandbox.work / "probed")
+
+
+@pytest.mark.needs("nginx")
+def test_every_point_carries_what_the_server_used(points):
+    assert [point["probe"]["caveats"] for point in points] == [[], []]
+    for point in points:
+        server, load = point["probe"]["server"], point["load"]
+        # The master process and two workers, of one thread each.
+        assert server["processes"] == server["threads"] == {"min": 3, "max": 3}
+        used_s = server["cpu_user_s"] + server["cpu_system_s"]
+        assert 0 < used_s <= DURATION_S * len(os.sched_getaffinity(0))
+        assert server["cpu_share"] == pytest.approx(used_s / DURATION_S, rel=1e-6)
+        answered = load["rate_rps"]["answered"] * load["duration_s"]
+        assert server["cpu_per_request_us"] == pytest.approx(used_s / answered * 1e6, rel=1e-6)
+        assert 1 << 20 < server["memory_mean_bytes"] <= server["memory_peak_bytes"]
+        assert server["memory_peak_bytes"] < 1 << 30
+        # Its listening socket, its logs and the connections of the load.
+        assert server["open_files_max"] > point["point"]["connections"]
+        assert server["context_switches"]["voluntary"] > 0
+
+
+@pytest.mark.needs("nginx")
+def test_every_point_carries_what_the_machine_did(points):
+    for point in points:
+        probe = point["probe"]
+        assert [cpu["cpu"] for cpu in probe["cpus"]] == list(range(os.cpu_count()))
+        for cpu in probe["cpus"]:
+            assert 0 <= cpu["softirq_share"] <= cpu["busy_share"] <= 1
+            assert 0 <= cpu["steal_share"] <= 1
+        assert probe["tcp"]["listen_overflows"] is not None
+        assert probe["sockets"]["established_max"] >= point["point"]["connections"]
+        assert probe["cost"]["interval_s"] == 0.05
+
+
+@pytest.mark.needs("nginx")
+def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
+    for point in points:
+        series = point["probe"]["series"]
+        moments_s = series["t_s"]
+        assert moments_s == sorted(moments_s)
+        assert 0 <= moments_s[0] <= moments_s[-1] <= DURATION_S
+        # A busy machine may delay samples, but does not lose half of them.
+        assert DURATION_S / 0.05 / 2 < len(moments_s) <= DURATION_S / 0.05 + 1
+        columns = {name: column for name, column in series.items() if column is not None}
+        assert {len(column) for column in columns.values()} == {len(moments_s)}
+        shares = [
+            user + system
+            for user, system in zip(series["cpu_user_share"], series["cpu_system_share"], strict=True)
+        ]
+        assert sum(shares) / len(shares) == pytest.approx(point["probe"]["server"]["cpu_share"], rel=0.25)
+        told = [memory for memory in series["memory_bytes"] if memory is not None]
+        assert max(told) == point["probe"]["server"]["memory_peak_bytes"]
+
+
+@pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
+def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
+    """Each client has a process of its own, which is gone before anyone could look at it."""
+    load = 'calls = 1\nduration = "500ms"'
+    sandbox.write("tiny.toml", study_text("[servers.simple]", load=load, connections="[2]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode in {0, 3}, finished.stderr
+    (point,) = points_of(sandbox.work / "run")
+    server = point["probe"]["server"]
+    assert (server["cpu_source"], point["probe"]["caveats"]) == ("group", [])
+    # To make a process and to end it takes longer than this on any machine.
+    assert server["cpu_per_request_us"] > 20
+
+
+def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
+    sandbox.write("tiny.toml", study_text(load='duration = "500ms"', trials=1))
+    run = sandbox.start("run", "tiny.toml", "--out", "run")
+    trials = sandbox.work / "run" / TRIALS_FILE
+    wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first point is measured")
+    for probe in probes_in(sandbox):
+        probe.kill()
+    finished = finish(run)
+    assert finished.returncode in {0, 3}, finished.stderr
+    first, second = points_of(sandbox.work / "run")
+    assert (first["kind"], first["probe"]["caveats"]) == ("point", [])
+    assert second["kind"] == "point"
+    assert second["load"]["requests"]["answered"] > 0
+    assert [caveat["code"] for caveat in second["probe"]["caveats"]] == ["probe_died"]
+    assert "limit: the probe ended with status -9" in finished.stderr
+    assert "the probe ended with status -9" in (sandbox.work / "run" / "report.html").read_text()
+
+
+def test_a_killed_run_takes_its_probe_along(sandbox):
+    sandbox.write("tiny.toml", study_text(load='duration = "60s"', trials=1))
+    run = sandbox.start("run", "tiny.toml", "--out", "run")
+    wait_until(lambda: probes_in(sandbox) != [], "the probe is started")
+    run.kill()
+    finish(run)
+    wait_until(lambda: sandbox.processes() == [], "neither probe nor server survives", timeout_s=5)
+    # What it left in files is cleaned up by the next run.
+    assert sandbox.run("run", "tiny.toml", "--out", "next", "--quick", "--trials", 1).returncode in {0, 3}

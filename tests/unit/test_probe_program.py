@@ -1,0 +1,265 @@
+"""The program `loadcurve-probe` on real processes, against psutil and `/proc` read by other means."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from loadcurve.host.cgroups import remove_groups
+from loadcurve.probe.process import PROGRAM
+from loadcurve.probe.samples import Header, Sample
+from loadcurve.server.group import born_in_group, group_parent
+from loadcurve.server.processes import identify, is_running
+from support.probed_tree import MARK, process_tree, running_probe
+from support.sandbox import wait_until
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+LONG = "10s"
+"""An interval that does not end within a test: after the first sample comes only that at the probe's end."""
+
+
+@pytest.fixture
+def tree():
+    with process_tree() as tree:
+        yield tree
+
+
+def cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def used_s(sample, part="tree"):
+    return sample[part]["cpu_user_s"] + sample[part]["cpu_system_s"]
+
+
+def test_every_line_is_what_the_harness_reads(tree):
+    with running_probe("--session", tree.pid, "--interval", "20ms") as probe:
+        Header.model_validate(probe.header)
+        samples = [probe.next() for _ in range(5)]
+    for sample in samples:
+        Sample.model_validate(sample)
+
+
+@pytest.mark.parametrize("found_by", ["session", "pid"])
+def test_a_tree_agrees_with_psutil(tree, found_by):
+    with running_probe(f"--{found_by}", tree.pid, "--interval", LONG) as probe:
+        probe.next()
+        for command in ("fork 3", "thread 5", "grow 32", "burn 0.3", "brief 2 0.1"):
+            tree.do(command)
+        # Nothing runs any more: what one sees, the other must see.
+        seen = probe.last()["tree"]
+        members = tree.members()
+        assert (seen["processes"], len(members)) == (4, 4)
+        assert seen["threads"] == sum(process.num_threads() for process in members) == 9
+        assert seen["memory_bytes"] == sum(process.memory_info().rss for process in members)
+        assert seen["memory_bytes"] > 32 << 20
+        total_s = seen["cpu_user_s"] + seen["cpu_system_s"]
+        assert total_s == pytest.approx(sum(map(cpu_s, members)), abs=TICK_S / 2)
+        assert total_s >= 0.5
+
+
+def test_what_is_read_rarely_agrees_with_psutil(tree):
+    for command in ("fork 2", "thread 3"):
+        tree.do(command)
+    with running_probe("--session", tree.pid, "--interval", "20ms") as probe:
+        footprint, switches = probe.first("footprint"), probe.first("context_switches")
+        members = tree.members()
+        assert footprint["open_files"] == sum(process.num_fds() for process in members)
+        proportional = sum(process.memory_full_info().pss for process in members)
+        # Who else maps the same pages may have changed in between.
+        assert footprint["proportional_memory_bytes"] == pytest.approx(proportional, rel=0.2)
+        # psutil tells the first thread of each process; the others are read here as the kernel writes them.
+        files = [file for process in members for file in Path(f"/proc/{process.pid}/task").glob("*/status")]
+        assert switches["voluntary"] == sum(_number(file, "voluntary_ctxt_switches") for file in files)
+        assert switches["involuntary"] == sum(_number(file, "nonvoluntary_ctxt_switches") for file in files)
+        firsts = sum(process.num_ctx_switches().voluntary for process in members)
+        assert 0 < firsts <= switches["voluntary"]
+
+
+def _number(file: Path, name: str) -> int:
+    (line,) = [line for line in file.read_text().splitlines() if line.startswith(f"{name}:")]
+    return int(line.split()[1])
+
+
+def test_children_that_come_and_go_unseen_are_counted_through_their_parent(tree):
+    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        before = probe.next()
+        children_s = float(tree.do("brief 20 0.04"))
+        after = probe.last()
+    # The kernel tells the children's times as one sum in ticks, and the parent has worked a little, too.
+    assert used_s(after) - used_s(before) == pytest.approx(children_s, rel=0.1, abs=2 * TICK_S)
+
+
+def test_new_processes_are_found_and_ended_ones_are_not_counted(tree):
+    with running_probe("--session", tree.pid, "--interval", "10ms") as probe:
+
+        def sees(count):
+            return any((tree := probe.next()["tree"]) and tree["processes"] == count for _ in range(20))
+
+        assert sees(1)
+        tree.do("fork 4")
+        wait_until(lambda: sees(5), "the children are found")
+        for child in psutil.Process(tree.pid).children():
+            child.kill()
+        # They wait to be reaped, and yet they have ended.
+        wait_until(lambda: sees(1), "the children have ended")
+
+
+def test_the_total_never_falls_whatever_comes_and_goes(tree):
+    with running_probe("--session", tree.pid, "--interval", "10ms") as probe:
+        first = probe.next()
+        children_s = float(tree.do("brief 15 0.02")) + float(tree.do("forget 15 0.02"))
+        samples = [first, *probe.rest()]
+    totals = [used_s(sample) for sample in samples if sample["tree"]]
+    assert all(earlier <= later for earlier, later in itertools.pairwise(totals))
+    assert totals[-1] - totals[0] <= children_s * 1.1 + 2 * TICK_S
+
+
+def test_a_process_that_left_the_session_and_its_parent_is_known_by_its_mark(tree):
+    tree.do("leave 2")
+    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        assert probe.next()["tree"]["processes"] == 1
+    with running_probe("--session", tree.pid, "--mark", MARK, "--interval", LONG) as probe:
+        assert probe.next()["tree"]["processes"] == len(tree.members()) == 3
+
+
+@pytest.fixture
+def group():
+    parent = group_parent()
+    if parent is None:
+        pytest.skip("needs to make a control group of version 2")
+    group = parent / f"loadcurve-test-{os.getpid()}"
+    yield group
+    remove_groups([group])
+    assert not group.exists()
+
+
+def test_in_a_group_of_its_own_the_time_of_forgotten_children_is_exact(group):
+    with ExitStack() as running:
+        with born_in_group(group):
+            tree = running.enter_context(process_tree())
+        probe = running.enter_context(running_probe("--cgroup", group, "--interval", LONG))
+        before = probe.next()
+        children_s = float(tree.do("forget 20 0.04"))
+        after = probe.last()
+    grown_s = used_s(after, "group") - used_s(before, "group")
+    assert grown_s == pytest.approx(children_s, rel=0.1)
+    # Over the processes nothing of them is left.
+    assert used_s(after) - used_s(before) < children_s / 4
+
+
+def test_it_is_told_when_the_kernel_forgets_children(tree):
+    def ignores():
+        with running_probe("--session", tree.pid, "--interval", "10ms") as probe:
+            return probe.first("context_switches")["ignores_sigchld"]
+
+    assert not ignores()
+    tree.do("forget 1 0")
+    assert ignores()
+
+
+def test_the_machine_agrees_with_psutil(tree):
+    with running_probe("--pid", tree.pid, "--interval", LONG) as probe:
+        before = psutil.cpu_times(percpu=True)
+        probe.next()
+        sample = probe.last()
+        after = psutil.cpu_times(percpu=True)
+    cpus = sample["cpus"]
+    assert cpus["cpu"] == list(range(len(after)))
+    for number, (low, high) in enumerate(zip(before, after, strict=True)):
+        for name in ("system", "irq", "softirq", "steal"):
+            told = cpus[f"{name}_s"][number]
+            assert getattr(low, name) - TICK_S <= told <= getattr(high, name) + TICK_S, name
+        assert low.user + low.nice - TICK_S <= cpus["user_s"][number] <= high.user + high.nice + TICK_S
+
+
+def test_counters_of_tcp_are_those_of_the_kernels_tables(tree):
+    with running_probe("--pid", tree.pid, "--interval", LONG) as probe:
+        low = _tcp_tables()
+        probe.next()
+        sample = probe.last()
+        high = _tcp_tables()
+    names = {
+        "listen_overflows": "ListenOverflows",
+        "listen_drops": "ListenDrops",
+        "syn_retransmits": "TCPSynRetrans",
+        "retransmits": "RetransSegs",
+        "resets_sent": "OutRsts",
+        "connections_reset": "EstabResets",
+    }
+    for ours, kernels in names.items():
+        assert low[kernels] <= sample["tcp"][ours] <= high[kernels], ours
+
+
+def _tcp_tables() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for table in ("snmp", "netstat"):
+        lines = Path("/proc/net", table).read_text().splitlines()
+        for titles, values in zip(lines[::2], lines[1::2], strict=True):
+            if titles.startswith(("Tcp:", "TcpExt:")):
+                found |= dict(zip(titles.split()[1:], map(int, values.split()[1:]), strict=True))
+    return found
+
+
+def test_samples_come_at_the_interval_by_the_monotonic_clock(tree):
+    before_s = time.monotonic()
+    with running_probe("--pid", tree.pid, "--interval", "50ms") as probe:
+        moments_s = [probe.next()["t_s"] for _ in range(21)]
+    assert before_s < moments_s[0]
+    assert moments_s[-1] < time.monotonic()
+    # A busy machine may delay some of them, but never makes them come more often.
+    assert (moments_s[-1] - moments_s[0]) / 20 == pytest.approx(0.05, rel=0.2)
+
+
+def test_it_ends_when_its_owner_is_killed(tree):
+    script = (
+        "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE,"
+        " stdout=subprocess.DEVNULL); print(p.pid, flush=True); time.sleep(3600)"
+    )
+    command = ["python3", "-c", script, PROGRAM, "--pid", str(tree.pid)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        probe = identify(int(owner.stdout.readline()))
+        owner.kill()
+    wait_until(lambda: not is_running(probe), "the probe has ended")
+
+
+def test_it_ends_by_sigterm(tree):
+    with running_probe("--pid", tree.pid) as probe:
+        probe.next()
+        probe.process.terminate()
+        assert probe.process.wait(timeout=10) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "missing --session, --pid or --cgroup"),
+        (["--pid", "x"], 2, 'cannot parse argument "x"'),
+        (["--pid", "1", "--interval", "100"], 2, "a whole number with ms or s"),
+        (["--session", "4194304"], 1, "no process of the server was found"),
+        (["--cgroup", "/nowhere"], 1, "cannot be read: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_sampled_is_said(arguments, status, said):
+    finished = subprocess.run(
+        [PROGRAM, *arguments], stdin=subprocess.PIPE, capture_output=True, text=True, check=False
+    )
+    assert (finished.returncode, finished.stdout) == (status, "")
+    assert said in finished.stderr
+
+
+def test_a_tree_that_has_ended_is_sampled_as_nothing():
+    with process_tree() as tree, running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        probe.next()
+        tree.end()
+        sample = probe.last()
+    assert json.dumps(sample["tree"])
+    assert (sample["tree"]["processes"], sample["tree"]["memory_bytes"]) == (0, 0)

@@ -1,0 +1,253 @@
+"""Summing up the probe's samples over a window; every expected value is arithmetic on the samples."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadcurve.probe.figures import Track, Window, figure
+from loadcurve.probe.processor import CPU_INCOMPLETE
+from loadcurve.probe.samples import Sample, SampleReader
+from loadcurve.probe.series import ROWS_MAX
+from loadcurve.probe.window import summed_up
+
+WINDOW = Window(100.0, 102.0)
+ANSWERED = 1000
+NOTHING_READ = dict.fromkeys(set(Sample.model_fields) - {"t_s", "probe_cpu_s"})
+
+
+def sample(t_s: float, **parts: Any) -> Sample:
+    return Sample.model_validate({"t_s": t_s, "probe_cpu_s": t_s / 500, **NOTHING_READ, **parts})
+
+
+def tree(cpu_s: float, memory_bytes: int = 0, processes: int = 1, threads: int = 1) -> dict[str, Any]:
+    """The processes, with a quarter of the processor time in user mode."""
+    return {
+        "cpu_user_s": cpu_s / 4,
+        "cpu_system_s": cpu_s * 3 / 4,
+        "memory_bytes": memory_bytes,
+        "processes": processes,
+        "threads": threads,
+    }
+
+
+def switches(count: int, *, ignores_sigchld: bool = False) -> dict[str, Any]:
+    return {"voluntary": count, "involuntary": count // 10, "ignores_sigchld": ignores_sigchld}
+
+
+def summary(samples: list[Sample], window: Window = WINDOW, answered: float = ANSWERED):
+    return summed_up(samples, window, answered, interval_s=0.1, caveats=[])
+
+
+def every(step_s: float, **parts: Any) -> list[Sample]:
+    """Samples from one second before the window to one after it; each part is made from its moment."""
+    count = round(4 / step_s)
+    moments = [99.0 + step_s * place for place in range(count + 1)]
+    return [sample(t_s, **{name: make(t_s) for name, make in parts.items()}) for t_s in moments]
+
+
+@pytest.mark.parametrize("step_s", [0.1, 0.3, 0.7])
+def test_a_server_that_uses_half_a_cpu_has_used_it_however_the_samples_lie(step_s):
+    server = summary(every(step_s, tree=lambda t_s: tree(t_s / 2))).server
+    assert (server.cpu_source, server.cpu_share) == ("processes", pytest.approx(0.5))
+    assert (server.cpu_user_s, server.cpu_system_s) == (pytest.approx(0.25), pytest.approx(0.75))
+    # One second of processor time for a thousand answers.
+    assert server.cpu_per_request_us == pytest.approx(1000)
+
+
+def test_the_group_is_believed_before_the_processes():
+    samples = every(0.1, tree=lambda _: tree(0), group=lambda t_s: {"cpu_user_s": t_s, "cpu_system_s": 0.0})
+    server = summary(samples).server
+    assert (server.cpu_source, server.cpu_share) == ("group", pytest.approx(1))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_processes_that_forget_their_children_are_believed_in_a_group_only(grouped):
+    parts: dict[str, Any] = {"tree": tree, "context_switches": lambda _: switches(1, ignores_sigchld=True)}
+    if grouped:
+        parts["group"] = lambda t_s: {"cpu_user_s": t_s, "cpu_system_s": t_s}
+    found = summary(every(0.1, **parts))
+    assert (found.server.cpu_share is not None) == grouped
+    assert (found.server.cpu_per_request_us is not None) == grouped
+    assert found.caveats == ([] if grouped else [CPU_INCOMPLETE])
+    # Memory does not depend on it.
+    assert found.server.memory_mean_bytes == 0
+
+
+def test_without_an_answer_there_is_no_time_for_each():
+    server = summary(every(0.1, tree=tree), answered=0).server
+    assert (server.cpu_share, server.cpu_per_request_us) == (pytest.approx(1), None)
+
+
+def test_a_window_that_the_samples_do_not_reach_across_has_no_growth_but_what_they_showed():
+    samples = [one for one in every(0.1, tree=lambda t_s: tree(t_s, 7)) if one.t_s <= 101.5]
+    server = summary(samples).server
+    assert (server.cpu_share, server.cpu_source) == (None, None)
+    assert (server.memory_mean_bytes, server.memory_peak_bytes) == (7, 7)
+
+
+def test_gauges_are_those_within_the_window():
+    # The largest values lie just outside it.
+    values = {99.9: 900, 100.5: 10, 101.0: 30, 101.5: 20, 102.1: 800}
+    samples = [sample(t_s, tree=tree(0, count, count, 2 * count)) for t_s, count in values.items()]
+    server = summary(samples).server
+    assert (server.memory_mean_bytes, server.memory_peak_bytes) == (20, 30)
+    assert (server.processes.min, server.processes.max) == (10, 30)
+    assert (server.threads.min, server.threads.max) == (20, 60)
+
+
+def test_what_is_read_rarely_is_averaged_over_the_times_when_it_was_read():
+    footprint = {100.5: (10, 3), 101.5: (30, 4)}
+    samples = [
+        sample(t_s, footprint={"proportional_memory_bytes": memory, "open_files": files})
+        for t_s, (memory, files) in footprint.items()
+    ]
+    server = summary([sample(99.9), *samples, sample(102.1)]).server
+    assert (server.proportional_memory_bytes, server.open_files_max) == (20, 4)
+
+
+def test_rare_readings_of_context_switches_are_scaled_to_the_window():
+    # 1000 a second, read up to half a second before the end.
+    samples = [sample(t_s, context_switches=switches(round(1000 * t_s))) for t_s in (99.5, 100.5, 101.5)]
+    server = summary(samples).server
+    assert (server.context_switches.voluntary, server.context_switches.involuntary) == (2000, 200)
+
+
+def test_readings_of_less_than_half_of_the_window_say_nothing_about_it():
+    samples = [sample(t_s, context_switches=switches(round(1000 * t_s))) for t_s in (99.5, 100.9)]
+    assert summary(samples).server.context_switches is None
+
+
+def test_a_cpu_is_told_as_shares_of_its_own_time():
+    def cpus(t_s: float) -> dict[str, Any]:
+        parts = {
+            "user_s": 0.2,
+            "system_s": 0.3,
+            "irq_s": 0.0,
+            "softirq_s": 0.1,
+            "steal_s": 0.15,
+            "idle_s": 0.25,
+        }
+        # The second CPU is idle.
+        return {"cpu": [0, 3]} | {
+            name: [share * t_s, t_s if name == "idle_s" else 0.0] for name, share in parts.items()
+        }
+
+    first, second = summary(every(0.1, cpus=cpus)).cpus
+    assert (first.cpu, second.cpu) == (0, 3)
+    assert first.busy_share == pytest.approx(0.6)
+    assert (first.softirq_share, first.steal_share) == (pytest.approx(0.1), pytest.approx(0.15))
+    assert (second.busy_share, second.softirq_share, second.steal_share) == (0, 0, 0)
+
+
+def test_events_are_counted_from_the_last_sample_before_the_window_to_the_first_after_it():
+    drops = {99.0: 3, 99.9: 5, 101.0: 6, 102.1: 9, 103.0: 20}
+    counters = dict.fromkeys(
+        ("listen_overflows", "syn_retransmits", "retransmits", "resets_sent", "connections_reset")
+    )
+    samples = [sample(t_s, tcp={"listen_drops": count, **counters}) for t_s, count in drops.items()]
+    tcp = summary(samples).tcp
+    assert (tcp.listen_drops, tcp.listen_overflows) == (4, None)
+
+
+def test_pressure_throttling_and_the_probes_own_cost_are_shares_of_the_window():
+    pressure = ("memory_some_s", "memory_full_s", "io_some_s", "io_full_s")
+    samples = every(
+        0.1,
+        pressure=lambda t_s: {"cpu_some_s": 0.3 * t_s, **dict.fromkeys(pressure)},
+        throttling=lambda t_s: {
+            "periods": round(10 * t_s), "throttled_periods": round(5 * t_s), "throttled_s": t_s / 20
+        },
+    )  # fmt: skip
+    found = summary(samples)
+    assert (found.pressure.cpu_some_share, found.pressure.io_some_share) == (pytest.approx(0.3), None)
+    assert (found.throttling.periods, found.throttling.throttled_periods) == (20, 10)
+    assert found.throttling.throttled_s == pytest.approx(0.1)
+    assert (found.cost.interval_s, found.cost.cpu_share) == (0.1, pytest.approx(0.002))
+
+
+def test_sockets_are_told_at_their_most_and_by_state_where_all_were_looked_at():
+    samples = [
+        sample(99.9, sockets={"established": 99, "time_wait": 1, "orphaned": None}),
+        sample(100.5, sockets={"established": 4, "time_wait": 7, "orphaned": None}),
+        sample(101.0, socket_states={"listen": 2, "close_wait": 5}),
+        sample(101.5, socket_states={"listen": 3, "close_wait": 1}),
+    ]
+    sockets = summary(samples).sockets
+    assert (sockets.established_max, sockets.time_wait_max, sockets.orphaned_max) == (4, 7, None)
+    assert sockets.by_state_max == {"listen": 3, "close_wait": 5}
+
+
+def test_what_no_sample_has_is_absent_and_never_zero():
+    found = summary(every(0.1))
+    absent = (found.cpus, found.pressure, found.tcp, found.sockets, found.throttling)
+    assert absent == (None,) * 5
+    figures = found.server.model_dump()
+    assert set(figures.values()) == {None}
+
+
+def test_the_series_has_the_samples_of_the_window_in_columns_of_equal_length():
+    samples = every(0.5, tree=lambda t_s: tree(t_s / 2, 7), cpus=lambda _: None)
+    series = summary(samples).series
+    assert series.t_s == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert series.memory_bytes == [7] * 5
+    assert series.cpu_user_share == pytest.approx([0.125] * 5)
+    assert series.busy_cpus is None
+
+
+def test_a_rate_after_a_gap_is_that_of_the_whole_gap():
+    samples = [sample(99.5, tree=tree(0)), sample(100.5), sample(101.5, tree=tree(4))]
+    series = summary(samples).series
+    # One CPU second in user mode within two seconds.
+    assert series.cpu_user_share == [None, 0.5]
+
+
+def test_a_long_window_keeps_few_enough_rows_and_rates_between_them():
+    length_s = ROWS_MAX * 0.25
+    samples = [sample(place / 10, tree=tree(place / 10)) for place in range(round(length_s * 10) + 20)]
+    series = summary(samples, Window(1.0, 1.0 + length_s)).series
+    assert ROWS_MAX / 2 < len(series.t_s) <= ROWS_MAX
+    assert set(series.cpu_user_share) == {0.25}
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.floats(0, 5)), min_size=2, max_size=30),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_the_growths_of_two_windows_that_meet_add_up(steps, first, second):
+    """Whatever a counter does: what it grew in the parts is what it grew in the whole."""
+    moment_s, cpu_s, samples = 0.0, 0.0, []
+    for passed_s, used_s in steps:
+        samples.append(sample(moment_s, tree=tree(cpu_s)))
+        moment_s, cpu_s = moment_s + passed_s, cpu_s + used_s
+    end_s = samples[-1].t_s
+    middle_s, start_s = end_s * max(first, second), end_s * min(first, second)
+    track = Track(samples, figure("tree.cpu_user_s"))
+    parts = (track.growth(Window(start_s, middle_s)), track.growth(Window(middle_s, end_s)))
+    assert sum(parts) == pytest.approx(track.growth(Window(start_s, end_s)), abs=1e-9)
+
+
+def test_a_line_that_is_being_written_waits_for_its_end(tmp_path: Path):
+    file = tmp_path / "samples"
+    header = '{"format":"loadcurve-probe/1","interval_s":0.1}\n'
+    line = sample(1.0).model_dump_json() + "\n"
+    file.write_text(header + line[:20])
+    reader = SampleReader(file)
+    assert reader.new_samples() == []
+    with file.open("a") as stream:
+        stream.write(line[20:] + line)
+    assert [one.t_s for one in reader.new_samples()] == [1.0, 1.0]
+    assert reader.new_samples() == []
+    reader.close()
+
+
+def test_the_output_of_another_version_is_refused(tmp_path: Path):
+    file = tmp_path / "samples"
+    file.write_text('{"format":"loadcurve-probe/9","interval_s":0.1}\n')
+    reader = SampleReader(file)
+    with pytest.raises(ValueError, match="loadcurve-probe/1"):
+        reader.new_samples()
+    reader.close()
