@@ -25,7 +25,7 @@ from loadcurve.server.processes import (
     send_signal,
     uses_folder,
 )
-from loadcurve.server.spawn import spawn
+from loadcurve.server.spawn import ends_with_parent, spawn
 
 
 @pytest.fixture
@@ -189,3 +189,15 @@ def wait_until(condition, timeout_s=10):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_command_whose_parent_ended_before_it_could_ask_the_kernel_does_not_begin(tmp_path):
+    begun = tmp_path / "begun"
+    words = ends_with_parent()
+    if not words:
+        pytest.skip("this machine has no setpriv")
+    # Some process that is not this one, as it is after the parent's end.
+    finished = subprocess.run([*words[:-1], str(os.getppid()), "touch", begun], check=False)
+    assert (finished.returncode, begun.exists()) == (1, False)
+    subprocess.run([*words, "touch", begun], check=True)
+    assert begun.exists()

@@ -60,9 +60,21 @@ def bound_to(cpus: Collection[int] | None) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-@functools.cache
 def ends_with_parent() -> tuple[str, ...]:
-    """Return the words before a command that make it end with its parent; none without such a setpriv."""
+    """Return the words before a command that make it end with this process; none without such a setpriv.
+
+    The kernel says nothing of a parent that has ended before it is asked to: that one is no longer the parent
+    when the shell behind looks, which then ends by itself.
+    """
+    asking = _asking_to_end_with_parent()
+    if not asking:
+        return ()
+    script = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
+    return (*asking, "sh", "-c", script, "sh", str(os.getpid()))
+
+
+@functools.cache
+def _asking_to_end_with_parent() -> tuple[str, ...]:
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         return ()
