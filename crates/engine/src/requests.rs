@@ -108,17 +108,19 @@ impl RequestSource {
         &self.encoded[operation]
     }
 
+    /// The request that a tally counts; none where it counts several.
+    pub(crate) fn counted_by(&self, tally: usize) -> Option<&EncodedRequest> {
+        match &self.targets {
+            Targets::Given { labels, .. } if labels.len() == self.tally_labels.len() => {
+                self.encoded.get(tally)
+            }
+            Targets::Given { .. } | Targets::Listed { .. } => None,
+        }
+    }
+
     /// What each tally is called.
     pub(crate) fn tally_labels(&self) -> &[String] {
         &self.tally_labels
-    }
-
-    /// Each request with what it is called, where every request has a tally of its own.
-    pub(crate) fn tallied_alone(&self) -> impl Iterator<Item = (&str, &EncodedRequest)> {
-        let has_own =
-            matches!(self.targets, Targets::Given { .. }) && self.tally_labels.len() == self.encoded.len();
-        let tallied = self.tally_labels.iter().map(String::as_str).zip(&self.encoded);
-        tallied.filter(move |_| has_own)
     }
 
     /// What request `number` of the load is called. That of a list whose file has changed goes by the list.

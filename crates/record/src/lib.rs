@@ -13,7 +13,7 @@ mod slowest;
 
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
-pub use operation::OperationTally;
+pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, StatusCounts};
 pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;

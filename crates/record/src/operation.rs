@@ -2,7 +2,7 @@
 
 use crate::TimeHistogram;
 
-/// The part of one operation.
+/// The part of one operation, or of all operations where they are counted together.
 #[derive(Clone, Debug, Default)]
 pub struct OperationTally {
     /// Requests answered.
@@ -11,10 +11,19 @@ pub struct OperationTally {
     pub failed: u64,
     /// The shortest and the longest body of an answer of status 2xx, in bytes.
     pub body_bytes: Option<(u64, u64)>,
-    /// The length of the first body that was not the verified one.
-    pub mismatched_body_bytes: Option<u64>,
+    /// The first body that was not of the verified length.
+    pub mismatched_body: Option<MismatchedBody>,
     /// From due to done.
     pub latency: TimeHistogram,
+}
+
+/// A body that was not of the verified length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MismatchedBody {
+    /// Which request of the load it answered, in the order of the whole plan.
+    pub number: u64,
+    /// Its length.
+    pub bytes: u64,
 }
 
 impl OperationTally {
@@ -24,7 +33,7 @@ impl OperationTally {
         self.body_bytes = Some((shortest.min(bytes), longest.max(bytes)));
     }
 
-    /// Adds the part of the same operation in another recording.
+    /// Adds the same part of another recording.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.answered += other.answered;
         self.failed += other.failed;
@@ -32,7 +41,7 @@ impl OperationTally {
             self.note_body(shortest);
             self.note_body(longest);
         }
-        self.mismatched_body_bytes = self.mismatched_body_bytes.or(other.mismatched_body_bytes);
+        self.mismatched_body = self.mismatched_body.or(other.mismatched_body);
         if other.answered > 0 {
             self.latency.merge(&other.latency);
         }

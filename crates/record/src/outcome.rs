@@ -37,7 +37,7 @@ pub struct Answer {
 pub struct FailedRequest {
     /// Which request of the load it was, in the order of the whole plan.
     pub number: u64,
-    /// Which request of the plan's list it was.
+    /// Which operation that is.
     pub operation: usize,
     /// Which connection carried it, or was to.
     pub connection: usize,

@@ -4,8 +4,8 @@ use loadcurve_plan::Nanos;
 
 use crate::series::{Period, Series};
 use crate::{
-    Answer, FailedRequest, Failure, FailureCounts, OperationTally, SlowRequest, Slowest, StatusCounts,
-    TimeHistogram,
+    Answer, FailedRequest, Failure, FailureCounts, MismatchedBody, OperationTally, SlowRequest, Slowest,
+    StatusCounts, TimeHistogram,
 };
 
 /// The measured window on the monotonic clock.
@@ -257,7 +257,8 @@ impl Recorder {
     #[must_use = "a slow request is kept by Slowest::keep"]
     pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowRequest> {
         if self.window.measures(answer.due) {
-            self.tally(answer.operation).mismatched_body_bytes.get_or_insert(answer.body_bytes);
+            let found = MismatchedBody { number: answer.number, bytes: answer.body_bytes };
+            self.tally(answer.operation).mismatched_body.get_or_insert(found);
         }
         self.failed(&answer.failed(Failure::Mismatch))
     }

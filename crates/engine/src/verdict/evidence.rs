@@ -1,7 +1,7 @@
 //! What the verdict is reached from.
 
 use loadcurve_plan::{LoadPlan, Model, Stop};
-use loadcurve_record::{FailureCounts, OperationTally, StatusCounts, WarmUpCounts};
+use loadcurve_record::{FailureCounts, MismatchedBody, OperationTally, StatusCounts, WarmUpCounts};
 
 use crate::capacity::Capacity;
 use crate::requests::RequestSource;
@@ -125,19 +125,26 @@ impl Scheduled {
     }
 }
 
-/// Of requests that share a tally nothing can be said: their answers have lengths of their own.
-fn odd_bodies(requests: &RequestSource, operations: &[OperationTally]) -> Vec<OddBody> {
-    let odd = requests.tallied_alone().zip(operations).filter_map(|((label, request), tally)| {
-        match (request.expected_body_bytes, tally.mismatched_body_bytes, tally.body_bytes) {
-            (Some(verified_bytes), Some(found_bytes), _) => {
-                Some(OddBody::Mismatched { operation: label.to_owned(), verified_bytes, found_bytes })
+/// Where one tally counts several requests, their answers need not be of one length.
+fn odd_bodies(requests: &RequestSource, tallies: &[OperationTally]) -> Vec<OddBody> {
+    let odd =
+        tallies.iter().zip(requests.tally_labels()).enumerate().filter_map(|(index, (tally, label))| {
+            if let Some(MismatchedBody { number, bytes: found_bytes }) = tally.mismatched_body {
+                let verified_bytes = requests.encoded(requests.operation(number)).expected_body_bytes?;
+                return Some(OddBody::Mismatched {
+                    operation: requests.label(number),
+                    verified_bytes,
+                    found_bytes,
+                });
             }
-            (None, _, Some((shortest_bytes, longest_bytes))) if shortest_bytes < longest_bytes => {
-                Some(OddBody::Differing { operation: label.to_owned(), shortest_bytes, longest_bytes })
-            }
-            _ => None,
-        }
-    });
+            let is_unverified = requests.counted_by(index)?.expected_body_bytes.is_none();
+            let (shortest_bytes, longest_bytes) = tally.body_bytes?;
+            (is_unverified && shortest_bytes < longest_bytes).then(|| OddBody::Differing {
+                operation: label.clone(),
+                shortest_bytes,
+                longest_bytes,
+            })
+        });
     odd.collect()
 }
 

@@ -222,7 +222,7 @@ fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
         (mismatch, "were answered with another length than the verified one"),
         (fd_unavailable, "found no open file for a connection"),
         (address_unavailable, "found no local port for a connection"),
-        (file_unavailable, "could not be read from their file"),
+        (file_unavailable, "are made from a file that has changed or cannot be read any more"),
     ];
     let happened = described.into_iter().filter(|(count, _)| *count > 0);
     happened.map(|(count, what)| format!("{} {what}", grouped(count))).collect()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use loadcurve_engine::{Load, StartError};
-use loadcurve_plan::{Body, ListedRequests, LoadPlan, Pick, Requests};
+use loadcurve_plan::{Body, ListedRequests, LoadPlan, Pick, Request, Requests};
 
 use crate::support::{
     Measured, Reply, Seen, Server, TemporaryFile, closed, get, measure, ok, refusing_address,
@@ -109,6 +109,28 @@ fn more_than_a_hundred_requests_have_one_tally_wherever_they_stand() {
     assert_eq!(measured.count("/operations/0/answered"), LINES as u64);
     assert_eq!(seen.requests[LINES - 1], format!("GET /{}", LINES - 1));
     assert!(measured.value("/slowest/0/operation").as_str().unwrap().starts_with("GET /"));
+}
+
+#[test]
+fn requests_of_one_tally_may_have_answers_of_different_lengths_and_a_wrong_one_goes_by_its_name() {
+    let codes_and_texts = |verified: fn(usize) -> Option<u64>| {
+        let server = Server::scripted(|asked| Reply::answer(ok(asked.label)));
+        let given = (0..LINES)
+            .map(|number| Request { expected_body_bytes: verified(number), ..get(&format!("/{number}")) });
+        let requests = Requests::Given(given.collect());
+        let measured = measure(LoadPlan { requests, ..closed(server.address, 1, LINES as u64) });
+        server.finish();
+        let reasons = measured.value("/verdict/reasons").as_array().unwrap().iter();
+        let text = |reason: &serde_json::Value, key: &str| reason[key].as_str().unwrap().to_owned();
+        reasons.map(|reason| (text(reason, "code"), text(reason, "text"))).collect::<Vec<_>>()
+    };
+    let is_of_lengths = |(code, _): &&(String, String)| code == "lengths_differ" || code == "mismatch";
+    assert_eq!(codes_and_texts(|_| None).iter().find(is_of_lengths), None);
+    // "GET /120" has 8 bytes, and no other answer is verified.
+    let reasons = codes_and_texts(|number| (number == 120).then_some(9));
+    let (code, text) = reasons.iter().find(is_of_lengths).unwrap();
+    assert_eq!(code, "mismatch");
+    assert!(text.contains("8 instead of 9 bytes for GET /120"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder is told.
 
 use super::{Recorder, RequestCounts, WarmUpCounts, Window};
-use crate::{Answer, FailedRequest, Failure, SlowRequest};
+use crate::{Answer, FailedRequest, Failure, MismatchedBody, SlowRequest};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -86,9 +86,10 @@ fn a_single_tally_counts_the_requests_of_all_operations() {
         let slow = recorder.answered(&Answer { operation, ..answer(1_100, 1_100, 1_400) });
         keep(&mut recorder, slow);
     }
-    let slow = recorder.mismatched(&Answer { operation: 9, ..answer(1_100, 1_100, 1_200) });
-    keep(&mut recorder, slow);
+    let mismatched = recorder.mismatched(&Answer { operation: 9, ..answer(1_100, 1_100, 1_200) });
+    keep(&mut recorder, mismatched);
     assert_eq!((recorder.operations[0].answered, recorder.operations[0].failed), (3, 1));
+    assert!(recorder.operations[0].mismatched_body.is_some());
     assert_eq!(recorder.latency().count(), 3);
 }
 
@@ -131,12 +132,12 @@ fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
         let slow = first.answered(&answer);
         keep(&mut first, slow);
     }
-    for slow in [second.answered(&with(206, 20)), second.mismatched(&with(200, 5))] {
+    for slow in [second.answered(&with(206, 20)), second.mismatched(&Answer { number: 7, ..with(200, 5) })] {
         keep(&mut second, slow);
     }
     first.merge(&second);
     assert_eq!(first.operations[0].body_bytes, Some((20, 30)));
-    assert_eq!(first.operations[0].mismatched_body_bytes, Some(5));
+    assert_eq!(first.operations[0].mismatched_body, Some(MismatchedBody { number: 7, bytes: 5 }));
     assert_eq!((first.failures.mismatch, first.requests.failed, first.requests.answered), (1, 1, 3));
 }
 
