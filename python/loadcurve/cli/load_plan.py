@@ -22,16 +22,14 @@ from loadcurve.run.plan import (
 )
 from loadcurve.server.target import Target
 from loadcurve.study.expected import Kind
+from loadcurve.study.loads import Arrivals, default_sessions_at_once
 from loadcurve.study.rates import parse_rate
 from loadcurve.study.requests import open_requests
 from loadcurve.study.tables import Duration, Think, Timeout, Warmup
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_DURATION = "10s"
-MOST_SESSIONS = 10_000
-"""Sessions that may be open at once, unless the person says otherwise."""
 
-Arrivals = Literal["constant", "poisson"]
 Pick = Literal["in-order", "random", "weighted"]
 HttpVersion = Literal["1.0", "1.1"]
 
@@ -131,7 +129,7 @@ def _connections(options: LoadOptions) -> int:
         return options.connections
     if options.connection_rate is None:
         return DEFAULT_CONNECTIONS
-    return min(options.connections_total or MOST_SESSIONS, MOST_SESSIONS)
+    return default_sessions_at_once(options.connections_total)
 
 
 def _stop(options: LoadOptions) -> EngineStop:

@@ -196,17 +196,19 @@ def remove_groups(folders: Collection[Path]) -> None:
     """Remove the folders of control groups; the kernel needs a moment after the last process has ended."""
     deadline = time.monotonic() + REMOVE_TIMEOUT_S
     for folder in folders:
-        while True:
-            try:
-                folder.rmdir()
-            except FileNotFoundError:
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(POLL_S)
-            else:
-                break
+        while not _is_removed(folder) and time.monotonic() <= deadline:
+            time.sleep(POLL_S)
+
+
+def _is_removed(folder: Path) -> bool:
+    """Remove a folder, and say whether it is gone."""
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def control_group_trees(proc: Path = Path("/proc/self")) -> dict[Controller, Tree]:

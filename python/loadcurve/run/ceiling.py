@@ -3,8 +3,9 @@
 import hashlib
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -33,9 +34,8 @@ FILE = "1k.txt"
 BODY_BYTES = 1024
 
 
-def rig_of(cpus: CpuDivision) -> Rig:
-    """Return what a ceiling that is measured now depends on."""
-    facts = host_facts()
+def rig_of(cpus: CpuDivision, facts: Mapping[str, Any]) -> Rig:
+    """Return what a ceiling that is measured now on the machine of these facts depends on."""
     return Rig(
         cpu_model=facts["cpu_model"],
         kernel=facts["kernel"],
@@ -76,7 +76,9 @@ def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lamb
                 )
                 plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
                 points.append(_point([run_load(plan, lambda _: None) for _ in range(RUNS)]))
-    return Ceiling(measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus), points=points)
+    return Ceiling(
+        measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, host_facts()), points=points
+    )
 
 
 def keep_ceiling(ceiling: Ceiling) -> Path:

@@ -75,7 +75,8 @@ class StudyRun:
         self._display = display
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
         self._cpus = chosen_cpus(self.study, self._document)
-        self._ceiling = kept_ceiling(rig_of(self._cpus))
+        self._facts = host_facts()
+        self._ceiling = kept_ceiling(rig_of(self._cpus, self._facts))
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
@@ -133,7 +134,7 @@ class StudyRun:
             study=self.study.model_dump(mode="json"),
             order=self.order,
             points=self.study.points(),
-            host={**host_facts(), "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
+            host={**self._facts, "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
             ceiling=self._ceiling,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},

@@ -35,6 +35,12 @@ PIPELINE_MAX = 1024
 SESSIONS_AT_ONCE_MAX = 10_000
 """How many sessions may be open at once where the study does not say."""
 
+
+def default_sessions_at_once(num_connections: int | None) -> int:
+    """Return how many sessions may be open at once where nobody says: all that arrive, up to the maximum."""
+    return min(num_connections or SESSIONS_AT_ONCE_MAX, SESSIONS_AT_ONCE_MAX)
+
+
 RequestPath = Annotated[str, Field(pattern=REQUEST_PATH_PATTERN), Expected(REQUEST_PATH_IN_WORDS)]
 
 
@@ -226,7 +232,7 @@ class SessionsLoad(SessionsLoadTable):
     @property
     def connections_at_once(self) -> int:
         """How many may be open at once: ``connections``, or else all that arrive, at most 10,000."""
-        return self.connections or min(self.num_connections or SESSIONS_AT_ONCE_MAX, SESSIONS_AT_ONCE_MAX)
+        return self.connections or default_sessions_at_once(self.num_connections)
 
 
 LoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
