@@ -50,3 +50,12 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Estimate
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half_width = float(stdtrit(n - 1, (1 + confidence) / 2)) * deviation / math.sqrt(n)
     return Estimate(mean, mean - half_width, mean + half_width, n, method)
+
+
+def geometric_interval(values: Sequence[float], confidence: float = 0.95) -> Estimate:
+    """Return the geometric mean of one positive value per trial, with Student's t on the logarithms."""
+    if not all(value > 0 for value in values):
+        raise ValueError("every value of a geometric mean must be above 0")
+    logs = mean_interval([math.log(value) for value in values], confidence)
+    low, high = (None if end is None else math.exp(end) for end in (logs.low, logs.high))
+    return Estimate(math.exp(logs.value), low, high, logs.n, f"geometric mean, Student's t, {confidence:.4g}")
