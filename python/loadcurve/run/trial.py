@@ -14,6 +14,7 @@ from loadcurve.result.records import FailureRecord, LimitUseRecord, PlannedTrial
 from loadcurve.run.display import Display
 from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
+from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.instance import Server
@@ -38,6 +39,7 @@ class TrialRunner:
     seed: int
     """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
     display: Display
+    points: PointChooser
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
@@ -47,21 +49,20 @@ class TrialRunner:
         The server runs only while the trial is under way, also when the caller stops taking records.
         """
         self.display.trial_begins(trial)
-        points = self.study.points()
-        stretches = [points] if self.study.trials.restart == "sweep" else [[point] for point in points]
+        point = self.points.next_point(trial, None)
         begun: Point | None = None
         started_at = utc_now()
         try:
-            for stretch in stretches:
+            while point is not None:
                 with serve(found, self.served, self.cpus) as server:
                     server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
                     with Probe(server.marks, self.cpus.probe, self.study.host.probe_interval_s) as probe:
-                        for point in stretch:
+                        while point is not None:
                             begun, started_at = point, utc_now()
                             self.display.point_begins(trial, point)
                             used_before = server.limit_use()
                             load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                            yield PointRecord(
+                            record = PointRecord(
                                 kind="point",
                                 **trial.model_dump(),
                                 point=point,
@@ -70,6 +71,10 @@ class TrialRunner:
                                 probe=probe.observed(load),
                                 limit_use=_limit_use_record(used_before, server.limit_use()),
                             )
+                            yield record
+                            point = self.points.next_point(trial, record)
+                            if self.study.trials.restart == "point":
+                                break
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
