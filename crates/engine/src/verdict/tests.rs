@@ -332,6 +332,18 @@ fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled()
 }
 
 #[test]
+fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
+    let waiting = |second: u64| CoursePeriod {
+        answered: 9_000,
+        mean_latency_ms: Some(50.0 + 100.0 * second as f64),
+        ..PERIOD
+    };
+    let course = Course { periods: (0..10).map(waiting).collect(), ..closed().course };
+    let behind = Evidence { answered_rps: Some(9_000.0), course, ..open() };
+    assert_eq!(verdict(&behind).1, ["rate_not_reached"]);
+}
+
+#[test]
 fn a_server_that_slows_down_until_the_end_is_told_to_be_loaded_for_longer() {
     let slower = |second: u64| CoursePeriod { answered: 10_000 - 300 * second, ..PERIOD };
     let course = Course { periods: (0..10).map(slower).collect(), ..closed().course };
