@@ -18,7 +18,7 @@ pub(super) const FEWEST_PERIODS: usize = 8;
 const AUTOCORRELATION: f64 = 0.5;
 /// How many times its own standard error a change of level must be. It is this far from Gauss's 3, because the moment is
 /// the one of all at which the change is largest, and the fluctuation is only estimated: simulated series that are level
-/// and of that autocorrelation exceed it in 0.2 to 0.7 % of cases, from 8 periods to 600.
+/// and of that autocorrelation exceed it in 0.2 to 1 % of cases, from 8 periods to 300.
 const SIGNIFICANT_CHANGE: f64 = 7.0;
 /// So many periods must be off at the end before that is more than a pause there.
 const FEWEST_LAST_PERIODS: usize = 3;

@@ -29,8 +29,8 @@ impl Verdict {
                 )
             }
             None => format!(
-                "{seen}, and had not settled by the end: a load of another length has other numbers; {}, to see \
-                 whether it settles and after which warm-up, and if it does not, look for what the server or its \
+                "{seen}: the server had not settled by the end, so a load of another length has other numbers; {}, to \
+                 see whether it settles and after which warm-up, and if it does not, look for what the server or its \
                  machine uses up",
                 longer(evidence.stop)
             ),
@@ -78,17 +78,22 @@ impl Measure {
         }
     }
 
+    /// How a part is told apart from the others; shares above the whole are hard to read.
     fn differs(self, relative: f64) -> String {
-        let is_less = relative < 0.0;
+        let (percent, times) = (percent(relative), 1.0 + relative);
         match self {
-            Self::Rate => {
-                let fewer = if is_less { "fewer" } else { "more" };
-                format!("answered {} {fewer} requests per second than the others", percent(relative))
+            Self::Rate if relative < 0.0 => {
+                format!("answered {percent} fewer requests per second than the others")
             }
-            Self::Latency => {
-                let shorter = if is_less { "shorter" } else { "longer" };
-                format!("had a mean latency {} {shorter} than the others", percent(relative))
+            Self::Rate if times < 2.0 => {
+                format!("answered {percent} more requests per second than the others")
             }
+            Self::Rate => format!("answered {times:.1} times as many requests per second as the others"),
+            Self::Latency if relative < 0.0 => {
+                format!("had a mean latency {percent} shorter than the others")
+            }
+            Self::Latency if times < 2.0 => format!("had a mean latency {percent} longer than the others"),
+            Self::Latency => format!("had a mean latency {times:.1} times as long as the others"),
         }
     }
 }

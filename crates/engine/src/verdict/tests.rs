@@ -332,6 +332,23 @@ fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled()
 }
 
 #[test]
+fn a_part_that_differs_by_more_than_the_whole_is_told_in_times() {
+    let course_beginning = |first| {
+        let mut periods = vec![PERIOD; 10];
+        periods[..3].fill(first);
+        Course { periods, ..closed().course }
+    };
+    let more = course_beginning(CoursePeriod { answered: 25_000, ..PERIOD });
+    assert_says(
+        &Evidence { course: more, ..closed() },
+        "unsettled",
+        &["answered 2.5 times as many requests"],
+    );
+    let longer = course_beginning(CoursePeriod { mean_latency_ms: Some(60.0), ..PERIOD });
+    assert_says(&Evidence { course: longer, ..open() }, "unsettled", &["a mean latency 12.0 times as long"]);
+}
+
+#[test]
 fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
     let waiting = |second: u64| CoursePeriod {
         answered: 9_000,
