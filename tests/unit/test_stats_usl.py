@@ -120,5 +120,14 @@ def test_a_single_trial_gives_parameters_without_intervals_if_it_is_near_to_the_
     assert "single trial" in refused.reason
 
 
+def test_a_server_that_more_connections_only_slow_down_has_no_peak_above_one():
+    # 1000 / (1 + 0.001 N): all of the work is serial, and a little is lost with every connection.
+    falling = [1_000 / (1 + 0.001 * n) for n in CONNECTIONS]
+    fit = fit_scalability(CONNECTIONS, noisy(falling, 5, seed=1))
+    assert isinstance(fit, ScalabilityFit)
+    assert fit.sigma.value <= 1
+    assert fit.throughput_rps(200) < fit.throughput_rps(1)
+
+
 def test_no_trial_gives_no_fit():
     assert isinstance(fit_scalability(CONNECTIONS, []), NoFit)

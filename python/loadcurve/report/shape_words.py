@@ -134,6 +134,8 @@ def scalability_words(fit: ScalabilityFit | NoFit, largest: float) -> str:
 
 def _coherency(fit: ScalabilityFit, largest: float) -> str:
     peak = fit.peak_load
+    if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
+        return "more than one connection brings nothing"
     if peak is None or (fit.kappa.low is not None and fit.kappa.low <= 0):
         return "no cost of coherency can be told, so no number of connections is too many for throughput"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"

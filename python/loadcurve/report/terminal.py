@@ -55,6 +55,8 @@ def print_shapes(run: Run, out: Console, objective: Objective | None = None) -> 
     Raises ``BadInput`` where there are limits that do not apply to the run.
     """
     for found in shapes(run, objective):
+        if not found.shapes:
+            continue
         out.print()
         if found.part.fixed:
             out.print(Text(text.point(found.part.fixed)))

@@ -37,8 +37,9 @@ class ScalabilityFit:
     """The law that a curve follows; intervals are over trials.
 
     ``lambda_rps`` is the throughput of one connection, ``sigma`` and ``kappa`` are shares. ``peak_load`` is
-    ``None`` where the law has no peak (kappa = 0); its interval has no upper end where kappa may be 0.
-    ``misfit_share`` is how far the mean curve lies from the law at most, as a share of it.
+    ``None`` where the law has no peak above one connection (kappa = 0 or sigma = 1); its interval has no
+    upper end where kappa may be 0. ``misfit_share`` is how far the mean curve lies from the law at most, as
+    a share of it.
     """
 
     lambda_rps: Estimate
@@ -67,11 +68,11 @@ def fit_scalability(
 ) -> ScalabilityFit | NoFit:
     """Fit the law to trials (rows) over ascending numbers of connections (columns).
 
-    The fit is nonlinear least squares on the logarithms of the geometric mean curve, with sigma and kappa at
-    least 0, so that each load counts alike by its relative error. For the intervals each trial's distance
-    from the unbounded fit, brought through the linearised fit, gives that trial's own parameters (one
-    Gauss-Newton step from the common fit); the interval is Student's t over the trials, cut at 0. So
-    whatever the points of a trial share is in it.
+    The fit is nonlinear least squares on the logarithms of the geometric mean curve, with sigma from 0 to 1
+    and kappa at least 0, so that each load counts alike by its relative error. For the intervals each
+    trial's distance from the unbounded fit, brought through the linearised fit, gives that trial's own
+    parameters (one Gauss-Newton step from the common fit); the interval is Student's t over the trials, cut
+    at 0. So whatever the points of a trial share is in it.
 
     There is no fit with fewer than 5 loads; nor where the mean curve is off the law by more than 20 % at any
     load, or by more than 5 % while that is more than the trials' disagreement explains: the F test of lack of
@@ -124,12 +125,12 @@ def _least_squares(loads: Vector, log_rates: Vector, *, bounded: bool) -> Vector
     start, _ = nnls(terms * (np.exp(log_rates) / loads)[:, None], np.ones_like(loads))
     first = max(start[0], np.min(loads / np.exp(log_rates)) * 1e-3)
     largest = loads[-1]
-    low = [-np.inf, 0.0, 0.0] if bounded else [-np.inf, -np.inf, -np.inf]
+    bounds = ([-np.inf, 0.0, 0.0], [np.inf, 1.0, np.inf]) if bounded else (-np.inf, np.inf)
     fitted = least_squares(
         lambda parameters: _log_law(parameters, loads) - log_rates,
-        x0=[-math.log(first), max(start[1] / first, 1e-9), max(start[2] / first, 1e-12)],
+        x0=[-math.log(first), np.clip(start[1] / first, 1e-9, 1 - 1e-9), max(start[2] / first, 1e-12)],
         jac=lambda parameters: _jacobian(parameters, loads),
-        bounds=(low, np.inf),
+        bounds=bounds,
         x_scale=[1.0, 1 / largest, 1 / largest**2],
         xtol=1e-12,
         ftol=1e-12,
