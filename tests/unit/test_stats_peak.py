@@ -94,6 +94,12 @@ def test_an_alternative_that_is_always_smaller_is_beaten_and_equals_are_not():
     assert not_beaten([[1.0, 2.0, 2.1], [1.1, 2.2, 2.1], [0.9, 1.8, 1.9]]) == [False, True, True]
 
 
+def test_one_of_two_equal_alternatives_is_beaten_in_one_of_twenty_studies():
+    random = np.random.default_rng(11)
+    beaten = sum(not not_beaten(np.exp(random.normal(0, 0.1, (5, 2))).tolist())[0] for _ in range(2000))
+    assert 0.03 <= beaten / 2000 <= 0.07
+
+
 def test_the_knee_of_an_open_queue_is_where_it_is_half_busy():
     # M/M/1: latency 1 / (mu - lambda), so power lambda (mu - lambda) is greatest at mu / 2 (Kleinrock 1979).
     rates = [1_000, 3_000, 5_000, 7_000, 9_000]

@@ -55,6 +55,14 @@ def test_a_later_trial_begins_near_what_the_earlier_ones_found():
     assert len(searched(RATES, step(20_000))) > 12
 
 
+def test_the_first_trial_doubles_its_load_and_a_later_one_takes_steps_that_grow():
+    first = [one.load for one in searched(RATES, step(math.inf))]
+    assert first == [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 100_000]
+    later = [one.load for one in searched(RATES, step(math.inf), [1_150.0])]
+    # From 1150 / 1.15 on by 1.15², by 1.15⁴, and from then on by 2.
+    assert later[:5] == pytest.approx([1_000, 1_322.5, 2_313, 4_626, 9_252], rel=1e-3)
+
+
 def test_few_requests_that_tell_no_percentile_do_not_end_the_search():
     seen = searched(RATES, lambda load: None if load < 1_000 else step(5_000)(load))
     found = trial_capacity(seen, P99)
