@@ -90,7 +90,7 @@ def fit(kappa: Estimate, peak_load: Estimate | None) -> ScalabilityFit:
 def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
     peak_load = Estimate(98.5, 90, 110, 5, "t")
     words = shape_words.scalability_words(fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), peak_load), 200)
-    assert "3.0 % of the work is serial (2.0 to 4.0 %)" in words
+    assert "3.0 % of the work is serial (2.0 % to 4.0 %)" in words
     assert "adding connections beyond N ≈ 98 (90 to 110) costs throughput" in words
     # X(2) / X(1) = 2 / 1.0302 = 1.94; X(200) / X(100) = (200 / 10.95) / (100 / 4.96) = 0.91
     assert "doubling the connections from 1 multiplies throughput by 1.94, from 100 by 0.91" in words

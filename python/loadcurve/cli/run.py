@@ -60,7 +60,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.report.html import write_report
-        from loadcurve.report.terminal import print_shapes, summary_table
+        from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
 
     if interrupted:
@@ -69,7 +69,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     # The report is written first: it stays, whatever becomes of stdout.
     report = write_report(folder)
     out = Console(highlight=False)
-    out.print(summary_table(run))
+    out.print(summary(run))
     print_shapes(run, out)
     out.print(report, soft_wrap=True)
     return run

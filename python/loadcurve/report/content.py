@@ -16,6 +16,8 @@ from loadcurve.report.charts import (
     throughput_figure,
 )
 from loadcurve.report.distribution import latency_distribution
+from loadcurve.report.ending import trials_in_words
+from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -28,6 +30,7 @@ from loadcurve.stats.curves import (
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import Objective
+from loadcurve.stats.stopping import Ending, ending
 from loadcurve.stats.sweep import slices
 
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
@@ -122,6 +125,8 @@ class Content:
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
+    complete: bool
+    ranking: RankingContent | None
     parts: list[Part]
     shapes: list[ShapeTable]
     distribution: Distribution | None
@@ -142,6 +147,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     """
     record = run.run
     found = curves(run)
+    ended = ending(run)
     looks = appearances(record.servers)
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
@@ -149,10 +155,12 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         run=run,
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
-        summary=_summary(run),
+        summary=[*_summary(run, ended), *trials_in_words(run, found)],
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
+        complete=ended.reason != "unfinished",
+        ranking=ranking_content(run),
         parts=_parts(run, found, looks),
         shapes=_shapes(run, objective),
         distribution=_distribution(run, found, looks),
@@ -167,17 +175,17 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     )
 
 
-def _summary(run: Run) -> list[str]:
+def _summary(run: Run, ended: Ending) -> list[str]:
     """Say in plain sentences what was measured, what failed and what is missing."""
     record = run.run
     servers = sum(1 for server in record.servers.values() if server.status == "found")
-    trials = {planned.trial for planned in record.order}
+    trials = ended.points_expected // len(record.points) if record.points else len(record.order)
     verdicts = Counter(point.load.verdict.status for point in run.points)
     counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
-    of_how_many = f" of {run.points_expected:,}" if record.search is None else ""
+    of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
-        f"{text.plural(servers, 'server')} in {text.plural(len(trials), 'trial')} "
+        f"{text.plural(servers, 'server')} in {text.plural(trials, 'trial')} "
         f"over {text.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
@@ -188,7 +196,7 @@ def _summary(run: Run) -> list[str]:
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
         sentences.append(f"{text.plural(len(run.failures), 'trial')} failed ({reasons}{more}).")
-    if not run.complete:
+    if ended.reason == "unfinished":
         cut = " The last record was cut off and is left out." if run.cut_off else ""
         sentences.append(
             f"The run was interrupted before its end; what it measured until then is shown.{cut}"
@@ -272,7 +280,7 @@ def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
 
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
-    return Cell(text.number(value), value, text.half_width(estimate))
+    return Cell(text.number(value), value, text.interval(estimate))
 
 
 def _remarks(run: Run) -> list[Remark]:

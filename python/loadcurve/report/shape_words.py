@@ -58,7 +58,7 @@ def cells(found: SliceShapes, shape: Shape) -> list[str]:
     shown = [shape.server]
     if any(one.peak for one in found.shapes):
         shown += [
-            text.estimate(shape.peak.value if shape.peak else None),
+            text.short_estimate(shape.peak.value if shape.peak else None),
             _place(shape.peak),
             _place(shape.knee),
         ]
@@ -76,8 +76,8 @@ def cost_cells(found: SliceShapes) -> list[list[str]]:
         [
             shape.server,
             f"{shape.cost.usd_per_hour:.4g}",
-            text.estimate(scaled(shape.cost.requests_per_usd, 1 / MILLION)),
-            text.estimate(shape.cost.usd_per_million_requests),
+            text.short_estimate(scaled(shape.cost.requests_per_usd, 1 / MILLION)),
+            text.short_estimate(shape.cost.usd_per_million_requests),
         ]
         for shape in found.shapes
         if shape.cost
@@ -98,7 +98,7 @@ def _place(found: Greatest | None) -> str:
 def peak_words(key: str, peak: Greatest) -> str:
     """Say where throughput is greatest, what cannot be told from it, and whether the peak was reached."""
     at = f"throughput is greatest at {text.load(key, peak.load)}"
-    rate = f"{text.estimate(peak.value)} requests/s"
+    rate = f"{text.short_estimate(peak.value)} requests/s"
     others = [load for load in peak.alike or () if load != peak.load]
     alike = f"; {_loads(key, others)} cannot be told from it" if others else ""
     if peak.place == "last":
@@ -123,12 +123,12 @@ def scalability_words(fit: ScalabilityFit | NoFit, largest: float) -> str:
     if isinstance(fit, NoFit):
         return f"the universal scalability law does not apply: {fit.reason}."
     doubled = _doubling(fit, largest)
-    serial = (
-        f"{_percent(fit.sigma.value)} of the work is serial{_percent_range(fit.sigma.low, fit.sigma.high)}"
-    )
+    low, high = fit.sigma.low, fit.sigma.high
+    span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"
+    serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
     return (
         f"by the universal scalability law, {serial}; {_coherency(fit, largest)}; {doubled}. "
-        f"The curve is within {_percent(fit.misfit_share)} of the law."
+        f"The curve is within {text.percent(fit.misfit_share)} of the law."
     )
 
 
@@ -168,7 +168,7 @@ def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
         said = f"keeps {objective_text}, by trial, up to {capacity_figure(found)} {text.load_unit(key)}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
-        said += f", where it answers {text.estimate(rate)} requests/s"
+        said += f", where it answers {text.short_estimate(rate)} requests/s"
     again = sorted({trial.holds_again_at for trial in trials if trial.holds_again_at is not None})
     if again:
         times = sum(trial.holds_again_at is not None for trial in trials)
@@ -182,7 +182,7 @@ def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
 def capacity_figure(found: Capacity) -> str:
     """Return a capacity as a figure: with its interval, or with the bounds that the trials give."""
     if found.load is not None:
-        return text.estimate(found.load)
+        return text.short_estimate(found.load)
     words = {"exact": "", "at_least": "at least ", "below": "below "}
     if found.bound == "at_least":
         return f"at least {text.setting(min(trial.load for trial in found.trials))}"
@@ -220,7 +220,7 @@ def leaders_words(key: str, leaders: Sequence[Leader], measure: str) -> str:
 
 
 def _alike_servers(names: Sequence[str]) -> str:
-    return f" (from which {_and(names)} cannot be told)" if names else ""
+    return f" (from which {text.listing(names)} cannot be told)" if names else ""
 
 
 def _by_load(trial: TrialCapacity) -> float:
@@ -228,20 +228,5 @@ def _by_load(trial: TrialCapacity) -> float:
 
 
 def _loads(key: str, loads: Sequence[float]) -> str:
-    shown = _and([text.setting(load) for load in loads])
+    shown = text.listing([text.setting(load) for load in loads])
     return f"{shown} {text.load_unit(key)}"
-
-
-def _and(words: Sequence[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _percent(share: float) -> str:
-    return f"{text.number(100 * share, 2)} %"
-
-
-def _percent_range(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return ""
-    return f" ({text.number(100 * low, 2)} to {text.number(100 * high, 2)} %)"

@@ -58,7 +58,10 @@ class Run:
 
     @property
     def points_expected(self) -> int:
-        """How many points the plan holds: trials times settings of the sweep; none of a search."""
+        """How many points the plan holds: trials times settings of the sweep; none of a search.
+
+        Of a run that ends when its intervals are narrow these are the most; see ``stats.stopping``.
+        """
         return len(self.run.order) * len(self.run.points)
 
     @property
@@ -70,9 +73,10 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end: every planned point was measured or lost to a recorded failure.
+        """Whether every planned point was measured or lost to a recorded failure.
 
-        A search, of which no points are planned, counts as complete if its last trial has begun.
+        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells. A
+        search, of which no points are planned, counts as complete if its last trial has begun.
         """
         if self.run.search is not None:
             last = max((planned.trial for planned in self.run.order), default=None)

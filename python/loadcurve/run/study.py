@@ -1,21 +1,24 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
+from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
-from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
+from loadcurve.result.noise import Noise
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord, ServerRecord
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
-from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
+from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.points import SweptPoints
 from loadcurve.run.prepare import (
     Served,
@@ -32,6 +35,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
+from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.requests import paths_to_verify
@@ -77,6 +81,10 @@ class StudyRun:
         document = TomlDocument.read(study_file)
         self._document = search_document(document, search) if search else document
         self.study = _changed(self._document.to_model(Study), options)
+        if search:
+            # A search is as long as its brackets take; what it narrows is not a point's interval.
+            trials = self.study.trials
+            self.study = self.study.model_copy(update={"trials": trials.exactly(trials.count)})
         self._search = CapacitySearch(self.study, search) if search else None
         self._search_words = search.words() if search else []
         self._study_file = study_file
@@ -85,12 +93,14 @@ class StudyRun:
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
         self._cpus = chosen_cpus(self.study, self._document)
         self._facts = host_facts()
-        self._ceiling = kept_ceiling(rig_of(self._cpus, self._facts))
+        rig = rig_of(self._cpus, self._facts)
+        self._ceiling = kept(Ceiling, rig)
+        self._noise = kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
             [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
-            self.study.trials.count,
+            self.study.trials.most,
             self._seed,
         )
         self.folder = options.out or _new_folder(study_file.stem)
@@ -120,18 +130,29 @@ class StudyRun:
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
         points = self._search or SweptPoints(self.study.points())
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, points, self._ceiling)
+        rule = until_narrow(self.study.model_dump(mode="json")["trials"])
+        watched: list[Figure] = []
         measured = 0
-        for trial in self.order:
-            server = self._servers[trial.server]
-            if isinstance(server, MissingServer):
-                continue
-            # Closing ends the trial's server, too, when a record cannot be written.
-            with closing(runner.run(trial, server)) as records:
-                for record in records:
+        for block, trials in groupby(self.order, key=lambda trial: trial.block):
+            for trial in trials:
+                for record in self._records(runner, trial):
                     folder.append(record)
                     measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
+                    watched += figures([record], rule) if rule else []
                     self._display.record_is_safe(record)
+            if rule is not None:
+                wide = wide_points(watched, rule)
+                self._display.block_ends(block + 1, wide, rule)
+                if may_end(block + 1, wide, rule):
+                    break
         return measured
+
+    def _records(self, runner: TrialRunner, trial: PlannedTrial) -> Generator[PointRecord | FailureRecord]:
+        """Yield the records of one trial; its server ends with them, also where one cannot be written."""
+        server = self._servers[trial.server]
+        if not isinstance(server, MissingServer):
+            with closing(runner.run(trial, server)) as records:
+                yield from records
 
     def _record(self, served: Served | None) -> RunRecord:
         return RunRecord(
@@ -147,6 +168,7 @@ class StudyRun:
             search=self._search.record if self._search else None,
             host={**self._facts, "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
             ceiling=self._ceiling,
+            noise=self._noise,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
         )
@@ -172,7 +194,7 @@ def _changed(study: Study, options: RunOptions) -> Study:
     if options.quick:
         study = study.quick()
     if options.trials is not None:
-        study = study.model_copy(update={"trials": study.trials.model_copy(update={"count": options.trials})})
+        study = study.model_copy(update={"trials": study.trials.exactly(options.trials)})
     if options.only:
         for name in options.only:
             if name not in study.servers:

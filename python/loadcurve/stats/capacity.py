@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import is_usable
 from loadcurve.stats.interval import Estimate, geometric_interval
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
 
@@ -81,7 +82,7 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     """
     values = tuple(limit.value(record) for limit in objective.limits)
     rate = record.load.rate_rps.answered
-    if record.load.verdict.status == "invalid":
+    if not is_usable(record):
         codes = {reason.code for reason in record.load.verdict.reasons}
         is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
         return Observation(load, False if is_servers_doing else None, values, rate)

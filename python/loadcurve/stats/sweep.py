@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point, PointRecord
+from loadcurve.stats.curves import is_usable
 
 Rows = list[list[float | None]]
 """A row for each trial and a column for each load; ``None`` where nothing usable was measured."""
@@ -69,12 +70,9 @@ class TrialCurves:
     records: list[list[PointRecord | None]]
 
     def figures(self, figure: Callable[[PointRecord], float | None]) -> Rows:
-        """Return one figure of every usable point; a verdict that is not invalid makes a point usable."""
+        """Return one figure of every usable point."""
         return [
-            [
-                None if record is None or record.load.verdict.status == "invalid" else figure(record)
-                for record in row
-            ]
+            [figure(record) if record is not None and is_usable(record) else None for record in row]
             for row in self.records
         ]
 
