@@ -15,7 +15,7 @@ use crate::pace::Pace;
 use crate::parse::group;
 use crate::round::Round;
 use crate::sample::{CpuTime, PressureSample, Sample, Units};
-use crate::sockets::{self, List, SocketStates};
+use crate::sockets::{Count, List};
 use crate::switches::SwitchCounts;
 use crate::threads::Visit;
 use crate::throttle::Limits;
@@ -63,7 +63,7 @@ pub(crate) struct Sampler {
     footprint_round: Round<u32>,
     footprint: Footprint,
     sockets_round: Round<List>,
-    socket_states: SocketStates,
+    socket_count: Count,
 }
 
 impl Sampler {
@@ -100,7 +100,7 @@ impl Sampler {
             footprint_round: Round::new(pace(share::FOOTPRINT), SLOW_INTERVAL),
             footprint: Footprint::empty(),
             sockets_round: Round::new(pace(share::SOCKETS), SLOW_INTERVAL),
-            socket_states: SocketStates::default(),
+            socket_count: Count::default(),
         })
     }
 
@@ -170,7 +170,7 @@ impl Sampler {
 
     /// Goes on with what takes several samples, and adds what has come to its end.
     fn go_on_with_rounds(&mut self, now: Duration, sample: &mut Sample) {
-        let Self { buffer, tree, switch_counts, footprint, socket_states, .. } = self;
+        let Self { buffer, tree, switch_counts, footprint, socket_count, .. } = self;
         let threads = || tree.thread_counts().map(|(pid, threads)| Visit::of_process(pid, threads));
         if self.switches_round.go_on(now, clock::own_cpu_time, threads, |visit, left| {
             switch_counts.visit(visit, left, buffer);
@@ -188,9 +188,9 @@ impl Sampler {
             sample.footprint = Some(std::mem::replace(footprint, Footprint::empty()));
         }
         if self.sockets_round.go_on(now, clock::own_cpu_time, List::all, |list, left| {
-            sockets::visit(list, left, socket_states);
+            socket_count.visit(list, left);
         }) {
-            sample.socket_states = Some(std::mem::take(socket_states));
+            sample.socket_states = socket_count.end(sample.sockets.and_then(|sockets| sockets.time_wait));
         }
     }
 }
