@@ -15,7 +15,7 @@ RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
 
-BYTES_PER_POINT = 384 * 1024
+BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
 POINTS_PER_SEARCH = 25
 """A generous number of points for one trial of a search."""
