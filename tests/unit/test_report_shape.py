@@ -8,7 +8,9 @@ from rich.console import Console
 
 from loadcurve.report import shape_words
 from loadcurve.report.html import write_report
-from loadcurve.report.terminal import print_shapes
+from loadcurve.report.terminal import print_shapes, summary
+from loadcurve.result.folder import read_run
+from loadcurve.result.records import SearchRecord
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest
@@ -125,7 +127,7 @@ def test_offers_end_with_what_lies_above():
 def test_leaders_are_told_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
     assert shape_words.leaders_words("rate", found, "p99") == (
-        "Without regard to price, up to 100 requests/s a (from which b cannot be told) has the lowest p99; "
+        "up to 100 requests/s a (from which b cannot be told) has the lowest p99; "
         "then up to 1,000 requests/s c."
     )
 
@@ -137,3 +139,15 @@ def test_the_page_has_the_tables_and_the_sentences(tmp_path: Path):
     for shown in ("Peak, knee and capacity", "million requests/$", "for the least money", "the knee is at"):
         assert shown in page
     assert "for the least money" not in write_report(folder).read_text(encoding="utf-8")
+
+
+def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):
+    search = SearchRecord(key="connections", low=1, high=200, slo="p50 < 1s")
+    record = synthetic.run_record().model_copy(update={"points": [], "search": search})
+    run = read_run(synthetic.write_run(tmp_path, record, synthetic.trial_records(record)))
+    printed = io.StringIO()
+    out = Console(file=printed, width=80)
+    out.print(summary(run))
+    print_shapes(run, out)
+    assert "rank" not in printed.getvalue()
+    assert "nginx keeps p50 < 1s at every load that could be judged" in " ".join(printed.getvalue().split())

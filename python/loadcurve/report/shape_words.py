@@ -41,7 +41,8 @@ def conclusions(found: SliceShapes) -> list[str]:
     if found.cheapest:
         said.append(cheapest_words(key, found.cheapest, limits))
     if found.leaders:
-        said.append(leaders_words(key, found.leaders, found.leading_measure))
+        words = leaders_words(key, found.leaders, found.leading_measure)
+        said.append(f"Without regard to price, {words}" if found.cheapest else f"By load, {words}")
     return said
 
 
@@ -137,7 +138,7 @@ def _coherency(fit: ScalabilityFit, largest: float) -> str:
     if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
         return "more than one connection brings nothing"
     if peak is None or (fit.kappa.low is not None and fit.kappa.low <= 0):
-        return "no cost of coherency can be told, so no number of connections is too many for throughput"
+        return "no cost of coherency can be told: more connections are not seen to cost throughput"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"
     beyond = ", which is beyond the sweep," if peak.value > largest else ""
@@ -206,17 +207,17 @@ def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> st
 
 
 def leaders_words(key: str, leaders: Sequence[Leader], measure: str) -> str:
-    """Say which server is the fastest in each range of load, without regard to price."""
+    """Say which server is the fastest in each range of load."""
     by = "answers the most requests" if measure == "throughput" else f"has the lowest {measure}"
     names = [f"{leader.server}{_alike_servers(leader.alike)}" for leader in leaders]
     if len(leaders) == 1:
-        return f"Without regard to price, {names[0]} {by} at every load."
+        return f"{names[0]} {by} at every load."
     ranges = [
         f"{'' if place == 0 else 'then '}up to {text.load(key, leader.up_to)} {name}"
         + (f" {by}" if place == 0 else "")
         for place, (leader, name) in enumerate(zip(leaders, names, strict=True))
     ]
-    return f"Without regard to price, {'; '.join(ranges)}."
+    return f"{'; '.join(ranges)}."
 
 
 def _alike_servers(names: Sequence[str]) -> str:

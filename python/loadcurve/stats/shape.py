@@ -70,11 +70,10 @@ def shapes(run: Run, objective: Objective | None, confidence: float = 0.95) -> l
 
 def _parts(run: Run) -> list[Slice]:
     """Return the slices along a load; a search is one along its own key, however few loads it measured."""
-    search, points = run.run.search, run.sweep_points
-    if search is None:
-        return [part for part in slices(points) if part.key in LOAD_KEYS]
-    fixed = {key: value for key, value in points[0].items() if key != search.key} if points else {}
-    return [Slice(search.key, fixed, points)]
+    search = run.run.search
+    if search is not None:
+        return [Slice(search.key, {}, run.sweep_points)]
+    return [part for part in slices(run.sweep_points) if part.key in LOAD_KEYS]
 
 
 def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:

@@ -143,9 +143,8 @@ def _refusal(loads: Vector, logs: Vector, residuals: Vector) -> NoFit | None:
     misfits = np.abs(np.expm1(residuals))
     worst = int(np.argmax(misfits))
     share, trials = float(misfits[worst]), len(logs)
-    where = (
-        f"the curve is {share:.0%} {'above' if residuals[worst] > 0 else 'below'} the law at {loads[worst]:g}"
-    )
+    side = "above" if residuals[worst] > 0 else "below"
+    where = f"the curve is {100 * share:.0f} % {side} the law at {loads[worst]:g}"
     if share > MISFIT_SHARE_MAX:
         return NoFit(where)
     if share > PROVEN_MISFIT_SHARE_MAX:
