@@ -1,8 +1,11 @@
 """`loadcurve capacity`, and limits in `loadcurve report`."""
 
+import signal
+
 import pytest
 
 from loadcurve.result.folder import read_run
+from support.sandbox import finish, wait_until
 from support.tiny_study import study_text, write_missing_server, write_queueing_server
 
 SERVICE_MS = 5
@@ -138,3 +141,17 @@ def test_limits_can_be_asked_of_a_finished_sweep(sandbox):
     refused = sandbox.run("report", "run", "--slo", "rate >= 99 %")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "the model of this run is closed" in refused.stderr
+
+
+def test_an_interrupted_search_keeps_what_it_measured_and_says_its_capacity_so_far(sandbox):
+    sandbox.write("tiny.toml", study_text(connections="[1, 1000]", trials=50))
+    command = sandbox.start("capacity", "tiny.toml", "--out", "run", "--slo", "p50 < 10s")
+    measured = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: measured.exists() and measured.read_text().count("\n") >= 2, "two points are measured")
+    command.send_signal(signal.SIGINT)
+    finished = finish(command)
+    assert finished.returncode == 130
+    assert "interrupted: what was measured is kept" in finished.stderr
+    assert "limit keeps p50 < 10s at every load that could be judged" in " ".join(finished.stdout.split())
+    assert finished.stdout.splitlines()[-1] == "run/report.html"
+    assert not read_run(sandbox.work / "run").complete
