@@ -14,6 +14,7 @@ from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
+from loadcurve.server.processes import running_processes, uses_folder
 
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
@@ -48,6 +49,14 @@ def marked_processes(state: Path) -> set[int]:
             if ours and f"{MARK_VARIABLE}=".encode() in environment and process_state != "Z":
                 found.add(int(folder.name))
     return found
+
+
+def processes_using(folder: Path) -> set[int]:
+    """Return the ids of the processes that work in a folder or have a file of it open.
+
+    So those are found, too, that have left their session and written over their environment.
+    """
+    return {process.identity.pid for process in running_processes() if uses_folder(process.identity, folder)}
 
 
 def members_of_session(session: int) -> set[int]:

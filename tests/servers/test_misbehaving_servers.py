@@ -2,6 +2,7 @@
 
 import _thread
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -139,6 +140,21 @@ def test_children_that_outlive_their_server_are_killed(behaviour, scripted, cont
     with server_of(scripted(behaviour), content_folder) as server:
         pid = server.pid
     assert members_of_session(pid) == set()
+
+
+def test_a_person_who_looks_at_the_logs_in_a_terminal_is_left_alone(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(server.marks.folder)
+            os.execvp("sleep", ["sleep", "3600"])
+        wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n")
+    try:
+        assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
 
 
 def test_a_server_that_ignores_the_stop_signal_is_killed_after_its_timeout(scripted, content_folder):

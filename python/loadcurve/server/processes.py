@@ -34,6 +34,8 @@ class ProcessStatus:
 
     identity: ProcessIdentity
     session: int
+    has_terminal: bool
+    """Whether it is controlled from a terminal, as what a person starts is, and a server never."""
     ended: bool
 
 
@@ -45,8 +47,9 @@ def read_status(pid: int) -> ProcessStatus | None:
         return None
     # The command's name, in parentheses, may itself hold spaces and parentheses.
     fields = text[text.rindex(")") + 1 :].split()
-    state, session, start_ticks = fields[0], int(fields[3]), int(fields[19])
-    return ProcessStatus(ProcessIdentity(pid, start_ticks), session, ended=state in DEAD_STATES)
+    state, session, terminal, start_ticks = fields[0], int(fields[3]), int(fields[4]), int(fields[19])
+    identity = ProcessIdentity(pid, start_ticks)
+    return ProcessStatus(identity, session, has_terminal=terminal != 0, ended=state in DEAD_STATES)
 
 
 def identify(pid: int) -> ProcessIdentity:
