@@ -1,5 +1,7 @@
 """`loadcurve run` with servers that are held to a share of the machine."""
 
+import sys
+
 import pytest
 
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable, control_group_trees
@@ -53,6 +55,67 @@ limits = { cpus = 0.1, memory = "64MiB" }
     assert run.run.servers["free"].limits is None
     assert run.run.servers["limited"].limits is not None
     assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.1, "memory_bytes": 64 * MIB}
+    assert groups_left() == []
+
+
+GREEDY_SERVER = """\
+import functools, http.server, sys
+kept = []
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        kept.append(bytearray(b"x" * (1 << 20)))
+        super().do_GET()
+handler = functools.partial(Handler, directory=sys.argv[2])
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
+"""
+"""A server that keeps a mebibyte for each request."""
+
+
+@pytest.mark.parametrize("restart", ["sweep", "point"])
+def test_a_server_that_outgrows_its_memory_is_recorded_so_and_the_run_goes_on(restart, sandbox):
+    sandbox.write("greedy.py", GREEDY_SERVER)
+    servers = f"""\
+[servers.greedy]
+use = "command"
+start = ["{sys.executable}", "{{study}}/greedy.py", "{{port}}", "{{content}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+[servers.limit]
+"""
+    text = study_text(servers, load="connections = 2", warmup="0s", restart=restart, trials=2)
+    # The second point takes more requests than there are mebibytes.
+    text = text.replace("connections = [1, 2]", "requests_total = [4, 100, 5]")
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "out")
+    failures = [(one.server, one.reason.code, one.point) for one in run.failures]
+    assert failures == [("greedy", "out_of_memory", {"requests_total": 100})] * 2
+    text = run.failures[0].reason.text
+    assert "was ended by SIGKILL during the trial" in text
+    assert "The kernel had killed 1 of its processes: its limit of 64 MiB was used up." in text
+    assert text in finished.stderr
+    assert text in (sandbox.work / "out" / "report.html").read_text()
+    measured = [one.point["requests_total"] for one in run.points if one.server == "greedy"]
+    assert measured == ([4] * 2 if restart == "sweep" else [4, 5] * 2)
+    assert [one.point["requests_total"] for one in run.points if one.server == "limit"] == [4, 100, 5] * 2
+    assert groups_left() == []
+
+
+def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox):
+    servers = f"""\
+[servers.greedy]
+use = "command"
+start = ["{sys.executable}", "-c", "x = bytearray(b'x' * (1 << 28))", "{{port}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+"""
+    sandbox.write("tiny.toml", study_text(servers, trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    (failure,) = read_run(sandbox.work / "out").failures
+    assert failure.reason.code == "out_of_memory"
+    assert "was ended by SIGKILL before it was ready. The kernel had killed 1" in failure.reason.text
     assert groups_left() == []
 
 

@@ -129,10 +129,25 @@ def test_a_path_outside_the_content_is_bad_input(scripted, content_folder):
         server.verify(["/2k.txt"])
 
 
-def test_a_server_that_was_killed_is_not_alive(scripted, content_folder):
+def test_a_server_that_ends_after_it_was_ready_fails_with_how_it_ended(scripted, content_folder):
     with server_of(scripted(), content_folder) as server:
+        server.require_life()
         os.kill(server.pid, signal.SIGKILL)
-        wait_until(lambda: not server.is_alive())
+        with pytest.raises(ServerFailure, match="scripted was ended by SIGKILL during the trial") as caught:
+            wait_until(server.require_life)
+    assert caught.value.code == "died"
+    assert "GET /1k.txt" in caught.value.log_tail
+
+
+def test_a_server_that_dies_of_what_it_is_verified_by_has_died_and_not_answered_wrongly(
+    scripted, content_folder
+):
+    with (
+        server_of(scripted("dies-of-64k"), content_folder) as server,
+        pytest.raises(ServerFailure, match="ended with status 3 during the trial") as caught,
+    ):
+        server.verify(["/deep/64k.txt"])
+    assert caught.value.code == "died"
 
 
 @pytest.mark.parametrize("behaviour", ["forks", "forks-away"])

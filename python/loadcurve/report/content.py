@@ -168,7 +168,8 @@ def _summary(run: Run) -> list[str]:
             for failure in run.failures[:3]
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
-        sentences.append(f"{text.plural(len(run.failures), 'trial')} failed ({reasons}{more}).")
+        failed = len({failure.trial for failure in run.failures})
+        sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
     if not run.complete:
         cut = " The last record was cut off and is left out." if run.cut_off else ""
         sentences.append(

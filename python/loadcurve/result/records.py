@@ -121,7 +121,11 @@ class PointRecord(Record):
 
 
 class FailureRecord(Record):
-    """A trial that ended early; ``point`` is the one under way, or ``None`` before the first."""
+    """A start of a server that came to nothing, or ended early.
+
+    ``point`` is the one under way, or ``None`` before the first. The rest of the trial is not measured,
+    unless the study gives every point a start of its own.
+    """
 
     kind: Literal["failure"]
     trial: Count

@@ -144,10 +144,5 @@ class AttachedServer:
     def limit_use(self) -> None:
         """Return nothing: it is held to no limits from here."""
 
-    def is_alive(self) -> bool:
-        """Say that it is, as far as anyone here knows: what goes wrong shows in the load."""
-        return True
-
-    def log_tail(self) -> str:
-        """Return nothing: its logs are elsewhere."""
-        return ""
+    def require_life(self) -> None:
+        """Do nothing: nobody here knows whether it lives, and what goes wrong shows in the load."""
