@@ -12,6 +12,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import RunFolder
+from loadcurve.result.load import Reason
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
@@ -27,7 +28,7 @@ from loadcurve.run.prepare import (
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
+from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.study.model import Study
@@ -99,10 +100,8 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        if self._cpus.overlap:
-            self._display.note(
-                "server and load share a CPU, so they disturb each other: read the numbers with care"
-            )
+        for caveat in self._caveats():
+            self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
         with own_threads_on(self._cpus.load), content as served:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
@@ -138,7 +137,16 @@ class StudyRun:
             ceiling=self._ceiling,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
+            caveats=self._caveats(),
         )
+
+    def _caveats(self) -> list[Reason]:
+        """Return what must be known of the whole run; servers that run already were bound by others."""
+        if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
+            return []
+        cpus = ", ".join(map(str, self._cpus.overlap))
+        text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
+        return [Reason(code="cpus_shared", text=text)]
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
