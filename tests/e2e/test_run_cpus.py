@@ -17,7 +17,7 @@ needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs, one f
 
 SETTINGS = {
     "nginx": "workers = 2",
-    "apache-event": "start_servers = 1\nthreads_per_child = 5\nmin_spare_threads = 10\nmax_spare_threads = 30",
+    "apache-event": "start_servers = 1\nthreads_per_child = 5\nmin_spare_threads = 9\nmax_spare_threads = 30",
     "apache-prefork": "start_servers = 1\nmin_spare_servers = 5",
     "node": "workers = 2",
 }

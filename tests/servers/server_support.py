@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -99,6 +100,13 @@ def answer_to(server: Server, path: str) -> http.client.HTTPResponse:
     response.read()
     connection.close()
     return response
+
+
+def bytes_answered_to_head(port: int, path: str) -> bytes:
+    """Return all that a server sends when it is asked for the header of a path and to close behind it."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def listen_backlog(port: int) -> int:

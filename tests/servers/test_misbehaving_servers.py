@@ -22,7 +22,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.group import group_parent
 from loadcurve.server.launch import Launch
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
-from loadcurve.server.processes import ProcessIdentity, identify
+from loadcurve.server.processes import ProcessIdentity, identify, is_running
 
 OWNER_SCRIPT = """
 import sys, time
@@ -159,16 +159,18 @@ def test_children_that_outlive_their_server_are_killed(behaviour, scripted, cont
 
 def test_a_person_who_looks_at_the_logs_in_a_terminal_is_left_alone(scripted, content_folder):
     with server_of(scripted(), content_folder) as server:
-        pid, terminal = pty.fork()
-        if pid == 0:
+        shell, terminal = pty.fork()
+        if shell == 0:
             os.chdir(server.marks.folder)
-            os.execvp("sleep", ["sleep", "3600"])
-        wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n")
+            # What the shell starts is, as the server in the background, no child of this process.
+            os.execvp("sh", ["sh", "-c", "sleep 3600 & echo $!; wait"])
+        reader = identify(int(os.read(terminal, 100)))
     try:
-        assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+        assert is_running(reader)
     finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        for pid in (reader.pid, shell):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(shell, 0)
         os.close(terminal)
 
 

@@ -85,7 +85,7 @@ class RunRecord(Record):
     """The rig's ceiling, where it was measured before the run."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
-    caveats: list[Reason] = []
+    caveats: tuple[Reason, ...] = ()
     """What must be known of the whole run to read its numbers."""
 
 

@@ -140,13 +140,13 @@ class StudyRun:
             caveats=self._caveats(),
         )
 
-    def _caveats(self) -> list[Reason]:
+    def _caveats(self) -> tuple[Reason, ...]:
         """Return what must be known of the whole run; servers that run already were bound by others."""
         if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
-            return []
+            return ()
         cpus = ", ".join(map(str, self._cpus.overlap))
         text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
-        return [Reason(code="cpus_shared", text=text)]
+        return (Reason(code="cpus_shared", text=text),)
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}

@@ -236,10 +236,7 @@ class Server:
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
             raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
-        text = f"{self._title} {ended} before it was ready."
-        if launch.runs_without_its_main_process():
-            text += " It runs on in the background: its start command must keep it in the foreground."
-        self._fail_as_ended(text)
+        self._fail_as_ended(f"{self._title} {ended} before it was ready.")
 
     def _fail_if_it_is_ending(self) -> None:
         """Fail where the main process ends in a moment: its connections are closed shortly before."""
@@ -250,6 +247,8 @@ class Server:
 
     def _fail_as_ended(self, text: str) -> NoReturn:
         """Fail with how the server ended, and with the reason where that is its limit of memory."""
+        if self._running.went_into_the_background():
+            text += " It runs on in the background: its start command must keep it in the foreground."
         use, limit_bytes = self.limit_use(), self.found.limits.memory_bytes
         if use is None or not use.oom_kills or limit_bytes is None:
             self._fail("died", text)

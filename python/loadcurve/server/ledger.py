@@ -8,8 +8,9 @@ No process is ended on the strength of its id, because ids are used again. A pro
 - if it carries the start's random mark in its environment, or is in a control group named after it;
 - if it belongs to the recorded session, whose leader is still the recorded process (same start time);
 - if it uses the start's private folder, whose name holds the mark, and either belongs to the session or began
-  after the leader and without a terminal. So a server is found that went into the background and wrote over
-  its environment, as nginx does, and a person who looks at its logs is left alone.
+  after the leader, without a terminal and not as a child of the owner. So a server is found that went into
+  the background and wrote over its environment, as nginx does, and left alone is a person who looks at its
+  logs, or the probe.
 """
 
 import os
@@ -191,7 +192,7 @@ def processes_of(start: Start) -> Iterator[ProcessStatus]:
     grouped = members_of_groups(start.groups)
     for process in running_processes():
         in_session = leader is not None and process.session == leader.pid
-        may_use_folder = in_session or _may_be_in_the_background(process, leader)
+        may_use_folder = in_session or _may_be_in_the_background(process, start)
         if (
             process.identity.pid in grouped
             or (in_session and leader_known)
@@ -201,9 +202,13 @@ def processes_of(start: Start) -> Iterator[ProcessStatus]:
             yield process
 
 
-def _may_be_in_the_background(process: ProcessStatus, leader: RecordedProcess | None) -> bool:
+def _may_be_in_the_background(process: ProcessStatus, start: Start) -> bool:
+    leader = start.session_leader
     return (
-        leader is not None and process.identity.start_ticks >= leader.start_ticks and not process.has_terminal
+        leader is not None
+        and process.identity.start_ticks >= leader.start_ticks
+        and process.parent != start.owner.pid
+        and not process.has_terminal
     )
 
 
