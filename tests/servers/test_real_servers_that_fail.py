@@ -112,8 +112,8 @@ def test_a_given_program_that_is_not_executable_is_named(name, tmp_path):
     program.chmod(0o644)
     missing = find_server(CATALOG[name], {}, Overrides(binary=program))
     assert isinstance(missing, MissingServer)
-    assert missing.failure().code == "not_installed"
-    assert f"{program} is not executable" in missing.reason
+    assert missing.failure().code == "not_started"
+    assert f"{program} is not executable; if it is the program, run: chmod +x" in missing.failure().text
 
 
 @servers("nginx")

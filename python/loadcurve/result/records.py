@@ -54,6 +54,8 @@ class ServerRecord(Record):
     """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None
     """How to install a missing server, as a command."""
+    problem: str | None = None
+    """What was looked for in vain, or what is wrong with what was found."""
     documentation: str | None
     limits: LimitsRecord | None
     machine: MachineRecord | None

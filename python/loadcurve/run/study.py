@@ -17,6 +17,7 @@ from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
 from loadcurve.run.prepare import (
+    Found,
     Served,
     chosen_cpus,
     describe_missing,
@@ -81,7 +82,7 @@ class StudyRun:
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
+            [name for name, server in self._servers.items() if _has_trials(server)],
             self.study.trials.count,
             self._seed,
         )
@@ -111,11 +112,8 @@ class StudyRun:
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
         measured = 0
         for trial in self.order:
-            server = self._servers[trial.server]
-            if isinstance(server, MissingServer):
-                continue
             # Closing ends the trial's server, too, when a record cannot be written.
-            with closing(runner.run(trial, server)) as records:
+            with closing(runner.run(trial, self._servers[trial.server])) as records:
                 for record in records:
                     folder.append(record)
                     measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
@@ -162,6 +160,11 @@ class StudyRun:
 
     def _study_text(self) -> str:
         return self._study_file.read_text(encoding="utf-8")
+
+
+def _has_trials(server: Found | MissingServer) -> bool:
+    """Say whether a server is measured, or fails in each of its trials; one not installed is left out."""
+    return not isinstance(server, MissingServer) or server.fault is not None
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

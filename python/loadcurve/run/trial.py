@@ -16,6 +16,7 @@ from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer
 from loadcurve.server.instance import Server
 from loadcurve.server.running import AttachedServer
 from loadcurve.study.loads import Load
@@ -41,7 +42,9 @@ class TrialRunner:
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
-    def run(self, trial: PlannedTrial, found: Found) -> Generator[PointRecord | FailureRecord]:
+    def run(
+        self, trial: PlannedTrial, found: Found | MissingServer
+    ) -> Generator[PointRecord | FailureRecord]:
         """Yield one record for each point as soon as it is measured; a failure is the last record of a start.
 
         The server runs only while the trial is under way, also when the caller stops taking records.
@@ -54,7 +57,7 @@ class TrialRunner:
                 yield from self._run_start(trial, found, [point], point)
 
     def _run_start(
-        self, trial: PlannedTrial, found: Found, points: Sequence[Point], begun: Point | None
+        self, trial: PlannedTrial, found: Found | MissingServer, points: Sequence[Point], begun: Point | None
     ) -> Generator[PointRecord | FailureRecord]:
         """Start the server once and take it through points; ``begun`` is where a failed start belongs."""
         self.display.trial_begins(trial)

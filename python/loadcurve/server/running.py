@@ -57,7 +57,7 @@ def find_running_server(
     try:
         address = reachable_address(target, ANSWER_TIMEOUT_S)
     except NothingMeasured as error:
-        return MissingServer(entry, str(error), None)
+        return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", f"{error}."))
     version = overrides.version or _announced_version(overrides.url, target)
     return RunningServer(entry, overrides.url, target, address, version, settings)
 
