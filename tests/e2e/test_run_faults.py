@@ -128,7 +128,7 @@ def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sa
         ('use = "limit"\nbinary = "nowhere"', "not_started", "there is no program "),
         ('use = "limit"\nbinary = "/bin/echo"', "version_unknown", "printed nothing that matches"),
         (
-            'use = "command"\nstart = ["no-such"]\nversion = "1"',
+            'use = "command"\nstart = ["no-such", "{port}"]\nversion = "1"',
             "not_started",
             "no program no-such was",
         ),

@@ -133,6 +133,9 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
     _require_known("start", start, description.start_names)
+    if description.from_study == "start" and not any("port" in placeholders(word) for word in start):
+        text = "given without {port}; expected it where the program is told on which port to listen"
+        raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
         raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")
     if overrides.binary is None and not description.binary and _uses_binary(start):
