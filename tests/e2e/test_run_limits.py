@@ -102,6 +102,36 @@ limits = {{ memory = "64MiB" }}
     assert groups_left() == []
 
 
+def test_a_server_that_loses_a_process_to_its_limit_of_memory_and_goes_on_has_a_caveat(sandbox):
+    # Two requests come before the load; a later one makes a child that needs more than there is.
+    child = "os.fork() or (bytearray(b'x' * (1 << 28)), os._exit(0))"
+    losing = GREEDY_SERVER.replace(
+        'kept.append(bytearray(b"x" * (1 << 20)))',
+        f"""kept.append(1)
+        if len(kept) == 5:
+            {child}
+            os.wait()""",
+    ).replace("import ", "import os, ")
+    sandbox.write("losing.py", losing)
+    servers = f"""\
+[servers.losing]
+use = "command"
+start = ["{sys.executable}", "{{study}}/losing.py", "{{port}}", "{{content}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+"""
+    text = study_text(servers, load="requests_total = 9", connections="[1, 2]", warmup="0s", trials=1)
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    points = read_run(sandbox.work / "out").points
+    assert [point.limit_use and point.limit_use.oom_kills for point in points] == [1, 0]
+    (caveat,) = points[0].caveats
+    assert points[1].caveats == []
+    assert f"losing: {caveat.text}" in finished.stderr
+    assert f"1 point: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
+
+
 def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox):
     servers = f"""\
 [servers.greedy]

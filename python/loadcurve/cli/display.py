@@ -84,8 +84,8 @@ class RunDisplay:
             self.note(f"{place}: done, {self._time_left()}")
 
     def _note_new_caveats(self, record: PointRecord) -> None:
-        """Print what the probe says against its figures, once for each server."""
-        for caveat in record.probe.caveats:
+        """Print what must be known of a server's figures, once for each server."""
+        for caveat in record.caveats:
             if (record.server, caveat.code) not in self._told_caveats:
                 self._told_caveats.add((record.server, caveat.code))
                 self.note(f"{record.server}: {caveat.text}")

@@ -91,7 +91,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something that the probe says about one server, at so many of its points."""
+    """Something that must be known of one server, at so many of its points."""
 
     server: str
     text: str
@@ -252,7 +252,7 @@ def _remarks(run: Run) -> list[Remark]:
 
 
 def _caveats(run: Run) -> list[Caveat]:
-    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.probe.caveats)
+    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.caveats)
     return [Caveat(server, caveat, points) for (server, caveat), points in counts.items()]
 
 

@@ -109,6 +109,13 @@ class LimitUseRecord(Record):
     """The most memory in use since the server's start, page cache included."""
 
 
+KILLED_FOR_MEMORY = Reason(
+    code="killed_for_memory",
+    text="the kernel killed processes of the server, because its limit of memory was used up",
+)
+"""The caveat of a server that goes on without some of its processes."""
+
+
 class PointRecord(Record):
     """One measured point of one trial."""
 
@@ -122,6 +129,13 @@ class PointRecord(Record):
     probe: ProbeRecord
     limit_use: LimitUseRecord | None
     """``None`` without limits."""
+
+    @property
+    def caveats(self) -> list[Reason]:
+        """What must be known of the server to read the figures."""
+        if self.limit_use is None or not self.limit_use.oom_kills:
+            return self.probe.caveats
+        return [*self.probe.caveats, KILLED_FOR_MEMORY]
 
 
 class FailureRecord(Record):
