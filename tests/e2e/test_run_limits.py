@@ -172,6 +172,29 @@ def test_more_cpus_than_the_servers_side_has_are_a_failure_that_says_what_to_cha
     ]
 
 
+WITHOUT_CONTROL_GROUPS = """
+for folder in /sys/fs/cgroup /sys/fs/cgroup/*; do
+    mountpoint --quiet "$folder" && mount --bind -o ro "$folder" "$folder"
+done
+exec "$@"
+"""
+
+
+@pytest.mark.needs("unshare")
+def test_a_server_whose_limits_cannot_be_set_is_not_measured_without_them(sandbox):
+    servers = '[servers.limited]\nuse = "limit"\nmachine = "t2.micro"\n[servers.limit]'
+    sandbox.write("tiny.toml", study_text(servers, trials=1))
+    within = ["unshare", "--mount", "sh", "-c", WITHOUT_CONTROL_GROUPS, "sh"]
+    finished = sandbox.run("run", "tiny.toml", "--out", "out", within=within)
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "out")
+    assert {point.server for point in run.points} == {"limit"}
+    (failure,) = run.failures
+    assert (failure.server, failure.reason.code) == ("limited", "limits_unavailable")
+    assert "Read-only file system. Run as root, or inside a control group" in failure.reason.text
+    assert failure.reason.text in finished.stderr
+
+
 @pytest.mark.parametrize(
     ("keys", "line", "problem"),
     [
