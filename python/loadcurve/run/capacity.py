@@ -4,8 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 
 from loadcurve.errors import BadInput
-from loadcurve.result.records import PlannedTrial, Point, PointRecord, SearchRecord
-from loadcurve.stats.capacity import LOAD_KEYS, Observation, observed, trial_capacity
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord, SearchRecord
+from loadcurve.stats.capacity import LOAD_KEYS, Observation, observed, observed_failure, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
 from loadcurve.study.loads import sweep_keys
@@ -98,12 +98,14 @@ class CapacitySearch:
         space = self._space
         return SearchRecord(key=self._key, low=space.low, high=space.high, slo=self._objective.text)
 
-    def next_point(self, trial: PlannedTrial, last: PointRecord | None) -> Point | None:
+    def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:
         """Return the next point of a trial, which closes in on what it and earlier trials have found."""
         trials = self._seen.setdefault(trial.server, {})
         seen = trials.setdefault(trial.trial, [])
-        if last is not None:
+        if isinstance(last, PointRecord):
             seen.append(observed(last, last.point[self._key], self._objective))
+        elif last is not None and last.point is not None:
+            seen.append(observed_failure(last, last.point[self._key]))
         others = [
             trial_capacity(one, self._objective) for number, one in trials.items() if number != trial.trial
         ]

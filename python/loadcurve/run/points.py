@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from loadcurve.result.records import PlannedTrial, Point, PointRecord
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 
 
 class PointChooser(Protocol):
     """Decides where a trial goes next, from what was measured."""
 
-    def next_point(self, trial: PlannedTrial, last: PointRecord | None) -> Point | None:
-        """Return the point after ``last``, which this trial has just measured, or ``None`` at its end.
+    def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:
+        """Return the point after that of ``last``, the trial's latest record, or ``None`` at its end.
 
-        ``last`` is ``None`` before the trial's first point. It is asked once after each point.
+        ``last`` is ``None`` before the trial's first point. It is asked once after each record, but not after
+        a failure that ends the trial.
         """
 
 
@@ -23,7 +24,7 @@ class SweptPoints:
 
     points: Sequence[Point]
 
-    def next_point(self, trial: PlannedTrial, last: PointRecord | None) -> Point | None:  # noqa: ARG002
+    def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:  # noqa: ARG002
         """Return the point after ``last`` in the order of the sweep."""
-        place = 0 if last is None else self.points.index(last.point) + 1
+        place = 0 if last is None or last.point is None else self.points.index(last.point) + 1
         return self.points[place] if place < len(self.points) else None

@@ -14,6 +14,7 @@ from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
+from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord, ServerRecord
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
@@ -21,6 +22,7 @@ from loadcurve.run.display import Display
 from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.points import SweptPoints
 from loadcurve.run.prepare import (
+    Found,
     Served,
     chosen_cpus,
     describe_missing,
@@ -32,7 +34,7 @@ from loadcurve.run.prepare import (
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
+from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
@@ -99,7 +101,7 @@ class StudyRun:
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
+            [name for name, server in self._servers.items() if _has_trials(server)],
             self.study.trials.most,
             self._seed,
         )
@@ -118,10 +120,8 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        if self._cpus.overlap:
-            self._display.note(
-                "server and load share a CPU, so they disturb each other: read the numbers with care"
-            )
+        for caveat in self._caveats():
+            self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
         with own_threads_on(self._cpus.load), content as served:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
@@ -171,7 +171,16 @@ class StudyRun:
             noise=self._noise,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
+            caveats=self._caveats(),
         )
+
+    def _caveats(self) -> tuple[Reason, ...]:
+        """Return what must be known of the whole run; servers that run already were bound by others."""
+        if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
+            return ()
+        cpus = ", ".join(map(str, self._cpus.overlap))
+        text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
+        return (Reason(code="cpus_shared", text=text),)
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
@@ -187,6 +196,11 @@ class StudyRun:
 
     def _study_text(self) -> str:
         return self._study_file.read_text(encoding="utf-8")
+
+
+def _has_trials(server: Found | MissingServer) -> bool:
+    """Say whether a server is measured, or fails in each of its trials; one not installed is left out."""
+    return not isinstance(server, MissingServer) or server.fault is not None
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

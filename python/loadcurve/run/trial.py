@@ -16,6 +16,7 @@ from loadcurve.run.plan import plan_at_point
 from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer
 from loadcurve.server.instance import Server
 from loadcurve.server.running import AttachedServer
 from loadcurve.study.loads import Load
@@ -42,45 +43,64 @@ class TrialRunner:
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
-    def run(self, trial: PlannedTrial, found: Found) -> Generator[PointRecord | FailureRecord]:
-        """Yield one record for each point as soon as it is measured; a failure is the last record.
+    def run(
+        self, trial: PlannedTrial, found: Found | MissingServer
+    ) -> Generator[PointRecord | FailureRecord]:
+        """Yield one record for each point as soon as it is measured; a failure is the last record of a start.
 
         The server runs only while the trial is under way, also when the caller stops taking records.
         """
-        self.display.trial_begins(trial)
         point = self.points.next_point(trial, None)
-        begun: Point | None = None
+        while point is not None:
+            last = yield from self._run_start(trial, found, point)
+            point = self.points.next_point(trial, last) if self._restarts_for_each_point else None
+
+    @property
+    def _restarts_for_each_point(self) -> bool:
+        return self.study.trials.restart == "point"
+
+    def _run_start(
+        self, trial: PlannedTrial, found: Found | MissingServer, point: Point
+    ) -> Generator[PointRecord | FailureRecord, None, PointRecord | FailureRecord]:
+        """Start the server once and take it through the points of the start; return the last record."""
+        self.display.trial_begins(trial)
+        # A start that fails belongs to the point that it was for, or to none of several.
+        begun = point if self._restarts_for_each_point else None
         started_at = utc_now()
         try:
-            while point is not None:
-                with serve(found, self.served, self.cpus) as server:
-                    server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
-                    with self._probe(server) as probe:
-                        while point is not None:
-                            begun, started_at = point, utc_now()
-                            self.display.point_begins(trial, point)
-                            used_before = server.limit_use()
-                            load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                            record = PointRecord(
-                                kind="point",
-                                **trial.model_dump(),
-                                point=point,
-                                started_at=started_at,
-                                load=load,
-                                probe=probe.observed(load),
-                                limit_use=_since(used_before, server.limit_use()),
-                            )
-                            yield record
-                            point = self.points.next_point(trial, record)
-                            if self.study.trials.restart == "point":
-                                break
+            with serve(found, self.served, self.cpus) as server:
+                server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
+                with self._probe(server) as probe:
+                    while True:
+                        begun, started_at = point, utc_now()
+                        self.display.point_begins(trial, point)
+                        used_before = server.limit_use()
+                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
+                        record = PointRecord(
+                            kind="point",
+                            **trial.model_dump(),
+                            point=point,
+                            started_at=started_at,
+                            load=load,
+                            probe=probe.observed(load),
+                            limit_use=_since(used_before, server.limit_use()),
+                        )
+                        yield record
+                        if self._restarts_for_each_point:
+                            return record
+                        following = self.points.next_point(trial, record)
+                        if following is None:
+                            return record
+                        point = following
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
-            yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
+            failed = _failure_record(trial, begun, started_at, reason, failure.log_tail)
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=str(error))
-            yield _failure_record(trial, begun, started_at, reason, log_tail="")
+            failed = _failure_record(trial, begun, started_at, reason, log_tail="")
+        yield failed
+        return failed
 
     def _probe(self, server: Server | AttachedServer) -> Probe:
         return Probe(server.marks, server.address, self.cpus.probe, self.study.host.probe_interval_s)
@@ -88,19 +108,15 @@ class TrialRunner:
     def _load(self, server: Server | AttachedServer, load: Load, seed: int) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
 
-        def require_life() -> None:
-            if not server.is_alive():
-                raise ServerFailure("died", "the server ended during the load", server.log_tail())
-
         def observe(progress: Progress) -> None:
-            require_life()
+            server.require_life()
             self.display.load_goes_on(progress)
 
         content = self.served.records if self.served else {}
         plan = plan_at_point(load, server.address, content, self.cpus.load, seed, authority=server.authority)
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
-        require_life()
+        server.require_life()
         return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
 
 

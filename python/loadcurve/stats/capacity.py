@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.curves import is_usable
 from loadcurve.stats.interval import Estimate, geometric_interval
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
@@ -17,6 +17,8 @@ SERVER_FAULTS = frozenset({"nothing_answered", "errors", "error_status", "mismat
 """Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
 GENERATOR_FAULTS = frozenset({"generator_late"})
 """Reasons that are ours: such a point tells nothing about the server."""
+DEATHS = frozenset({"died", "out_of_memory"})
+"""Reasons of a failure where the server did not survive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,11 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     ]
     holds = False if False in kept else None if None in kept else True
     return Observation(load, holds, values, rate)
+
+
+def observed_failure(failure: FailureRecord, load: float) -> Observation:
+    """Judge a load that a server has failed under: it kept no limit if it did not survive."""
+    return Observation(load, holds=False if failure.reason.code in DEATHS else None)
 
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:

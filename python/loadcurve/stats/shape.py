@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.capacity import LOAD_KEYS, Capacity, Observation, capacity, observed
+from loadcurve.stats.capacity import LOAD_KEYS, Capacity, capacity, observed, observed_failure
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Leader, Offer, cheapest, cost, leaders
 from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
 from loadcurve.stats.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
-
-DIED = "died"
-"""The reason of a trial that ended because the load was more than the server survived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +134,8 @@ def _capacity(run: Run, curve: TrialCurves, objective: Objective, confidence: fl
     }
     for failure in run.failures:
         load = (failure.point or {}).get(curve.key)
-        if failure.server != curve.server or failure.reason.code != DIED or load is None:
-            continue
-        # One that died while it was started again had measured the point that its failure names.
-        seen = trials.setdefault(failure.block, [])
-        if load not in {one.load for one in seen}:
-            seen.append(Observation(load, holds=False))
+        if failure.server == curve.server and load is not None:
+            trials.setdefault(failure.block, []).append(observed_failure(failure, load))
     return capacity(list(trials.values()), objective, confidence)
 
 
