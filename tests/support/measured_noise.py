@@ -9,6 +9,7 @@ RIG = Rig(
 MEASURED = Noise(
     measured_at="2026-01-01T00:00:00Z",
     rig=RIG,
+    host={},
     server="limit",
     server_version="0.1.0",
     trials=10,

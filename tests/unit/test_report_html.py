@@ -267,6 +267,15 @@ def test_an_interrupted_run_says_so_and_shows_what_there_is(tmp_path: Path):
     assert all(row["y"] is None or row["y"] > 0 for row in rows(page.charts["throughput-1"]))
 
 
+def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
+    record = synthetic.run_record()
+    order = [planned for planned in record.order if planned.block == 0]
+    records = [one for one in synthetic.trial_records(record) if one.block == 0]
+    page = page_of(synthetic.write_run(tmp_path, record.model_copy(update={"order": order}), records))
+    assert "With one usable trial of each server there is no interval, and no ranking." in page.text
+    assert {row.get("low") for row in rows(page.charts["throughput-1"])} == {None}
+
+
 def test_a_run_without_any_point_has_a_report_without_figures(tmp_path: Path):
     page = page_of(synthetic.write_run(tmp_path, records=[]))
     assert "0 of 72 points were measured." in page.text

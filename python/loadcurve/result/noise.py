@@ -1,6 +1,6 @@
 """The rig's noise: how far the ratios of one server to itself spread here."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,8 @@ class Noise(Record):
     format: Literal["loadcurve-noise/1"] = "loadcurve-noise/1"
     measured_at: str
     rig: Rig
+    host: dict[str, Any]
+    """What the machine was like then, as in ``run.json``."""
     server: str
     server_version: str | None
     trials: Count

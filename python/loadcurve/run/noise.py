@@ -5,7 +5,6 @@ from pathlib import Path
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.cpus import CpuDivision
-from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import read_run
 from loadcurve.result.noise import Noise, NoiseSpread
 from loadcurve.run.display import Display
@@ -79,7 +78,8 @@ def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
         )
     return Noise(
         measured_at=utc_now(),
-        rig=rig_of(cpus, host_facts()),
+        rig=rig_of(cpus, run.run.host),
+        host=run.run.host,
         server=server,
         server_version=run.run.servers["first"].version,
         trials=TRIALS,

@@ -11,8 +11,8 @@ from loadcurve.result.folder import Run
 from loadcurve.stats.curves import point_key
 from loadcurve.stats.measures import Measure, Values, at_point, usable_values
 from loadcurve.stats.paired import log_ratios
+from loadcurve.stats.ranking import ERROR_RATE
 
-ERROR_RATE = 0.05
 POWER = 0.8
 """How probable it shall be that a difference is seen where there is one."""
 
