@@ -17,7 +17,7 @@ NARROW, WIDE = 0.051, 0.05
 def adaptive(run: Run, share: float, *, least: int = 2, most: int = 3, blocks: int = 3, **trials) -> Run:
     """The run as that of a study that ends when its intervals are within ``share``, cut after some blocks."""
     table = {"count": least, "until_share": share, "at_most": most, "measure": "throughput", **trials}
-    record = run.run.model_copy(update={"study": run.run.study | {"trials": table}})
+    record = run.run.model_copy(update={"study": run.run.study | {"trials": {"restart": "sweep"} | table}})
     return dataclasses.replace(run, run=record, records=[one for one in run.records if one.block < blocks])
 
 

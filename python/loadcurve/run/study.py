@@ -149,10 +149,8 @@ class StudyRun:
 
     def _records(self, runner: TrialRunner, trial: PlannedTrial) -> Generator[PointRecord | FailureRecord]:
         """Yield the records of one trial; its server ends with them, also where one cannot be written."""
-        server = self._servers[trial.server]
-        if not isinstance(server, MissingServer):
-            with closing(runner.run(trial, server)) as records:
-                yield from records
+        with closing(runner.run(trial, self._servers[trial.server])) as records:
+            yield from records
 
     def _record(self, served: Served | None) -> RunRecord:
         return RunRecord(
