@@ -6,7 +6,7 @@ what a comparison is about.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,7 +85,12 @@ def _generator(run: Run) -> Mapping[str, Any]:
     }
 
 
-_CONDITIONS = {"load": _load, "content": _content, "machine": _machine, "generator": _generator}
+_CONDITIONS: Mapping[Aspect, Callable[[Run], Mapping[str, Any]]] = {
+    "load": _load,
+    "content": _content,
+    "machine": _machine,
+    "generator": _generator,
+}
 
 
 def _server_facts(server: ServerRecord) -> Mapping[str, Any]:
