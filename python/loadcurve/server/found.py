@@ -176,13 +176,12 @@ def _program(
     """Return the path of the server's program, or what is wrong with it."""
     location = overrides.location
     if overrides.binary is not None:
-        return location.fault_of_program(overrides.binary) or overrides.binary.absolute()
+        return location.given_program(overrides.binary)
     if _uses_binary(start):
         return _search_program(entry, location, entry.description.binary, build)
     _require_known("start", start[:1], frozenset({"entry", "native"}))
     if "/" in start[0]:
-        program = Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER))
-        return location.fault_of_program(program) or program.absolute()
+        return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
     return _search_program(entry, location, start[:1])
 
 

@@ -50,8 +50,8 @@ class Location(Protocol):
         """Return the absolute path of the first of these programs, names or paths, that is there."""
         ...
 
-    def fault_of_program(self, program: Path) -> str | None:
-        """Say what is wrong with a program that was given by its path; ``None`` where nothing is known."""
+    def given_program(self, program: Path) -> Path | str:
+        """Return the absolute path of a program that was given by a path, or what is wrong with it."""
         ...
 
     def first_folder(self, folders: Sequence[Path]) -> Path | None:
@@ -59,7 +59,7 @@ class Location(Protocol):
         ...
 
     def last_file(self, pattern: str) -> Path | None:
-        """Return the last match, by its name, of a pattern as the shell knows it, without links in its path."""
+        """Return the last match, by its name, of a pattern of the shell, without links in its path."""
         ...
 
     def output_of(
@@ -110,13 +110,13 @@ class ThisMachine:
                 return Path(program).absolute()
         return None
 
-    def fault_of_program(self, program: Path) -> str | None:
-        """Say whether it is missing or not executable."""
+    def given_program(self, program: Path) -> Path | str:
+        """Return its path, or that it is missing or not executable."""
         if not program.is_file():
             return f"there is no program {program}"
         if not os.access(program, os.X_OK):
             return f"{program} is not executable; if it is the program, run: chmod +x {program}"
-        return None
+        return program.absolute()
 
     def first_folder(self, folders: Sequence[Path]) -> Path | None:
         """Return the first folder that exists."""
