@@ -88,6 +88,9 @@ def test_a_server_whose_image_is_nowhere_is_named_and_the_others_are_measured(
         ('engine = "podmann"', 23, 'did you mean "podman"?'),
         ('engine = "podman"\nimage = "x"\nrootfs = "."', 25, "given beside image; keep one of the two"),
         ('engine = "podman"\nrootfs = "gone"', 24, "there is no folder and no file"),
+        ('use = "command"\nengine = "podman"\nimage = "x"', 22, "expected the port on which the image's own"),
+        ('use = "command"\nengine = "podman"\nstart = ["x"]', 22, "missing; expected an image or a rootfs"),
+        ('use = "url"\nengine = "podman"\nurl = "http://127.0.0.1"', 24, "runs already and is not started"),
         ('engine = "podman"\nnetwork = "none"', 24, 'expected "host" or "private"'),
     ],
 )

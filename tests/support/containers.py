@@ -37,7 +37,7 @@ class Containers:
 
     def require_private_network(self) -> None:
         """Skip the test, with podman's own words, where it can give a container no network of its own."""
-        self._try(network="bridge")
+        self._try(network="private")
 
     def require_that_it_runs(self) -> None:
         """Skip the test, with podman's own words, where it can run no container."""

@@ -33,7 +33,7 @@ def option(words: list[str], name: str) -> list[str]:
     return [value for key, value in itertools.pairwise(words) if key == name]
 
 
-def started(network: str = "host", **more: object) -> list[str]:
+def started(network: str = "host", engine: Engine = PODMAN, **more: object) -> list[str]:
     start = StartCommand(
         title="Demo",
         argv=["/usr/sbin/demo", "-p", "8081"],
@@ -45,8 +45,8 @@ def started(network: str = "host", **more: object) -> list[str]:
         cpus={2, 0},
         limits=Limits(cpus=0.5, memory_bytes=1 << 30),
     )
-    container = InContainer(PODMAN, "4.3.1", IMAGE, network=network, **more)
-    return container.started(start, "loadcurve-demo-1").words(PODMAN)
+    container = InContainer(engine, "4.3.1", IMAGE, network=network, **more)
+    return container.started(start, "loadcurve-demo-1").words(engine)
 
 
 def test_the_servers_own_command_runs_in_its_private_folder_inside():
@@ -92,7 +92,8 @@ def test_the_network_of_this_machine_needs_no_published_port():
 
 def test_a_private_network_publishes_one_port_to_this_machine_alone():
     words = started("private")
-    assert option(words, "--network") == ["bridge"]
+    assert option(words, "--network") == ["private"]
+    assert option(started("private", Engine("docker")), "--network") == ["bridge"]
     assert option(words, "--publish") == ["127.0.0.1:8081:8081/tcp"]
 
 

@@ -26,6 +26,8 @@ class EngineKind:
     """What of its version says whether it can be used, as a template of Go."""
     ordinary_user: tuple[str, ...]
     """Words of ``run`` by which an ordinary user is the same user inside, with ``{user}`` and ``{group}``."""
+    private_network: str
+    """The network of ``run`` that is the container's own."""
     packages: Packages
 
 
@@ -33,6 +35,7 @@ KINDS: dict[EngineName, EngineKind] = {
     "podman": EngineKind(
         version="{{.Client.Version}}",
         ordinary_user=("--userns", "keep-id"),
+        private_network="private",
         packages=Packages(
             debian=["podman"], fedora=["podman"], arch=["podman"], alpine=["podman"], suse=["podman"]
         ),
@@ -40,6 +43,7 @@ KINDS: dict[EngineName, EngineKind] = {
     "docker": EngineKind(
         version="{{.Server.Version}}",
         ordinary_user=("--user", "{user}:{group}"),
+        private_network="bridge",
         packages=Packages(
             debian=["docker.io"], fedora=["moby-engine"], arch=["docker"], alpine=["docker"], suse=["docker"]
         ),
@@ -148,14 +152,16 @@ class Engine:
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while self.container(name) is not None:
             existed = True
+            failure = EngineError(f"the container {name} does not go away", "")
             try:
                 # Podman's `rm --force` alone would first ask the container to stop, and wait.
                 self._kill(name)
                 self.answer("rm", "--force", "--volumes", name)
-            except EngineError:
+            except EngineError as error:
                 # One that is being removed already may refuse, and then it is gone a moment later.
-                if time.monotonic() > deadline:
-                    raise
+                failure = error
+            if time.monotonic() > deadline:
+                raise failure
             time.sleep(POLL_S)
         return existed
 

@@ -34,6 +34,10 @@ def location_of(
     if entry.description.from_study == "url":
         text = f"given, but the server {entry.name} runs already and is not started"
         raise UnusableSetting("engine", text)
+    runs_own_command = start is None and entry.description.start is None
+    if runs_own_command and asked.port is None:
+        text = "missing; expected the port on which the image's own command listens, or a start with {port}"
+        raise UnusableSetting("port", text)
     source = _source(entry, asked)
     engine = Engine(asked.engine, tuple(asked.engine_arguments))
     version = _version(engine)
@@ -47,7 +51,7 @@ def location_of(
         port=asked.port,
         content_folder=asked.content_folder,
         run_arguments=tuple(asked.run_arguments),
-        runs_own_command=start is None and entry.description.start is None,
+        runs_own_command=runs_own_command,
     )
 
 

@@ -139,8 +139,7 @@ class InContainer:
         return replace(
             self._command(start.argv),
             name=name,
-            # Each engine calls the network that it gives a container by itself "bridge".
-            network="bridge" if private else "host",
+            network=self.engine.kind.private_network if private else "host",
             published=PublishedPort(start.port, self.listen_port(start.port)) if private else None,
             mounts=[
                 *self._mounts,
@@ -173,7 +172,8 @@ class InContainer:
             ) from None
         said = looked.stdout.decode(errors="replace").strip()
         if looked.returncode == 0:
-            return Path(said)
+            # Behind it stands what the engine may have warned of.
+            return Path(said.splitlines()[0])
         if looked.returncode == NOT_FOUND:
             return None
         if looked.returncode in NO_SHELL:
