@@ -9,6 +9,7 @@ import pytest
 from server_support import CATALOG, answer_to, members_of_session
 
 from loadcurve.host.cgroups import Limits
+from loadcurve.server.build import build_of
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.container.found import location_of
 from loadcurve.server.content import content_of_folder
@@ -17,6 +18,7 @@ from loadcurve.server.found import FoundServer, Overrides, find_server
 from loadcurve.server.instance import Server
 from loadcurve.study.container import ContainerTable
 from support.containers import Containers
+from support.tiny_study import write_built_server
 
 LONG_S = 60
 
@@ -208,6 +210,18 @@ def test_a_containerfile_in_the_folder_of_an_entry_is_what_its_image_is_built_fr
 ):
     with started(found_in(containers, _with_containerfile(containers, tmp_path)), content_folder) as server:
         server.verify(["/1k.txt"])
+
+
+def test_a_server_that_was_built_here_runs_in_a_container(containers, tmp_path, content_folder, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_built_server(tmp_path / "catalog", "built")
+    entry = load_catalog([tmp_path / "catalog"])["built"]
+    build = build_of(entry)
+    assert build is not None
+    build.run(print)
+    with started(found_in(containers, entry), content_folder) as server:
+        server.verify(["/1k.txt"])
+        assert _command_line(server.pid)[0] == str(build.folder / "server")
 
 
 def test_an_image_that_cannot_be_built_is_told_in_the_engines_words(containers, tmp_path):

@@ -62,14 +62,14 @@ def _source(entry: CatalogEntry, asked: ContainerTable) -> ImageSource:
         if not asked.rootfs.exists():
             raise UnusableSetting("rootfs", f'there is no folder and no file "{asked.rootfs}"')
         return RootFilesystem(asked.rootfs)
-    file = _containerfile(entry)
+    file = containerfile_of(entry)
     if file is None:
         text = f"missing; expected an image or a rootfs, as the server {entry.name} has no {CONTAINERFILE}"
         raise UnusableSetting("image", text)
     return Containerfile(file.parent.name, file)
 
 
-def _containerfile(entry: CatalogEntry) -> Path | None:
+def containerfile_of(entry: CatalogEntry) -> Path | None:
     """Return the entry's own Containerfile, or the nearest of the descriptions that it is based on."""
     files = [folder / CONTAINERFILE for folder in entry.templates.folders]
     return next((file for file in files if file.is_file()), None)
