@@ -33,14 +33,15 @@ limits = {{ cpus = 0.1, memory = "64MiB" }}
     assert len(container.image_id) == 64
     assert run.run.servers["nginx"].binary == "/usr/sbin/nginx"
     [point] = run.points
+    assert point.probe.throttling is not None
+    assert point.probe.throttling.throttled_periods > 0
     assert point.limit_use is not None
-    assert point.limit_use.throttled_periods is not None
-    assert point.limit_use.throttled_periods > 0
     assert point.limit_use.oom_kills == 0
     assert point.limit_use.memory_peak_bytes is not None
     assert 0 < point.limit_use.memory_peak_bytes <= 64 * MIB
     page = write_report(sandbox.work / "out").read_text(encoding="utf-8")
     assert f"<code>{container.image_id[:12]}</code>" in page
+    assert point.probe.listen_queue is not None
     # One master and two workers, and nothing of the engine's.
     assert point.probe.server is not None
     assert point.probe.server.processes is not None

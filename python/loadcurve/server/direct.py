@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitUse, remove_groups
+from loadcurve.host.cgroups import ControlGroup, remove_groups
+from loadcurve.result.records import LimitUse
 from loadcurve.server.group import born_in_group, group_of_its_own
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.processes import ProcessIdentity, identify
@@ -55,8 +56,8 @@ class DirectProcesses:
         """The control group in which the kernel adds up what the server uses, where it could be made."""
         return group_of_its_own(self.leader.pid)
 
-    def limit_use(self) -> LimitUse:
-        """Return what the limits have done to the server since its start."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
         if self._limiting_group is None:
             raise RuntimeError("the server is not started")
         return self._limiting_group.use()

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.host.cgroups import LimitsUnavailable, LimitUse
+from loadcurve.host.cgroups import LimitsUnavailable
+from loadcurve.result.records import LimitUse
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
@@ -37,6 +38,8 @@ class ServerMarks:
     group: Path | None
     """The folder of the control group of version 2 that holds them and nothing else, where there is one."""
     folder: Path
+    on_this_network: bool = True
+    """Whether its sockets are among those of this machine."""
 
 
 class Launch:
@@ -69,7 +72,13 @@ class Launch:
     def marks(self) -> ServerMarks:
         """What the server's processes are known by."""
         start = self._start_record
-        return ServerMarks(self.pid, start.mark_variable, self._processes.group, start.private_folder)
+        return ServerMarks(
+            self.pid,
+            start.mark_variable,
+            self._processes.group,
+            start.private_folder,
+            self._processes.on_this_network,
+        )
 
     def start(
         self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
@@ -114,8 +123,8 @@ class Launch:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
                 raise ServerFailure("not_started", text) from None
 
-    def limit_use(self) -> LimitUse:
-        """Return what the limits have done to the server since its start."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
         return self._processes.limit_use()
 
     def exit_in_words(self) -> str | None:

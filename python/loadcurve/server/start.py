@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from loadcurve.host.cgroups import Limits, LimitUse
+from loadcurve.host.cgroups import Limits
+from loadcurve.result.records import LimitUse
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.processes import ProcessIdentity
 
@@ -66,8 +67,8 @@ class ServerProcesses(Protocol):
         """Whether the server's own sockets listen on the network of this machine."""
         ...
 
-    def limit_use(self) -> LimitUse:
-        """Return what the limits have done to the server since its start."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
         ...
 
     def hears(self, signal_number: signal.Signals, /) -> bool:

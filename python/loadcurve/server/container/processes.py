@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, LimitUse
+from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable
+from loadcurve.result.records import LimitUse
 from loadcurve.server.container.command import ContainerCommand
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.failure import ServerFailure
@@ -80,8 +81,8 @@ class ContainerProcesses:
         """The container's control group of version 2, where it has one."""
         return group_of_its_own(self.leader.pid)
 
-    def limit_use(self) -> LimitUse:
-        """Return what the limits have done to the container since its start."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the container since its start; ``None`` without one."""
         if self._limiting_group is None:
             raise RuntimeError("the server is not started")
         return self._limiting_group.use()
