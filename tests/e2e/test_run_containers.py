@@ -79,6 +79,9 @@ def test_a_server_whose_image_is_nowhere_is_named_and_the_others_are_measured(
     assert "connection refused" in finished.stderr
     run = read_run(sandbox.work / "out")
     assert {point.server for point in run.points} == {"limit"}
+    assert [(failure.server, failure.reason.code) for failure in run.failures] == [
+        ("other", "image_unavailable")
+    ]
     assert run.run.servers["other"].status == "missing"
 
 

@@ -34,6 +34,11 @@ class Location(Protocol):
         """Where programs are searched, in words."""
         ...
 
+    @property
+    def fixed_port(self) -> int | None:
+        """Where a server there listens that cannot be told a port; ``None`` for one that can."""
+        ...
+
     def listen_port(self, port: int) -> int:
         """Return the port on which a server there listens that is reached on ``port`` here."""
         ...
@@ -87,6 +92,7 @@ class ThisMachine:
     """The machine of this process itself, see :class:`Location`."""
 
     listen_address = LOOPBACK
+    fixed_port = None
     searched = f"on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
     def listen_port(self, port: int) -> int:

@@ -48,7 +48,7 @@ def location_of(
         image=source.image(engine, say),
         network=asked.network,
         folders=(entry.folder, NATIVE_FOLDER, *([] if build is None else [build.folder])),
-        port=asked.port,
+        fixed_port=asked.port,
         content_folder=asked.content_folder,
         run_arguments=tuple(asked.run_arguments),
         runs_own_command=runs_own_command,

@@ -55,7 +55,7 @@ class InContainer:
     network: Network = "host"
     folders: tuple[Path, ...] = ()
     """Those that hold programs of this machine, such as a server built here."""
-    port: int | None = None
+    fixed_port: int | None = None
     """Where the server listens, if it cannot be told."""
     content_folder: str | None = None
     """Where the server looks for the content, if it cannot be told."""
@@ -75,11 +75,11 @@ class InContainer:
 
     def listen_port(self, port: int) -> int:
         """Return the port on which the server listens inside."""
-        return port if self.port is None else self.port
+        return port if self.fixed_port is None else self.fixed_port
 
     def free_port(self, free_here: int) -> int:
         """Return a free port, or the server's own one where it shares this machine's network."""
-        return free_here if self.port is None or self.network == "private" else self.port
+        return free_here if self.fixed_port is None or self.network == "private" else self.fixed_port
 
     def own_command(self) -> list[str] | None:
         """Return what the image runs by itself."""

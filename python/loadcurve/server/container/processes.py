@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable
+from loadcurve.host.cgroups import NO_LIMITS, ControlGroup, LimitsUnavailable
 from loadcurve.result.records import LimitUse
 from loadcurve.server.container.command import ContainerCommand
 from loadcurve.server.container.engine import Engine, EngineError
@@ -46,7 +46,7 @@ class ContainerProcesses:
         self._name: str | None = None
         self._client: subprocess.Popen[bytes] | None = None
         self._leader: ProcessIdentity | None = None
-        self._limiting_group: ControlGroup | None = None
+        self._limiting_group = ControlGroup(NO_LIMITS, {})
 
     def start(
         self, command: StartCommand, ledger_entry: LedgerEntry, interrupted: Callable[[], bool], /
@@ -83,8 +83,6 @@ class ContainerProcesses:
 
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the container since its start; ``None`` without one."""
-        if self._limiting_group is None:
-            raise RuntimeError("the server is not started")
         return self._limiting_group.use()
 
     def hears(self, signal_number: signal.Signals, /) -> bool:
