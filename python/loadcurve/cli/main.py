@@ -173,9 +173,22 @@ def servers(
         str | None, typer.Argument(metavar="NAME", help="One server; without a name, all of them.")
     ] = None,
     catalog: CatalogOption = None,
+    engine: Annotated[
+        Literal["podman", "docker"] | None, typer.Option(help="check: run the server in a container.")
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(help="check: of this image, not of the server's own Containerfile.")
+    ] = None,
+    rootfs: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="check: of this root filesystem, a folder or a tar file."),
+    ] = None,
+    network: Annotated[
+        Literal["host", "private"] | None, typer.Option(help="check: on this machine's network, or its own.")
+    ] = None,
 ) -> None:
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
-    from loadcurve.cli.servers import check_command, list_command, show_command
+    from loadcurve.cli.servers import check_command, container_options, list_command, show_command
 
     _raise_on_interrupts()
     catalogs = tuple(catalog or ())
@@ -184,7 +197,8 @@ def servers(
     elif first != "check" and second is None:
         show_command(first, catalogs)
     elif first == "check" and second is not None:
-        check_command(second, catalogs)
+        container = container_options(engine=engine, image=image, rootfs=rootfs, network=network)
+        check_command(second, catalogs, container)
     else:
         found = " ".join(filter(None, (first, second)))
         raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
