@@ -1,7 +1,7 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,11 +14,13 @@ from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
+from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
-from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.display import Display
 from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.prepare import (
+    Found,
     Served,
     chosen_cpus,
     describe_missing,
@@ -30,7 +32,7 @@ from loadcurve.run.prepare import (
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
+from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
@@ -86,7 +88,7 @@ class StudyRun:
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
+            [name for name, server in self._servers.items() if _has_trials(server)],
             self.study.trials.most,
             self._seed,
         )
@@ -105,10 +107,8 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        if self._cpus.overlap:
-            self._display.note(
-                "server and load share a CPU, so they disturb each other: read the numbers with care"
-            )
+        for caveat in self._caveats():
+            self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
         with own_threads_on(self._cpus.load), content as served:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
@@ -121,24 +121,19 @@ class StudyRun:
         measured = 0
         for block, trials in groupby(self.order, key=lambda trial: trial.block):
             for trial in trials:
-                for record in self._records(runner, trial):
-                    folder.append(record)
-                    measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
-                    watched += figures([record], rule) if rule else []
-                    self._display.record_is_safe(record)
+                # Closing ends the trial's server, too, when a record cannot be written.
+                with closing(runner.run(trial, self._servers[trial.server])) as records:
+                    for record in records:
+                        folder.append(record)
+                        measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
+                        watched += figures([record], rule) if rule else []
+                        self._display.record_is_safe(record)
             if rule is not None:
                 wide = wide_points(watched, rule)
                 self._display.block_ends(block + 1, wide, rule)
                 if may_end(block + 1, wide, rule):
                     break
         return measured
-
-    def _records(self, runner: TrialRunner, trial: PlannedTrial) -> Generator[PointRecord | FailureRecord]:
-        """Yield the records of one trial; its server ends with them, also where one cannot be written."""
-        server = self._servers[trial.server]
-        if not isinstance(server, MissingServer):
-            with closing(runner.run(trial, server)) as records:
-                yield from records
 
     def _record(self, served: Served | None) -> RunRecord:
         return RunRecord(
@@ -156,7 +151,16 @@ class StudyRun:
             noise=self._noise,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
+            caveats=self._caveats(),
         )
+
+    def _caveats(self) -> tuple[Reason, ...]:
+        """Return what must be known of the whole run; servers that run already were bound by others."""
+        if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
+            return ()
+        cpus = ", ".join(map(str, self._cpus.overlap))
+        text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
+        return (Reason(code="cpus_shared", text=text),)
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
@@ -172,6 +176,11 @@ class StudyRun:
 
     def _study_text(self) -> str:
         return self._study_file.read_text(encoding="utf-8")
+
+
+def _has_trials(server: Found | MissingServer) -> bool:
+    """Say whether a server is measured, or fails in each of its trials; one not installed is left out."""
+    return not isinstance(server, MissingServer) or server.fault is not None
 
 
 def _changed(study: Study, options: RunOptions) -> Study:
