@@ -224,13 +224,25 @@ def doctor(
     no_ceiling: Annotated[
         bool, typer.Option("--no-ceiling", help="Leave the rig's ceiling unmeasured, which takes 15 s.")
     ] = False,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="Measure the rig's noise, too, which takes a minute.")
+    ] = False,
+    noise_server: Annotated[
+        str, typer.Option(metavar="NAME", help="The server that --noise holds against itself.")
+    ] = "limit",
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Say whether this machine is fit to measure, and what the rig's ceiling is."""
+    """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
     from loadcurve.cli.doctor import doctor_command
 
     _raise_on_interrupts()
-    raise typer.Exit(doctor_command(connection_rate, with_ceiling=not no_ceiling, json_output=json_output))
+    code = doctor_command(
+        connection_rate,
+        with_ceiling=not no_ceiling,
+        noise_of=noise_server if noise else None,
+        json_output=json_output,
+    )
+    raise typer.Exit(code)
 
 
 def version_callback(asked: bool) -> None:  # noqa: FBT001 -- typer hands it over so

@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
@@ -100,6 +101,8 @@ class RunRecord(Record):
     host: dict[str, Any]
     ceiling: Ceiling | None
     """The rig's ceiling, where it was measured before the run."""
+    noise: Noise | None = None
+    """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
     caveats: tuple[Reason, ...] = ()

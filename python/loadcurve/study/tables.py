@@ -6,14 +6,18 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
+from loadcurve.stats.measures import MeasureName
+from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.expected import Expected, show
 from loadcurve.study.paths import StudyPath, Text
 from loadcurve.study.problems import Problem, own_problem, own_problems
 from loadcurve.study.quantities import (
     DURATION_IN_WORDS,
+    SHARE_IN_WORDS,
     SIZE_IN_WORDS,
     DurationS,
+    Share,
     SizeBytes,
     parse_duration_s,
 )
@@ -175,10 +179,58 @@ class Content(TomlTable, extra="allow"):
 
 
 class Trials(TomlTable):
-    """How often every server is measured, and whether it is started anew per sweep or per point."""
+    """How often every server is measured, and whether it is started anew per sweep or per point.
+
+    With ``until_share``, blocks of trials are repeated until every interval of the measure is that narrow:
+    at least ``count`` of them and at most ``at_most``.
+    """
 
     count: PositiveCount = 5
     restart: Literal["sweep", "point"] = "sweep"
+    until_share: Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")] | None = (
+        Field(None, alias="until")
+    )
+    """How far an interval may reach from its value; ``None`` for exactly ``count`` trials."""
+    at_most: PositiveCount = 20
+    measure: MeasureName = "throughput"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _least_number(cls, table: object) -> object:
+        if isinstance(table, dict) and "until" in table and "count" not in table:
+            return {**table, "count": LEAST_ADAPTIVE_TRIALS}
+        return table
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> Self:
+        problems = []
+        if self.until_share is None:
+            problems = [
+                Problem((key,), 'given without until; expected until, such as "3 %", beside it')
+                for key in ("at_most", "measure")
+                if key in self.model_fields_set
+            ]
+        elif self.count < LEAST_ADAPTIVE_TRIALS:
+            text = (
+                f"found {self.count}; expected at least {LEAST_ADAPTIVE_TRIALS} beside until: "
+                "with fewer trials an interval is too often narrow by chance"
+            )
+            problems.append(Problem(("count",), text))
+        elif self.at_most < self.count:
+            text = f"found {self.at_most}; expected at least {self.count}, the least number of trials"
+            problems.append(Problem(("at_most",), text))
+        if problems:
+            raise own_problems(problems)
+        return self
+
+    @property
+    def most(self) -> int:
+        """The most trials of each server."""
+        return self.count if self.until_share is None else self.at_most
+
+    def exactly(self, count: int) -> Self:
+        """Return the same with a fixed number of trials."""
+        return self.model_copy(update={"count": count, "until_share": None})
 
 
 class Host(TomlTable):
