@@ -11,6 +11,11 @@ def test_the_doctor_says_what_was_found_why_it_matters_and_what_mends_it(sandbox
         assert f" {topic}: " in finished.stdout
     assert "$ sysctl -w net.ipv4.ip_local_port_range" in finished.stdout
     assert "servers: " in finished.stdout
+    # What is missing comes with the command that installs it; nobody has all of these.
+    assert "other load generators: " in finished.stdout
+    assert any(
+        command in finished.stdout for command in ("$ apt-get install", "$ go install", "$ cargo install")
+    )
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 
@@ -22,3 +27,10 @@ def test_the_doctor_speaks_json_and_fails_only_where_something_is_bad(sandbox):
     assert {check["fitness"] for check in said["checks"]} <= {"good", "caution", "bad", "unknown"}
     bad = any(check["fitness"] == "bad" for check in said["checks"])
     assert finished.returncode == (3 if bad else 0)
+
+
+def test_the_noise_of_an_unknown_server_is_refused_at_once(sandbox):
+    finished = sandbox.run("doctor", "--noise", "--noise-server", "ngix")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "--noise-server ngix: the catalogue has no such server" in finished.stderr
+    assert 'did you mean "nginx"?' in finished.stderr

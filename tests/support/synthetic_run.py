@@ -1,8 +1,8 @@
 """A run folder with a known truth: three servers, three trials, eight connection counts, some mishaps.
 
-Each server follows ``throughput(c) = peak * c / (c + half)``; its three trials measure 0.98, 1.00 and 1.02
-times that, so the mean over complete trials is the truth itself. Latencies follow a log-normal distribution
-whose mean obeys Little's law.
+Each server follows ``throughput(c) = peak * c / (c + half)``; its three trials measure 1 / 1.02, 1 and 1.02
+times that, so the geometric mean over complete trials is the truth itself. Latencies follow a log-normal
+distribution whose mean obeys Little's law.
 """
 
 import functools
@@ -18,7 +18,7 @@ from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
-TRIAL_FACTORS = (0.98, 1.00, 1.02)
+TRIAL_FACTORS = (1 / 1.02, 1.00, 1.02)
 DURATION_S = 2.0
 WINDOW_START_S = 5_000.0
 SIGMA = 0.45
@@ -293,6 +293,8 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
             "cpu_system_s": cpu_share * DURATION_S * 3 / 4,
             "cpu_share": cpu_share,
             "cpu_per_request_us": truth.cpu_us * factor,
+            "busiest_process": {"pid": 4000, "name": server, "cpu_share": cpu_share / 2},
+            "busiest_thread": {"pid": 4000, "thread": 4001, "name": server, "cpu_share": cpu_share / 3},
             "memory_mean_bytes": memory_bytes,
             "memory_peak_bytes": round(memory_bytes * 1.1),
             "proportional_memory_bytes": None,
@@ -305,6 +307,7 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
         "pressure": None,
         "tcp": None,
         "sockets": None,
+        "listen_queue": {"backlog": 511, "waiting_max": 3},
         "throttling": {"periods": 20, "throttled_periods": 1, "throttled_s": 0.05},
         "series": None,
         "caveats": [],

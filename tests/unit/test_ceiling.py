@@ -8,7 +8,8 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason, Verdict
 from loadcurve.run import ceiling as run_ceiling
-from loadcurve.run.ceiling import keep_ceiling, kept_ceiling, measure_ceiling
+from loadcurve.run.ceiling import measure_ceiling
+from loadcurve.run.kept import keep, kept
 from support import synthetic_run
 
 RIG = Rig(
@@ -31,6 +32,7 @@ def ceiling(rates_by_connections: dict[int, float]) -> Ceiling:
         measured_at="2026-01-01T00:00:00Z",
         body_bytes=1024,
         rig=RIG,
+        host={"kernel": RIG.kernel},
         points=[
             CeilingPoint(
                 connections=connections,
@@ -60,16 +62,16 @@ def test_between_measured_numbers_of_connections_the_ceiling_is_a_straight_line(
 def test_a_ceiling_is_kept_for_its_own_rig_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     measured = ceiling({1: 100})
-    assert kept_ceiling(RIG) is None
-    keep_ceiling(measured)
-    assert kept_ceiling(RIG) == measured
-    assert kept_ceiling(RIG.model_copy(update={"kernel": "6.1"})) is None
+    assert kept(Ceiling, RIG) is None
+    keep(measured)
+    assert kept(Ceiling, RIG) == measured
+    assert kept(Ceiling, RIG.model_copy(update={"kernel": "6.1"})) is None
 
 
 def test_a_kept_ceiling_that_cannot_be_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    keep_ceiling(ceiling({1: 100})).write_text("{")
-    assert kept_ceiling(RIG) is None
+    keep(ceiling({1: 100})).write_text("{")
+    assert kept(Ceiling, RIG) is None
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,8 @@ def test_the_ceiling_is_measured_at_every_number_of_connections(monkeypatch: pyt
     begun: list[int] = []
     measured = measure_ceiling(divide_cpus(None, None), begun.append)
     assert begun == [point.connections for point in measured.points] == [1, 4]
+    assert measured.host["cpu_model"] == measured.rig.cpu_model
+    assert "sysctls" in measured.host
     for point in measured.points:
         assert point.lowest_requests_per_s <= point.requests_per_s <= point.highest_requests_per_s
         assert 0 < point.generator_cpu_share <= 1.1

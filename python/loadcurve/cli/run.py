@@ -50,7 +50,7 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.report.html import write_report
-        from loadcurve.report.terminal import summary_table
+        from loadcurve.report.terminal import summary
         from loadcurve.result.folder import read_run
 
     if interrupted:
@@ -59,6 +59,6 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     # The report is written first: it stays, whatever becomes of stdout.
     report = write_report(folder)
     out = Console(highlight=False)
-    out.print(summary_table(run))
+    out.print(summary(run))
     out.print(report, soft_wrap=True)
     return any(point.load.verdict.status != "invalid" for point in run.points)

@@ -10,9 +10,10 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from loadcurve.errors import NothingMeasured
+from loadcurve.result.records import LimitUse
 
 PERIOD_US = 100_000
 """The length of time within which a share of the CPUs is counted; the kernel's default."""
@@ -40,38 +41,6 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class LimitUse:
-    """What limits have done to a server since its start; ``None`` where there is no such limit."""
-
-    periods: int | None
-    """Periods in which the server wanted to run."""
-    throttled_periods: int | None
-    """Periods in which it had used up its share and had to wait for the next one."""
-    throttled_s: float | None
-    """How long its processes had to wait, summed over the CPUs."""
-    oom_kills: int | None
-    """Processes that the kernel has killed because the memory was used up."""
-    memory_peak_bytes: int | None
-
-    def since(self, earlier: "LimitUse") -> "LimitUse":
-        """Return what the limits have done since an earlier reading; the peak stays that since the start."""
-        return LimitUse(
-            periods=_difference(self.periods, earlier.periods),
-            throttled_periods=_difference(self.throttled_periods, earlier.throttled_periods),
-            throttled_s=_difference(self.throttled_s, earlier.throttled_s),
-            oom_kills=_difference(self.oom_kills, earlier.oom_kills),
-            memory_peak_bytes=self.memory_peak_bytes,
-        )
-
-
-Number = TypeVar("Number", int, float)
-
-
-def _difference(now: Number | None, earlier: Number | None) -> Number | None:
-    return None if now is None or earlier is None else now - earlier
 
 
 class LimitsUnavailable(NothingMeasured):
@@ -118,6 +87,25 @@ class ControlGroup:
             places[controller] = Tree(tree.version, tree.folder / name)
         return cls(limits, places)
 
+    @classmethod
+    def that_holds(cls, proc: Path, limits: Limits, own: Path = Path("/proc/self")) -> "ControlGroup":
+        """Return the group in which another program has put a process, whose folder is ``/proc/PID``.
+
+        ``own`` is the folder of a process that sees the machine's groups, as one in a container may not.
+
+        Raises:
+            LimitsUnavailable: the kernel does not hold the process to a limit.
+
+        """
+        places: dict[Controller, Tree] = {}
+        for controller in limits.controllers:
+            groups = _groups_above(proc, controller, own)
+            place = next((group for group in groups if _holds(group, controller, limits)), None)
+            if place is None:
+                raise LimitsUnavailable(f"the limit of {_RESOURCES[controller]} is not in force")
+            places[controller] = place
+        return cls(limits, places)
+
     def make(self) -> None:
         """Make the group, empty, with its limits.
 
@@ -150,25 +138,15 @@ class ControlGroup:
         script = 'until [ "$1" = -- ]; do echo $$ > "$1" || exit 126; shift; done; shift; exec "$@"'
         return ("sh", "-c", script, "sh", *files, "--")
 
-    def use(self) -> LimitUse:
-        """Read what the limits have done so far."""
-        cpu = self._places.get("cpu")
-        statistics = {} if cpu is None else _named_numbers(cpu.folder / "cpu.stat")
-        throttled_s = None
-        if "throttled_usec" in statistics:
-            throttled_s = statistics["throttled_usec"] / 1e6
-        elif "throttled_time" in statistics:
-            throttled_s = statistics["throttled_time"] / 1e9
+    def use(self) -> LimitUse | None:
+        """Read what the limit of memory has done so far; ``None`` where there is none."""
         memory = self._places.get("memory")
-        events, peak = (None, None) if memory is None else _MEMORY_FILES[memory.version]
+        if memory is None:
+            return None
+        events, peak = _MEMORY_FILES[memory.version]
         return LimitUse(
-            periods=statistics.get("nr_periods"),
-            throttled_periods=statistics.get("nr_throttled"),
-            throttled_s=throttled_s,
-            oom_kills=None
-            if memory is None or events is None
-            else _named_numbers(memory.folder / events).get("oom_kill"),
-            memory_peak_bytes=None if memory is None or peak is None else _number(memory.folder / peak),
+            oom_kills=_named_numbers(memory.folder / events).get("oom_kill"),
+            memory_peak_bytes=_number(memory.folder / peak),
         )
 
     def remove(self) -> None:
@@ -230,6 +208,33 @@ def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
     group = dict(_own_groups(proc)).get("")
     mount_point = next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
     return None if group is None or mount_point is None else _inside(mount_point, group)
+
+
+def _groups_above(proc: Path, controller: Controller, own: Path) -> Iterator[Tree]:
+    """Yield the group of a process that has a controller, and the groups around it, the nearest first."""
+    groups = dict(_own_groups(proc))
+    for mount_point, kind, options in _mounts(own):
+        version: Literal[1, 2] = 2 if kind == "cgroup2" else 1
+        group = groups.get("" if version == 2 else controller)  # noqa: PLR2004 -- the name of the version
+        if group is None or (version == 1 and controller not in options):
+            continue
+        folder = mount_point / group.lstrip("/")
+        for place in (folder, *folder.parents):
+            if place.is_relative_to(mount_point):
+                yield Tree(version, place)
+
+
+def _holds(place: Tree, controller: Controller, limits: Limits) -> bool:
+    """Say whether a group's own limit is the one that was asked for, or less."""
+    if controller == "cpu":
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if place.version == 1 else ("cpu.max",)
+        words = [word for name in names for word in _words(place.folder / name)]
+        quota_us, period_us = (words[0], words[1]) if len(words) == 2 else ("max", "")  # noqa: PLR2004
+        # The quota is a whole number of microseconds, and not the same one for every engine.
+        most_us = (limits.cpus or 0.0) * float(period_us or 0) + 1
+        return quota_us.isdecimal() and int(quota_us) <= most_us
+    limit = _number(place.folder / ("memory.limit_in_bytes" if place.version == 1 else "memory.max"))
+    return limit is not None and limit <= (limits.memory_bytes or 0)
 
 
 def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:

@@ -1,6 +1,7 @@
 """What the doctor says, for the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,6 +11,9 @@ from rich.text import Text
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.report import text
 from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.noise import Noise
+from loadcurve.stats.measures import MEASURES
+from loadcurve.stats.noise import Spread, visible_difference
 
 _STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}
 
@@ -29,11 +33,26 @@ def check_lines(check: Check) -> RenderableType:
     return Group(heading, Padding(more, (0, 0, 0, max(map(len, _STYLES)) + 1)))
 
 
-def programs_line(title: str, present: Iterable[str], absent: Iterable[str]) -> RenderableType:
-    """Return which programs are installed and which are not."""
-    line = Text.assemble((title, "bold"), ": ", ", ".join(present) or "none")
-    missing = ", ".join(absent)
-    return Text.assemble(line, ("; not installed: " + missing, "dim")) if missing else line
+@dataclass(frozen=True)
+class Programs:
+    """Programs of one kind, and why they matter."""
+
+    title: str
+    why: str
+    present: Sequence[str]
+    absent: Mapping[str, str | None]
+    """By name the command that installs each, where one is known."""
+
+
+def programs_lines(programs: Programs) -> RenderableType:
+    """Return which programs are installed, which are not, and how to install these."""
+    lines = Text.assemble((programs.title, "bold"), ": ", ", ".join(programs.present) or "none")
+    if programs.absent:
+        lines.append("; not installed: " + ", ".join(programs.absent), style="dim")
+    lines.append(f"\n{programs.why}", style="dim")
+    for command in dict.fromkeys(filter(None, programs.absent.values())):
+        lines.append(f"\n$ {command}")
+    return Padding(lines, (0, 0, 0, max(map(len, _STYLES)) + 1))
 
 
 def ceiling_table(ceiling: Ceiling) -> Table:
@@ -49,5 +68,30 @@ def ceiling_table(ceiling: Ceiling) -> Table:
             text.number(point.p50_ms),
             text.number(point.p99_ms),
             f"{point.generator_cpu_share:.0%}",
+        )
+    return table
+
+
+NOISE_TRIALS = (3, 5, 10, 20)
+"""The numbers of trials for which the smallest visible difference is told."""
+
+
+def noise_table(noise: Noise) -> Table:
+    """Return the smallest differences that so many trials can see, with the intervals of the spread."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    spreads = [(MEASURES[name].title, spread) for name, spread in noise.spreads.items() if name in MEASURES]
+    for title in ("trials", *(title for title, _ in spreads)):
+        table.add_column(title, justify="right", no_wrap=True)
+    for trials in NOISE_TRIALS:
+        visible = [
+            visible_difference(Spread(spread.log_ratio_sd, spread.degrees_of_freedom), trials)
+            for _, spread in spreads
+        ]
+        table.add_row(
+            str(trials),
+            *[
+                f"{text.percent(one.value)} ({text.percent(one.low)} to {text.percent(one.high)})"
+                for one in visible
+            ],
         )
     return table

@@ -15,7 +15,7 @@ RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
 
-BYTES_PER_POINT = 384 * 1024
+BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
 BYTES_PER_RUN = 8 * 1024 * 1024
 """Room for the files that do not grow with the points, the report among them."""
@@ -42,24 +42,32 @@ class Run:
 
     @property
     def failures(self) -> list[FailureRecord]:
-        """The trials that ended early, in the order of failing."""
+        """The starts that ended early, in the order of failing."""
         return [record for record in self.records if isinstance(record, FailureRecord)]
 
     @property
     def points_expected(self) -> int:
-        """How many points the plan holds: trials times settings of the sweep."""
+        """How many points the plan holds: trials times settings of the sweep.
+
+        Of a run that ends when its intervals are narrow these are the most; see ``stats.stopping``.
+        """
         return len(self.run.order) * len(self.run.points)
 
     @property
     def points_lost(self) -> int:
-        """Points that were never measured because their trial failed."""
+        """Points that were never measured because their server failed."""
+        if self.run.study["trials"]["restart"] == "point":
+            return len(self.failures)
         failed = {record.trial for record in self.failures}
         measured_in_failed = sum(1 for record in self.points if record.trial in failed)
         return len(failed) * len(self.run.points) - measured_in_failed
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end: every planned point was measured or lost to a recorded failure."""
+        """Whether every planned point was measured or lost to a recorded failure.
+
+        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells.
+        """
         return len(self.points) + self.points_lost >= self.points_expected
 
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.load import Count, LoadResult, Reason, Record, Time
+from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
@@ -41,6 +42,19 @@ class MachineRecord(Record):
     region: str
 
 
+class ContainerRecord(Record):
+    """The container that a server ran in."""
+
+    engine: str
+    engine_version: str
+    image: str
+    image_id: str
+    """The digest of the image's configuration, which names its layers."""
+    image_digest: str | None
+    """The digest of its manifest, by which a registry knows it."""
+    network: Literal["host", "private"]
+
+
 class ServerRecord(Record):
     """One server of the study as it was found on this machine."""
 
@@ -54,9 +68,13 @@ class ServerRecord(Record):
     """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None
     """How to install a missing server, as a command."""
+    problem: str | None = None
+    """What was looked for in vain, or what is wrong with what was found."""
     documentation: str | None
     limits: LimitsRecord | None
     machine: MachineRecord | None
+    container: ContainerRecord | None = None
+    """``None`` for a server that ran on this machine itself, and for one that is missing."""
 
 
 class ContentRecord(Record):
@@ -83,26 +101,34 @@ class RunRecord(Record):
     host: dict[str, Any]
     ceiling: Ceiling | None
     """The rig's ceiling, where it was measured before the run."""
+    noise: Noise | None = None
+    """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
+    caveats: tuple[Reason, ...] = ()
+    """What must be known of the whole run to read its numbers."""
 
 
-class LimitUseRecord(Record):
-    """What its limits did to a server during one load and its warm-up.
+class LimitUse(Record):
+    """What a limit of memory did to a server; what a limit of CPUs did is the probe's ``throttling``."""
 
-    A figure is ``None`` where there is no such limit.
-    """
-
-    periods: Count | None
-    """Periods of 100 ms in which the server wanted to run."""
-    throttled_periods: Count | None
-    """Periods in which it had used up its share of the CPUs and had to wait."""
-    throttled_s: Time | None
-    """How long its processes had to wait, summed over the CPUs."""
     oom_kills: Count | None
     """Processes that the kernel killed because the memory was used up."""
     memory_peak_bytes: Count | None
     """The most memory in use since the server's start, page cache included."""
+
+    def since(self, earlier: "LimitUse") -> "LimitUse":
+        """Return what the limit has done since an earlier reading; the peak stays that since the start."""
+        if self.oom_kills is None or earlier.oom_kills is None:
+            return self.model_copy(update={"oom_kills": None})
+        return self.model_copy(update={"oom_kills": self.oom_kills - earlier.oom_kills})
+
+
+KILLED_FOR_MEMORY = Reason(
+    code="killed_for_memory",
+    text="the kernel killed processes of the server, because its limit of memory was used up",
+)
+"""The caveat of a server that goes on without some of its processes."""
 
 
 class PointRecord(Record):
@@ -116,12 +142,23 @@ class PointRecord(Record):
     started_at: str
     load: LoadResult
     probe: ProbeRecord
-    limit_use: LimitUseRecord | None
-    """``None`` without limits."""
+    limit_use: LimitUse | None
+    """During the load and its warm-up; ``None`` without a limit of memory."""
+
+    @property
+    def caveats(self) -> list[Reason]:
+        """What must be known of the server to read the figures."""
+        if self.limit_use is None or not self.limit_use.oom_kills:
+            return self.probe.caveats
+        return [*self.probe.caveats, KILLED_FOR_MEMORY]
 
 
 class FailureRecord(Record):
-    """A trial that ended early; ``point`` is the one under way, or ``None`` before the first."""
+    """A start of a server that came to nothing, or ended early.
+
+    ``point`` is the one under way, or ``None`` before the first. The rest of the trial is not measured,
+    unless the study gives every point a start of its own.
+    """
 
     kind: Literal["failure"]
     trial: Count

@@ -11,9 +11,17 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.host.machines import machine_table
-from loadcurve.result.records import ContentRecord, LimitsRecord, MachineRecord, ServerRecord
+from loadcurve.result.records import (
+    ContainerRecord,
+    ContentRecord,
+    LimitsRecord,
+    MachineRecord,
+    ServerRecord,
+)
 from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog, CatalogEntry
+from loadcurve.server.container.found import location_of
+from loadcurve.server.container.location import InContainer
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
@@ -121,7 +129,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], server)
+            found[name] = _find(catalog[server.use], server, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
         if study.content is None and _is_started(found.get(name)):
@@ -137,8 +145,12 @@ def find_servers(
     return found
 
 
-def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
-    """Look for a server; one whose version cannot be found out is as good as missing."""
+def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) -> Found | MissingServer:
+    """Look for a server; one whose version or image cannot be found out is as good as missing."""
+    try:
+        location = location_of(entry, server, server.start, say)
+    except ServerFailure as failure:
+        return MissingServer(entry, str(failure), None, fault=failure)
     overrides = Overrides(
         binary=server.binary,
         start=server.start,
@@ -146,12 +158,13 @@ def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
         version=server.version,
         version_command=server.version_command,
         limits=_limits(server),
+        location=location,
     )
     find = find_running_server if entry.description.from_study == "url" else find_server
     try:
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
-        return MissingServer(entry, failure.text, None)
+        return MissingServer(entry, failure.text, None, fault=failure)
 
 
 def _limits(server: StudyServer) -> Limits:
@@ -171,8 +184,15 @@ def _is_started(server: Found | MissingServer | None) -> bool:
     return isinstance(server, FoundServer) or (isinstance(server, MissingServer) and server.build is not None)
 
 
-def serve(found: Found, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
-    """Return a server that serves the content while it is entered: one that is started, or one that runs."""
+def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
+    """Return a server that serves the content while it is entered: one that is started, or one that runs.
+
+    Raises:
+        ServerFailure: there is no such server, or it cannot be measured.
+
+    """
+    if isinstance(found, MissingServer):
+        raise found.failure()
     if isinstance(found, RunningServer):
         return AttachedServer(found, None if served is None else served.records)
     if served is None:
@@ -195,9 +215,10 @@ def _build_what_is_unbuilt(
             except ServerFailure as failure:
                 failures[entry.name] = failure
         if entry.name in failures:
-            found[name] = MissingServer(entry, str(failures[entry.name]), None)
+            fault = failures[entry.name]
+            found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
-            found[name] = _find(entry, study.servers[name])
+            found[name] = _find(entry, study.servers[name], say)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
@@ -251,9 +272,25 @@ def server_record(
         settings=dict(known.settings),
         configuration=dict(known.configuration),
         install=server.install if isinstance(server, MissingServer) else None,
+        problem=server.reason if isinstance(server, MissingServer) else None,
         documentation=description.documentation,
         limits=_limits_record(asked),
         machine=None if asked.machine is None else _machine_record(asked.machine),
+        container=_container_record(server),
+    )
+
+
+def _container_record(server: Found | MissingServer) -> ContainerRecord | None:
+    if not isinstance(server, FoundServer) or not isinstance(server.location, InContainer):
+        return None
+    container = server.location
+    return ContainerRecord(
+        engine=container.engine.name,
+        engine_version=container.engine_version,
+        image=container.image.name,
+        image_id=container.image.id,
+        image_digest=container.image.digest,
+        network=container.network,
     )
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from loadcurve.errors import BadInput
+from loadcurve.result.records import ContentRecord
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.install import install_command_here
 from loadcurve.server.instance import Server
 from loadcurve.server.settings import SettingValue
@@ -22,12 +23,19 @@ CHECK_SEED = 1
 
 @dataclass(frozen=True)
 class CheckedServer:
-    """A server that was started, verified and stopped; ``ready_after_s`` runs from start to first answer."""
+    """A server that was started, verified and stopped."""
 
     found: FoundServer
     settings: Mapping[str, SettingValue]
     configuration: Mapping[str, str]
+    address: str
+    """Where it listened, as ``host:port``."""
+    content: Mapping[str, ContentRecord]
+    """What its answers were, by path."""
     ready_after_s: float
+    """From the start to the first answer."""
+    stopped_after_s: float
+    """From the signal until nothing was left."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class CatalogRow:
         return None if self.found is None else self.found.version
 
 
-def check_server(entry: CatalogEntry) -> CheckedServer:
+def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> CheckedServer:
     """Start a server with some generated content, verify every answer, and stop it.
 
     Raises:
@@ -65,18 +73,29 @@ def check_server(entry: CatalogEntry) -> CheckedServer:
     if entry.description.from_study is not None:
         text = f"{entry.name} is a server of which a study says what it is: try it with loadcurve run --quick"
         raise BadInput(text)
-    found = find_server(entry, {})
+    found = find_server(entry, {}, overrides)
     if isinstance(found, MissingServer):
         raise found.failure()
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
         # A server that root starts reads the content as another user.
         Path(folder).chmod(0o755)
         content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
+        answers = {f"/{name}": record for name, record in content.items()}
         started = time.monotonic()
         with Server(found, Path(folder), content) as server:
-            ready_after_s = time.monotonic() - started
-            server.verify([f"/{name}" for name in content])
-            return CheckedServer(found, server.settings, server.configuration, ready_after_s)
+            ready = time.monotonic()
+            server.verify(list(answers))
+            address, configuration = server.address, server.configuration
+            stopping = time.monotonic()
+        return CheckedServer(
+            found=found,
+            settings=server.settings,
+            configuration=configuration,
+            address=address,
+            content=answers,
+            ready_after_s=ready - started,
+            stopped_after_s=time.monotonic() - stopping,
+        )
 
 
 def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:

@@ -6,8 +6,8 @@ process may make a group within its own, as root may, and the user of a desktop 
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loadcurve.host.cgroups import remove_groups, unified_group
@@ -43,9 +43,19 @@ def born_in_group(group: Path | None) -> Iterator[None]:
 
 
 def group_of_its_own(pid: int) -> Path | None:
-    """Return the group of a process that was started here, where it is not that of this process."""
-    group = unified_group(PROC / str(pid))
-    return None if group == unified_group() else group
+    """Return the group of a process that was started here, where it does not hold this process, too."""
+    group, own = unified_group(PROC / str(pid)), unified_group()
+    holds_both = group is not None and own is not None and own.is_relative_to(group)
+    return None if holds_both else group
+
+
+def members_of_groups(groups: Collection[Path]) -> set[int]:
+    """Return the ids of all processes in groups, of which any may have been removed."""
+    members: set[int] = set()
+    for group in groups:
+        with suppress(OSError):
+            members.update(map(int, (group / MEMBERS_FILE).read_text(encoding="ascii").split()))
+    return members
 
 
 def _move_into_new(group: Path) -> bool:

@@ -14,24 +14,26 @@ from typing import NoReturn, Self
 from urllib.parse import quote
 
 from loadcurve.errors import BadInput
-from loadcurve.host.cgroups import NO_LIMITS, Limits, LimitUse
-from loadcurve.result.records import ContentRecord
+from loadcurve.host.cgroups import Limits
+from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
-from loadcurve.server.launch import ADDRESS, Launch, ServerMarks
+from loadcurve.server.launch import Launch, ServerMarks
+from loadcurve.server.location import LOOPBACK
 from loadcurve.server.settings import SettingValue, fit_to_cpus
 
 PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 FAILURE_LOG_LINES = 20
+MIB = 1 << 20
 
 
 def free_port() -> int:
     """Return a port of 127.0.0.1 that is free now; another program may take it before it is used."""
     with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
+        probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -88,7 +90,7 @@ class Server:
     @property
     def address(self) -> str:
         """Where the server listens, as ``host:port``."""
-        return f"{ADDRESS}:{self._running.port}"
+        return f"{LOOPBACK}:{self._running.port}"
 
     @property
     def authority(self) -> str:
@@ -106,8 +108,8 @@ class Server:
         return self._running.pid
 
     def limit_use(self) -> LimitUse | None:
-        """Return what its limits have done to the server since its start; ``None`` without limits."""
-        return None if self.found.limits == NO_LIMITS else self._running.limit_use()
+        """Return what its limit of memory has done to it since its start; ``None`` without one."""
+        return self._running.limit_use()
 
     @property
     def marks(self) -> ServerMarks:
@@ -124,17 +126,25 @@ class Server:
 
         Raises:
             BadInput: a path leads to no file of the content.
-            ServerFailure: an answer is missing or wrong ("wrong_answer").
+            ServerFailure: an answer is missing or wrong ("wrong_answer"), or the server has ended instead
+            ("died", "out_of_memory").
 
         """
         try:
-            verify_answers(ADDRESS, self.port, paths, self._content)
+            verify_answers(LOOPBACK, self.port, paths, self._content)
         except ServerFailure as failure:
+            self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
 
-    def is_alive(self) -> bool:
-        """Say whether the main process runs."""
-        return self._launch is not None and self._launch.exit_in_words() is None
+    def require_life(self) -> None:
+        """Do nothing as long as the main process runs.
+
+        Raises:
+            ServerFailure: it has ended ("died", "out_of_memory"); the text says how.
+
+        """
+        if ended := self._running.exit_in_words():
+            self._fail_as_ended(f"{self._title} {ended} during the trial.")
 
     def log_tail(self, line_count: int = FAILURE_LOG_LINES) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the stop."""
@@ -173,7 +183,7 @@ class Server:
 
     def _start_on_a_free_port(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            self._launch = Launch(self.found, free_port())
+            self._launch = Launch(self.found, self.found.location.free_port(free_port()))
             try:
                 self._launch.start(self.settings, self._content_folder, self._cpus)
                 self._wait_until_ready(self._launch)
@@ -209,7 +219,7 @@ class Server:
     def _answer_in_words(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         try:
-            status = status_of(ADDRESS, self.port, self._ready_path, timeout_s)
+            status = status_of(LOOPBACK, self.port, self._ready_path, timeout_s)
         except (OSError, http.client.HTTPException) as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         if status == http.HTTPStatus.OK:
@@ -227,10 +237,26 @@ class Server:
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
             raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
-        text = f"{self._title} {ended} before it was ready."
-        if launch.runs_without_its_main_process():
+        self._fail_as_ended(f"{self._title} {ended} before it was ready.")
+
+    def _fail_if_it_is_ending(self) -> None:
+        """Fail where the main process ends in a moment: its connections are closed shortly before."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while time.monotonic() < deadline:
+            self.require_life()
+            time.sleep(FIRST_WAIT_S)
+
+    def _fail_as_ended(self, text: str) -> NoReturn:
+        """Fail with how the server ended, and with the reason where that is its limit of memory."""
+        if self._running.went_into_the_background():
             text += " It runs on in the background: its start command must keep it in the foreground."
-        self._fail("died", text)
+        use, limit_bytes = self.limit_use(), self.found.limits.memory_bytes
+        if use is None or not use.oom_kills or limit_bytes is None:
+            self._fail("died", text)
+        limit = f"its limit of {limit_bytes / MIB:,.6g} MiB was used up"
+        self._fail(
+            "out_of_memory", f"{text} The kernel had killed {use.oom_kills} of its processes: {limit}."
+        )
 
     def _fail(self, code: FailureCode, text: str) -> NoReturn:
         raise ServerFailure(code, text, self.log_tail()) from None

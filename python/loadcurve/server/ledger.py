@@ -3,10 +3,14 @@
 Each start has one small file in the state folder, written before anything else of the start exists and
 removed after the stop. A file whose owner no longer lives belongs to a killed run.
 
-No process is ended on the strength of its id, because ids are used again. A process is ours if it carries the
-start's random mark in its environment, or if it belongs to the recorded session and either the session's
-leader is still the recorded process (same start time) or the process uses the start's private folder, whose
-name holds the same mark.
+No process is ended on the strength of its id, because ids are used again. A process is ours
+
+- if it carries the start's random mark in its environment, or is in a control group named after it;
+- if it belongs to the recorded session, whose leader is still the recorded process (same start time);
+- if it uses the start's private folder, whose name holds the mark, and either belongs to the session or began
+  after the leader, without a terminal and not as a child of the owner. So a server is found that went into
+  the background and wrote over its environment, as nginx does, and left alone is a person who looks at its
+  logs, or the probe.
 """
 
 import os
@@ -27,6 +31,8 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
+from loadcurve.server.container.engine import Engine, EngineError
+from loadcurve.server.group import members_of_groups
 from loadcurve.server.processes import (
     PROC,
     ProcessIdentity,
@@ -39,6 +45,7 @@ from loadcurve.server.processes import (
     send_signal,
     uses_folder,
 )
+from loadcurve.study.container import EngineName
 
 MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
@@ -60,6 +67,18 @@ class RecordedProcess(Record):
         return ProcessIdentity(self.pid, self.start_ticks)
 
 
+class RecordedContainer(Record):
+    """A container as the ledger's file has it."""
+
+    engine: EngineName
+    engine_arguments: tuple[str, ...]
+    name: str
+
+    def remove(self) -> bool:
+        """Remove it; returns whether it was there, and raises EngineError where it still is."""
+        return Engine(self.engine, self.engine_arguments).remove_container(self.name)
+
+
 class Start(Record):
     """One file of the ledger: one start of one server."""
 
@@ -74,6 +93,8 @@ class Start(Record):
     """The folder of the control group in which the kernel adds up what the server uses, see :mod:`group`."""
     limiting_groups: tuple[Path, ...] = ()
     """The folders of the control group that holds the server to its limits."""
+    container: RecordedContainer | None = None
+    """The container that the server runs in, if it does; it need not exist."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
 
@@ -90,13 +111,15 @@ class Start(Record):
 
 @dataclass(frozen=True)
 class CleanedUp:
-    """What was done about one server of a killed run. Only where processes remain, its record is kept."""
+    """What was done about one server of a killed run. Only where something remains, its record is kept."""
 
     server: str
     owner_pid: int
     killed_pids: tuple[int, ...]
     remaining_pids: tuple[int, ...]
     removed_folder: Path | None
+    removed_container: str | None = None
+    remaining_container: str | None = None
 
     @property
     def text(self) -> str:
@@ -106,6 +129,10 @@ class CleanedUp:
             done.append(f"its processes {_join(self.killed_pids)} were killed")
         if self.remaining_pids:
             done.append(f"of these {_join(self.remaining_pids)} could not be ended and still run")
+        if self.removed_container is not None:
+            done.append(f"its container {self.removed_container} was removed")
+        if self.remaining_container is not None:
+            done.append(f"its container {self.remaining_container} could not be removed and is still there")
         if self.removed_folder is not None:
             done.append(f"its folder {self.removed_folder} was removed")
         what = ", ".join(done) or "only its record, which was removed"
@@ -164,6 +191,11 @@ class LedgerEntry:
         self.start = self.start.model_copy(update={"session_leader": _record(leader)})
         self._write()
 
+    def record_container(self, container: RecordedContainer) -> None:
+        """Add the container that is about to be made."""
+        self.start = self.start.model_copy(update={"container": container})
+        self._write()
+
     def record_limiting_groups(self, folders: Collection[Path]) -> None:
         """Add the folders of a control group that is about to be made."""
         self.start = self.start.model_copy(update={"limiting_groups": tuple(folders)})
@@ -183,12 +215,28 @@ def processes_of(start: Start) -> Iterator[ProcessStatus]:
     """Every running process that is known to belong to a start, by the rule at the top of this file."""
     leader = start.session_leader
     leader_known = leader is not None and keeps_its_id(leader.identity)
+    # The kernel does not use an id again within the moment until the process is looked at.
+    grouped = members_of_groups(start.groups)
     for process in running_processes():
         in_session = leader is not None and process.session == leader.pid
-        if (in_session and (leader_known or uses_folder(process.identity, start.private_folder))) or (
-            carries_variable(process.identity, start.mark_variable)
+        may_use_folder = in_session or _may_be_in_the_background(process, start)
+        if (
+            process.identity.pid in grouped
+            or (in_session and leader_known)
+            or carries_variable(process.identity, start.mark_variable)
+            or (may_use_folder and uses_folder(process.identity, start.private_folder))
         ):
             yield process
+
+
+def _may_be_in_the_background(process: ProcessStatus, start: Start) -> bool:
+    leader = start.session_leader
+    return (
+        leader is not None
+        and process.identity.start_ticks >= leader.start_ticks
+        and process.parent != start.owner.pid
+        and not process.has_terminal
+    )
 
 
 def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int], set[int]]:
@@ -229,9 +277,14 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
     if start.boot != current_boot():
         # Process ids of another boot mean nothing here; only the mark counts.
         start = start.model_copy(update={"session_leader": None})
+    container = start.container
+    try:
+        container_removed, container_remains = container is not None and container.remove(), False
+    except EngineError:
+        container_removed, container_remains = False, True
     killed, remaining = kill_all(start)
     folder = None
-    if not remaining:
+    if not remaining and not container_remains:
         folder = start.private_folder if _remove_private_folder(start) else None
         remove_groups(start.groups)
         file.unlink(missing_ok=True)
@@ -241,6 +294,8 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
         killed_pids=tuple(sorted(killed)),
         remaining_pids=tuple(sorted(remaining)),
         removed_folder=folder,
+        removed_container=container.name if container is not None and container_removed else None,
+        remaining_container=container.name if container is not None and container_remains else None,
     )
 
 
