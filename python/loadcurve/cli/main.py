@@ -216,6 +216,31 @@ def report(
 
 
 @app.command()
+def compare(
+    base: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
+    new: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run folder of the change.")],
+    despite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A difference to put up with: load, content, machine, generator, or one by its name.",
+        ),
+    ] = None,
+    fail_on_regression: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Exit code 3 if something is shown to be worse by, say, 5%."),
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Compare two runs of one study: ratios with intervals, and what is shown to differ."""
+    from loadcurve.cli.compare import CompareOptions, compare_command
+
+    _raise_on_interrupts()
+    options = CompareOptions(base, new, tuple(despite or ()), fail_on_regression)
+    raise typer.Exit(compare_command(options, json_output=json_output))
+
+
+@app.command()
 def doctor(
     connection_rate: Annotated[
         float | None,
