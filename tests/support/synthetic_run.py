@@ -370,7 +370,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
             "study": {
                 "title": texts.title,
                 "question": texts.question,
-                "load": {"model": "closed", "requests": ["/1k.txt"], "duration": "2s"},
+                "content": {"folder": None, "1k.txt": 1024},
+                "load": {"model": "closed", "requests": ["/1k.txt"], "duration_s": 2.0},
                 "sweep": {"connections": list(CONNECTIONS)},
                 "trials": {"count": 3, "restart": "sweep"},
             },

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.stopping import ending, figures, until_narrow, wide_points
 from support import synthetic_run as synthetic
 
@@ -16,8 +16,9 @@ NARROW, WIDE = 0.051, 0.05
 
 def adaptive(run: Run, share: float, *, least: int = 2, most: int = 3, blocks: int = 3, **trials) -> Run:
     """The run as that of a study that ends when its intervals are within ``share``, cut after some blocks."""
-    table = {"count": least, "until_share": share, "at_most": most, "measure": "throughput", **trials}
-    record = run.run.model_copy(update={"study": run.run.study | {"trials": {"restart": "sweep"} | table}})
+    table = {"count": least, "restart": "sweep", "until_share": share, "at_most": most}
+    table |= {"measure": "throughput", **trials}
+    record = run.run.model_copy(update={"study": run.run.study | {"trials": table}})
     return dataclasses.replace(run, run=record, records=[one for one in run.records if one.block < blocks])
 
 
@@ -87,6 +88,19 @@ def test_a_block_under_way_decides_nothing(run: Run):
 def test_a_failed_trial_is_over_and_its_points_are_not_waited_for(tmp_path: Path):
     ended = ending(adaptive(read_run(synthetic.write_run(tmp_path)), 0.9, most=3))
     assert (ended.reason, ended.blocks) == ("narrow", 3)
+
+
+def test_with_a_start_for_each_point_a_failure_ends_no_block(run: Run):
+    def failed(record: PointRecord) -> FailureRecord:
+        reason = {"code": "died", "text": "the server ended during the load"}
+        identity = record.model_dump(include={"trial", "block", "server", "point", "started_at"})
+        return FailureRecord.model_validate({"kind": "failure", **identity, "reason": reason, "log_tail": ""})
+
+    whole = adaptive(run, 0.9, restart="point")
+    records = [failed(one) if i in {0, 1, 30} else one for i, one in enumerate(whole.records)]
+    assert ending(dataclasses.replace(whole, records=records)).blocks == 3
+    # The trial whose first two points failed has one more to come.
+    assert ending(dataclasses.replace(whole, records=[*records[:7], *records[8:]])).blocks == 0
 
 
 def test_invalid_points_do_not_make_an_interval_narrow_and_points_never_measured_do_not_keep_it_wide(

@@ -111,9 +111,8 @@ def _figures(titles: list[str], rows: list[list[str]]) -> Table:
 
 def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
     p50, p99 = at.latency_ms["p50"], at.latency_ms["p99"]
-    settings = ", ".join(text.setting(at.point[key]) if key in at.point else text.ABSENT for key in keys)
     return [
-        settings or text.ABSENT,
+        text.point_values(at.point, keys),
         text.short_estimate(at.throughput_rps),
         text.number(p50.value if p50 else None),
         text.number(p99.value if p99 else None),

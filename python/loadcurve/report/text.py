@@ -1,6 +1,6 @@
 """Numbers and settings as people read them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loadcurve.result.records import Point
@@ -94,6 +94,11 @@ def point(settings: Point | None) -> str:
     if settings is None:
         return "before the first point"
     return ", ".join(f"{key} = {setting(value)}" for key, value in settings.items()) or "the only point"
+
+
+def point_values(settings: Point, keys: Sequence[str]) -> str:
+    """Return the values of a point as ``50, 2``, in the order of the keys that a heading names."""
+    return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
 
 
 def listing(words: Iterable[str]) -> str:

@@ -42,6 +42,19 @@ class MachineRecord(Record):
     region: str
 
 
+class ContainerRecord(Record):
+    """The container that a server ran in."""
+
+    engine: str
+    engine_version: str
+    image: str
+    image_id: str
+    """The digest of the image's configuration, which names its layers."""
+    image_digest: str | None
+    """The digest of its manifest, by which a registry knows it."""
+    network: Literal["host", "private"]
+
+
 class ServerRecord(Record):
     """One server of the study as it was found on this machine."""
 
@@ -60,6 +73,8 @@ class ServerRecord(Record):
     documentation: str | None
     limits: LimitsRecord | None
     machine: MachineRecord | None
+    container: ContainerRecord | None = None
+    """``None`` for a server that ran on this machine itself, and for one that is missing."""
 
 
 class ContentRecord(Record):

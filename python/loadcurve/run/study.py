@@ -1,7 +1,7 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
-from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
 from loadcurve.run.kept import kept, rig_of
@@ -135,22 +135,19 @@ class StudyRun:
         measured = 0
         for block, trials in groupby(self.order, key=lambda trial: trial.block):
             for trial in trials:
-                for record in self._records(runner, trial):
-                    folder.append(record)
-                    measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
-                    watched += figures([record], rule) if rule else []
-                    self._display.record_is_safe(record)
+                # Closing ends the trial's server, too, when a record cannot be written.
+                with closing(runner.run(trial, self._servers[trial.server])) as records:
+                    for record in records:
+                        folder.append(record)
+                        measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
+                        watched += figures([record], rule) if rule else []
+                        self._display.record_is_safe(record)
             if rule is not None:
                 wide = wide_points(watched, rule)
                 self._display.block_ends(block + 1, wide, rule)
                 if may_end(block + 1, wide, rule):
                     break
         return measured
-
-    def _records(self, runner: TrialRunner, trial: PlannedTrial) -> Generator[PointRecord | FailureRecord]:
-        """Yield the records of one trial; its server ends with them, also where one cannot be written."""
-        with closing(runner.run(trial, self._servers[trial.server])) as records:
-            yield from records
 
     def _record(self, served: Served | None) -> RunRecord:
         return RunRecord(

@@ -3,6 +3,7 @@
 Every decision follows from the records alone, so a stored run tells by itself why it ended.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -127,12 +128,14 @@ def ending(run: Run) -> Ending:
 
 
 def _whole_blocks(run: Run) -> int:
-    """Return how many blocks from the first on have each of their points, or a failure in its place."""
-    over = {record.trial for record in run.failures}
-    measured: dict[int, int] = {}
-    for record in run.points:
-        measured[record.trial] = measured.get(record.trial, 0) + 1
-    over |= {trial for trial, points in measured.items() if points == len(run.run.points)}
+    """Return how many blocks from the first on have each of their points, or a failure in its place.
+
+    A failure ends its trial, unless each point has a start of its own: then it costs that point alone.
+    """
+    records = Counter(record.trial for record in run.records)
+    over = {trial for trial, count in records.items() if count == len(run.run.points)}
+    if run.run.study.get("trials", {}).get("restart") != "point":
+        over |= {record.trial for record in run.failures}
     unfinished = [planned.block for planned in run.run.order if planned.trial not in over]
     planned_blocks = 1 + max((planned.block for planned in run.run.order), default=-1)
     return min(unfinished, default=planned_blocks)

@@ -15,8 +15,9 @@ from loadcurve.study.loads import (
     SessionsLoadTable,
     complete_type,
 )
+from loadcurve.study.paths import Text
 from loadcurve.study.problems import own_problems
-from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Text, Trials
+from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.study.toml_document import TomlTable
 
 QUICK_TRIALS_MAX = 3

@@ -8,7 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from loadcurve.stats.measures import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
+from loadcurve.study.container import ContainerTable
 from loadcurve.study.expected import Expected, show
+from loadcurve.study.paths import StudyPath, Text
 from loadcurve.study.problems import Problem, own_problem, own_problems
 from loadcurve.study.quantities import (
     DURATION_IN_WORDS,
@@ -62,7 +64,6 @@ def _read_seconds(key: str, index: int, value: object) -> object:
         raise own_problems([Problem((key, str(index)), text)]) from None
 
 
-Text = Annotated[str, Field(min_length=1), Expected("a text in quotes, not empty")]
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
     DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
@@ -103,20 +104,10 @@ ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
 
 
-def _from_the_studys_folder(value: object, info: ValidationInfo) -> object:
-    """Return a path in quotes as an absolute one, which counts from the folder of the study file."""
-    if not isinstance(value, str):
-        return value
-    return Path(info.context["folder"] if info.context else "", value).absolute()
-
-
 def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise own_problem(f'there is no folder "{folder}"; the path counts from the folder of this file')
     return folder.resolve()
-
-
-StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
 
 def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
@@ -270,7 +261,7 @@ class LimitsTable(TomlTable):
         return self
 
 
-class StudyServer(TomlTable, extra="allow"):
+class StudyServer(ContainerTable, extra="allow"):
     """One server of the study: an entry of the catalogue and its settings, which the catalogue checks."""
 
     __pydantic_extra__: dict[str, SettingValue]
