@@ -314,6 +314,15 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
     }
 
 
+def point_record(server: str = "nginx", connections: int = 10, **load: Any) -> PointRecord:
+    """One point of one trial, with changes to its load result."""
+    return PointRecord.model_validate(
+        {"kind": "point", "trial": 0, "block": 0, "server": server, "point": {"connections": connections}}
+        | {"started_at": "2026-03-14T09:27:00Z", "load": load_result(server, connections, **load)}
+        | {"probe": probe_record(server, connections), "limit_use": None}
+    )
+
+
 def run_record(texts: Texts | None = None) -> RunRecord:
     texts = texts or Texts()
     found = [

@@ -7,6 +7,7 @@ from typing import Literal
 from loadcurve.server.found import NATIVE_FOLDER
 
 FAILING_SERVER = Path(__file__).with_name("failing_server.py")
+QUEUEING_SERVER = Path(__file__).with_name("queueing_server.py")
 
 
 def study_text(
@@ -69,6 +70,12 @@ def write_failing_server(
         binary=sys.executable,
         start=f'"{{binary}}", {arguments}',
     )
+
+
+def write_queueing_server(catalog: Path, name: str, *, service_ms: float) -> None:
+    """Add a server to a catalogue that takes one request at a time and spends ``service_ms`` on each."""
+    arguments = f'"{QUEUEING_SERVER}", "{{port}}", "{{content}}", "{service_ms}"'
+    write_entry(catalog / name, binary=sys.executable, start=f'"{{binary}}", {arguments}')
 
 
 def write_counted_server(catalog: Path, name: str) -> Path:

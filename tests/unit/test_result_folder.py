@@ -9,6 +9,7 @@ import pytest
 
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.result.folder import BYTES_PER_POINT, RUN_FILE, TRIALS_FILE, RunFolder, read_run
+from loadcurve.result.records import SearchRecord
 from support import synthetic_run as synthetic
 
 DiskUsage = namedtuple("DiskUsage", "total used free")
@@ -135,3 +136,14 @@ def test_a_result_that_cannot_be_written_says_what_is_kept(tmp_path: Path):
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(LoadcurveError, match="What was measured before is kept"):
         writer.append(synthetic.trial_records(record)[0])
+
+
+def test_a_search_has_the_points_that_it_measured_and_is_complete_with_its_last_trial(tmp_path: Path):
+    search = SearchRecord(key="connections", low=1, high=200, slo="p99 < 10ms")
+    record = synthetic.run_record().model_copy(update={"points": [], "search": search})
+    records = synthetic.trial_records(record)
+    measured = [one for one in records if one.trial < 8]
+    unfinished = read_run(synthetic.write_run(tmp_path / "first", record, measured[::-1]))
+    assert [point["connections"] for point in unfinished.sweep_points] == list(synthetic.CONNECTIONS)
+    assert not unfinished.complete
+    assert read_run(synthetic.write_run(tmp_path / "whole", record, records)).complete

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -21,9 +22,14 @@ from loadcurve.study.model import Study
 REFRESH_PER_SECOND = 2
 BAR_WIDTH = 30
 
+Shown = TypeVar("Shown", bound="RunDisplay")
+
 
 class RunDisplay:
     """Follows a run. Every method only notes what it is told; drawing happens elsewhere, twice a second."""
+
+    counted = "points"
+    """What the progress bar counts."""
 
     def __init__(self, console: Console, *, live: bool) -> None:
         """Show a run on ``console``, live or in lines."""
@@ -126,7 +132,7 @@ class RunDisplay:
 
     def _time_left(self) -> str:
         """Say what is done and how long is left: by the pace so far, or by the estimate at first."""
-        done = f"{self._points_over} of {self._at_most}{self._points_planned} points"
+        done = f"{self._points_over} of {self._at_most}{self._points_planned} {self.counted}"
         elapsed_s = time.monotonic() - self._started_s
         left = self._points_planned - self._points_over
         if self._points_over >= self._points_per_trial:
@@ -137,9 +143,8 @@ class RunDisplay:
 
 
 @contextmanager
-def display_for(console: Console) -> Iterator[RunDisplay]:
-    """Yield the display that suits the console."""
-    display = RunDisplay(console, live=console.is_terminal)
+def shown(display: Shown, console: Console) -> Iterator[Shown]:
+    """Yield a display of a run, drawn live where the console is a terminal."""
     if not console.is_terminal:
         yield display
         return

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from loadcurve.cli.display import display_for
+from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
@@ -104,7 +104,7 @@ def _noise(cpus: CpuDivision, server: str | None, talk: Console) -> Noise | None
     if server is None:
         return None
     talk.print(f"measuring the noise: {server} against itself …")
-    with display_for(talk) as display:
+    with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
         return measure_noise(cpus, server, display)
 
 

@@ -35,19 +35,30 @@ CatalogOption = Annotated[
     typer.Option("--catalog", metavar="DIR", help="A folder with servers of your own; may be repeated."),
 ]
 
+OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The new run folder.")]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", min=1, metavar="N", help="Trials of each server.")
+]
+OnlyOption = Annotated[
+    list[str] | None, typer.Option("--only", metavar="SERVER", help="Only this server; may be repeated.")
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Shortened, for a first look.")]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, metavar="N", help="Repeats the order and content of another run."),
+]
+SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
+SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
+
 
 @app.command()
 def run(
     study: Annotated[str, typer.Argument(metavar="STUDY.toml", help="A study file, or a bundled study.")],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The new run folder.")] = None,
-    trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials of each server.")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="SERVER", help="Only this server; may be repeated.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shortened, for a first look.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Repeats the order and content of another run.")
-    ] = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
     catalog: CatalogOption = None,
 ) -> None:
     """Run a study and write its run folder with report.html."""
@@ -57,6 +68,36 @@ def run(
     _raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     raise typer.Exit(run_command(study, options))
+
+
+@app.command()
+def capacity(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or a bundled study.")],
+    slo: SloOption,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="What is searched along: connections, rate or connection_rate."),
+    ] = None,
+    low: Annotated[
+        float | None, typer.Option("--from", metavar="LOAD", help="The lowest load; default: the sweep's.")
+    ] = None,
+    high: Annotated[
+        float | None, typer.Option("--to", metavar="LOAD", help="The highest load; default: the sweep's.")
+    ] = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """Search the highest load at which limits hold, for each server, with an interval."""
+    from loadcurve.cli.capacity import capacity_command
+    from loadcurve.run.study import RunOptions
+
+    _raise_on_interrupts()
+    options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
+    raise typer.Exit(capacity_command(study, slo, key, low, high, options))
 
 
 @app.command()
@@ -207,12 +248,13 @@ def servers(
 @app.command()
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
 ) -> None:
-    """Make report.html again from a run folder alone."""
-    from loadcurve.report.html import write_report
+    """Make report.html again from a run folder alone; with limits, say the capacity, too."""
+    from loadcurve.cli.report import report_command
 
     _raise_on_interrupts()
-    typer.echo(write_report(run_folder))
+    report_command(run_folder, slo)
 
 
 @app.command()

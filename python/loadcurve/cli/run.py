@@ -4,8 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadcurve.cli.display import display_for
+from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.errors import NothingMeasured
+from loadcurve.result.folder import Run
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.read import find_study
@@ -23,34 +24,43 @@ def run_command(argument: str, options: RunOptions) -> int:
 
     """
     talk = Console(stderr=True, highlight=False)
-    with display_for(talk) as display:
+    with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
         study_run = StudyRun(find_study(argument), options, display)
         display.begins(study_run.study, study_run.order)
-        try:
-            measured = study_run.measure()
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-            if not measured:
-                raise NothingMeasured(
-                    f"no point could be measured; {study_run.folder}/trials.jsonl says why for each trial"
-                )
-    if interrupted and not (study_run.folder / "run.json").exists():
-        talk.print("interrupted before anything was measured")
-        return EXIT_INTERRUPTED
-    usable = _show(study_run.folder, talk, interrupted=interrupted)
+        interrupted = measured(study_run)
+    run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_DONE if usable else EXIT_INVALID
+    return EXIT_DONE if run and has_usable_points(run) else EXIT_INVALID
 
 
-def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
-    """Print the summary and write the report, its path last, on stdout; say whether any point can be used."""
+def measured(study_run: StudyRun) -> bool:
+    """Take a run to its end and say whether it was interrupted before.
+
+    Raises:
+        LoadcurveError: nothing was measured, or a record could not be written.
+
+    """
+    try:
+        points = study_run.measure()
+    except KeyboardInterrupt:
+        return True
+    if not points:
+        raise NothingMeasured(
+            f"no point could be measured; {study_run.folder}/trials.jsonl says why for each trial"
+        )
+    return False
+
+
+def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
+    """Print the summary and write the report, its path last, on stdout; return the run, if there is any."""
+    if interrupted and not (folder / "run.json").exists():
+        talk.print("interrupted before anything was measured")
+        return None
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.report.html import write_report
-        from loadcurve.report.terminal import summary
+        from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
 
     if interrupted:
@@ -60,5 +70,11 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     report = write_report(folder)
     out = Console(highlight=False)
     out.print(summary(run))
+    print_shapes(run, out)
     out.print(report, soft_wrap=True)
+    return run
+
+
+def has_usable_points(run: Run) -> bool:
+    """Say whether any point of a run can be used."""
     return any(point.load.verdict.status != "invalid" for point in run.points)

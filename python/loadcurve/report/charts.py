@@ -15,7 +15,6 @@ import altair
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.distribution import Quantile
-from loadcurve.report.sweep import Slice
 from loadcurve.result.records import Point, PointRecord
 from loadcurve.stats.curves import (
     Curve,
@@ -26,6 +25,7 @@ from loadcurve.stats.curves import (
     resource,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.sweep import Slice
 
 Specification = dict[str, Any]
 Row = dict[str, Any]
@@ -184,7 +184,7 @@ def _curve_figure(
         return None
     if not measure.from_zero:
         _keep_above_zero(means, trials)
-    alternative = f"{measure.title} by {shown.axis_title}. {_alternative(measure, shown, at)}"
+    alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
     marks = _marks(measure, shown, looks, means, trials)
     return Figure(_specification(marks, alternative, height, []), alternative)
 
@@ -201,7 +201,7 @@ def _marks(
         data = altair.InlineData(values=rows)
         return altair.Chart(data).encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=_colour(looks))
 
-    titles = {"server": "server", "at": shown.axis_title, "value": measure.title}
+    titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
     of_means = base(means, "y").encode(tooltip=_tooltips(**titles, n="trials"))
 
     def of_trials(rows: list[Row]) -> altair.Chart:
@@ -281,7 +281,7 @@ def _sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
         scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
     few = len(shown.values) <= MOST_LABELLED_VALUES
     axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
-    return altair.X("x:Q", title=shown.axis_title, scale=scale, axis=axis)
+    return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
 def _axis_from_zero(field: str) -> altair.Y:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadcurve.report import text
+from loadcurve.report import shape_words, text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts import (
     RESOURCE_TITLES,
@@ -18,7 +18,6 @@ from loadcurve.report.charts import (
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import RankingContent, ranking_content
-from loadcurve.report.sweep import slices
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -29,7 +28,10 @@ from loadcurve.stats.curves import (
     curves,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.shape import shapes
+from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
+from loadcurve.stats.sweep import slices
 
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
     "p50": "Median",
@@ -102,6 +104,17 @@ class Caveat:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeTable:
+    """Peak, knee and capacity of each server in one slice of the sweep, and what is to be said of them."""
+
+    heading: str | None
+    titles: list[str]
+    rows: list[list[str]]
+    costs: list[list[str]]
+    sentences: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """Everything the page shows."""
 
@@ -115,6 +128,7 @@ class Content:
     complete: bool
     ranking: RankingContent | None
     parts: list[Part]
+    shapes: list[ShapeTable]
     distribution: Distribution | None
     keys: list[str]
     rows: list[TableRow]
@@ -126,13 +140,16 @@ class Content:
     repeat: str
 
 
-def content_of(run: Run) -> Content:
-    """Gather what the report says about a run; no file is read and nothing is measured here."""
+def content_of(run: Run, objective: Objective | None = None) -> Content:
+    """Gather what the report says about a run; no file is read and nothing is measured here.
+
+    Raises ``BadInput`` where there are limits that do not apply to the run.
+    """
     record = run.run
     found = curves(run)
     ended = ending(run)
     looks = appearances(record.servers)
-    keys = list(dict.fromkeys(key for point in record.points for key in point))
+    keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
     return Content(
         run=run,
@@ -145,6 +162,7 @@ def content_of(run: Run) -> Content:
         complete=ended.reason != "unfinished",
         ranking=ranking_content(run),
         parts=_parts(run, found, looks),
+        shapes=_shapes(run, objective),
         distribution=_distribution(run, found, looks),
         keys=keys,
         rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
@@ -161,13 +179,14 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     """Say in plain sentences what was measured, what failed and what is missing."""
     record = run.run
     servers = sum(1 for server in record.servers.values() if server.status == "found")
-    trials = ended.points_expected // len(record.points) if record.points else 0
+    trials = ended.points_expected // len(record.points) if record.points else len(record.order)
     verdicts = Counter(point.load.verdict.status for point in run.points)
     counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
-    measured = f"{len(run.points):,} of {ended.points_expected:,} points were measured"
+    of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
+    measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
         f"{text.plural(servers, 'server')} in {text.plural(trials, 'trial')} "
-        f"over {text.plural(len(record.points), 'setting')} of the sweep: {measured}"
+        f"over {text.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
     if run.failures:
@@ -187,7 +206,7 @@ def _summary(run: Run, ended: Ending) -> list[str]:
 
 
 def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> list[Part]:
-    shown = slices(run.run.points)
+    shown = slices(run.sweep_points)
     parts = []
     for one in shown:
         throughput = throughput_figure(one, found, looks)
@@ -208,12 +227,26 @@ def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> lis
     return parts
 
 
+def _shapes(run: Run, objective: Objective | None) -> list[ShapeTable]:
+    return [
+        ShapeTable(
+            heading=text.point(found.part.fixed) if found.part.fixed else None,
+            titles=shape_words.titles(found),
+            rows=[shape_words.cells(found, shape) for shape in found.shapes],
+            costs=shape_words.cost_cells(found),
+            sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
+        )
+        for found in shapes(run, objective)
+        if found.shapes
+    ]
+
+
 def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
     by_point = []
-    for place in range(len(run.run.points)):
+    for place in range(len(run.sweep_points)):
         by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
         by_point.append({server: quantiles for server, quantiles in by_server.items() if quantiles})
-    choices = {i: text.point(run.run.points[i]) for i, measured in enumerate(by_point) if measured}
+    choices = {i: text.point(run.sweep_points[i]) for i, measured in enumerate(by_point) if measured}
     if not choices:
         return None
     places = list(choices)
@@ -266,4 +299,5 @@ def _caveats(run: Run) -> list[Caveat]:
 
 def _repeat(run: Run) -> str:
     """Return the command that repeats the run with the same order of trials."""
-    return shlex.join(["loadcurve", "run", STUDY_FILE, "--seed", str(run.run.seed), *run.run.options])
+    command = "run" if run.run.search is None else "capacity"
+    return shlex.join(["loadcurve", command, STUDY_FILE, "--seed", str(run.run.seed), *run.run.options])

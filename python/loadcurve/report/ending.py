@@ -13,6 +13,8 @@ MOST_NAMED = 3
 
 def trials_in_words(run: Run, curves: Sequence[Curve]) -> list[str]:
     """Say why a run of as many trials as it needs has ended, and where there is no interval."""
+    if run.run.search is not None:
+        return []
     rule = until_narrow(run.run.study.get("trials", {}))
     ended = ending(run)
     sentences = []

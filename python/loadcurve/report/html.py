@@ -16,21 +16,25 @@ from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
 from loadcurve.report.charts import RESOURCE_TITLES
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.result.folder import read_run
+from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
 
 
-def write_report(folder: Path) -> Path:
+def write_report(folder: Path, objective: Objective | None = None) -> Path:
     """Write ``report.html`` into a run folder, finished or not, and return its path.
+
+    With ``objective`` it says up to which load these limits hold.
 
     Only what lies in the folder is read. Every text of the run is escaped, and the page's content security
     policy names the digests of its own scripts, so that nothing else in it can run or load.
 
-    Raises ``BadInput`` where the folder cannot be read as a run, and ``LoadcurveError`` where the report
-    cannot be written.
+    Raises ``BadInput`` where the folder cannot be read as a run or the limits do not apply to it, and
+    ``LoadcurveError`` where the report cannot be written.
     """
-    page = render_report(folder)
+    page = render_report(folder, objective)
     path = folder / REPORT_FILE
     staged = folder / f".{REPORT_FILE}.new"
     try:
@@ -44,9 +48,9 @@ def write_report(folder: Path) -> Path:
     return path
 
 
-def render_report(folder: Path) -> str:
+def render_report(folder: Path, objective: Objective | None = None) -> str:
     """Return the page for a run folder; raises as :func:`write_report`."""
-    content = content_of(read_run(folder))
+    content = content_of(read_run(folder), objective)
     scripts = [_vega_bundle(), _template_text("report.js")]
     environment = Environment(
         loader=PackageLoader("loadcurve.report"),
@@ -60,6 +64,7 @@ def render_report(folder: Path) -> str:
         run=content.run,
         statistics=list(SHOWN_STATISTICS.values()),
         resource_titles=list(RESOURCE_TITLES.values()),
+        cost_titles=COST_TITLES,
         absent=text.ABSENT,
         key_title=text.key_title,
         plural=text.plural,

@@ -46,7 +46,12 @@ class RankingContent:
 
 
 def ranking_content(run: Run) -> RankingContent | None:
-    """Return what a report says about which server is better; ``None`` where there are no two to compare."""
+    """Return what a report says about which server is better; ``None`` where there are no two to compare.
+
+    A search compares nothing: each of its trials measures other points.
+    """
+    if run.run.search is not None:
+        return None
     rankings = [rank_run(run, MEASURES[name]) for name in RANKED]
     rankings = [ranking for ranking in rankings if len(ranking.over_curve.ranks) > 1]
     if not rankings:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.report import text
+from loadcurve.report import shape_words, text
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.result.folder import Run
 from loadcurve.stats.curves import Curve, CurvePoint, VerdictStatus, curves
+from loadcurve.stats.shape import shapes
+from loadcurve.stats.slo import Objective
 
 MOST_POINTS = 6
 """A server has at most this many rows: the first and the last point, and points evenly between them."""
@@ -55,7 +57,7 @@ def summary_table(run: Run, found: Sequence[Curve]) -> Table:
 
     A server without a measured point has one row that says so. Names are shown as they are, not as markup.
     """
-    keys = list(dict.fromkeys(key for point in run.run.points for key in point))
+    keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
     # A key is the user's word too, so it is no markup either.
@@ -73,6 +75,37 @@ def summary_table(run: Run, found: Sequence[Curve]) -> Table:
             table.add_row(Text(name), *[text.ABSENT] * 4, Text(reason, style="dim"))
         for place, at in enumerate(points):
             table.add_row(Text(name if place == 0 else ""), *_cells(at, keys))
+    return table
+
+
+def print_shapes(run: Run, out: Console, objective: Objective | None = None) -> None:
+    """Print peak, knee and capacity of each server as a table for each slice of the sweep, and what follows.
+
+    Raises ``BadInput`` where there are limits that do not apply to the run.
+    """
+    for found in shapes(run, objective):
+        if not found.shapes:
+            continue
+        out.print()
+        if found.part.fixed:
+            out.print(Text(text.point(found.part.fixed)))
+        rows = [shape_words.cells(found, shape) for shape in found.shapes]
+        out.print(_figures(shape_words.titles(found), rows))
+        if costs := shape_words.cost_cells(found):
+            out.print(_figures(shape_words.COST_TITLES, costs))
+        for sentence in shape_words.conclusions(found):
+            out.print(Text(sentence))
+
+
+def _figures(titles: list[str], rows: list[list[str]]) -> Table:
+    """Return a table whose first column is the server and whose others are figures."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    server, *figures = titles
+    table.add_column(server, max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+    for title in figures:
+        table.add_column(title, justify="right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

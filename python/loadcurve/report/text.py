@@ -19,6 +19,8 @@ _KEY_TITLES = {
     "calls": "calls per connection",
 }
 
+_LOAD_UNITS = {"rate": "requests/s", "connection_rate": "connections/s"}
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """Return ``value`` with ``digits`` significant digits, but never without its whole digits."""
@@ -69,6 +71,22 @@ def setting(value: float) -> str:
 def key_title(key: str) -> str:
     """Return the title of a swept key, with its unit where it has one."""
     return _KEY_TITLES.get(key, key.replace("_", " "))
+
+
+def axis_title(key: str | None) -> str:
+    """Return what runs along the axis of a figure; without a key, that is the servers."""
+    return key_title(key) if key else "server"
+
+
+def load(key: str, value: float) -> str:
+    """Return a load with its unit, such as ``100 connections`` or ``5,000 requests/s``."""
+    unit = load_unit(key)
+    return f"{setting(value)} {'connection' if unit == 'connections' and value == 1 else unit}"
+
+
+def load_unit(key: str) -> str:
+    """Return what a load along ``key`` is counted in."""
+    return _LOAD_UNITS.get(key, key_title(key))
 
 
 def point(settings: Point | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.records import TRIAL_RECORD, FailureRecord, PointRecord, RunRecord
+from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunRecord
 
 RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
@@ -17,6 +17,8 @@ STUDY_FILE = "study.toml"
 
 BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
+POINTS_PER_SEARCH = 25
+"""A generous number of points for one trial of a search."""
 BYTES_PER_RUN = 8 * 1024 * 1024
 """Room for the files that do not grow with the points, the report among them."""
 
@@ -46,8 +48,17 @@ class Run:
         return [record for record in self.records if isinstance(record, FailureRecord)]
 
     @property
+    def sweep_points(self) -> list[Point]:
+        """The settings along the curves: those of the sweep, or those that a search measured, rising."""
+        search = self.run.search
+        if search is None:
+            return self.run.points
+        measured = {record.point[search.key]: record.point for record in self.points}
+        return [measured[load] for load in sorted(measured)]
+
+    @property
     def points_expected(self) -> int:
-        """How many points the plan holds: trials times settings of the sweep.
+        """How many points the plan holds: trials times settings of the sweep; none of a search.
 
         Of a run that ends when its intervals are narrow these are the most; see ``stats.stopping``.
         """
@@ -55,7 +66,7 @@ class Run:
 
     @property
     def points_lost(self) -> int:
-        """Points that were never measured because their server failed."""
+        """Points of the sweep that were never measured because their server failed."""
         if self.run.study["trials"]["restart"] == "point":
             return len(self.failures)
         failed = {record.trial for record in self.failures}
@@ -66,8 +77,12 @@ class Run:
     def complete(self) -> bool:
         """Whether every planned point was measured or lost to a recorded failure.
 
-        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells.
+        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells. A
+        search, of which no points are planned, counts as complete if its last trial has begun.
         """
+        if self.run.search is not None:
+            last = max((planned.trial for planned in self.run.order), default=None)
+            return any(record.trial == last for record in self.records)
         return len(self.points) + self.points_lost >= self.points_expected
 
 
@@ -116,7 +131,8 @@ class RunFolder:
                 raise BadInput(
                     f"{path} is not empty: a run is written into a new folder. Choose another with --out."
                 )
-            _require_room(path, points=len(run_record.order) * len(run_record.points))
+            points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
+            _require_room(path, points=len(run_record.order) * points_each)
             _write_durably(path / STUDY_FILE, study_text)
             _write_durably(path / TRIALS_FILE, "")
             # The file that makes this a run folder comes last.

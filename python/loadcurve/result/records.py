@@ -84,6 +84,17 @@ class ContentRecord(Record):
     sha256: str
 
 
+class SearchRecord(Record):
+    """A search for the highest load at which limits hold, whose points were chosen as it went on."""
+
+    key: str
+    """The key of the load that was searched along."""
+    low: Annotated[float, Field(gt=0)]
+    high: Annotated[float, Field(gt=0)]
+    slo: str
+    """The limits as they were given, such as ``p99 < 10ms, errors < 0.1 %``."""
+
+
 class RunRecord(Record):
     """What was known when the run started."""
 
@@ -98,6 +109,9 @@ class RunRecord(Record):
     """The study with every default filled in."""
     order: list[PlannedTrial]
     points: list[Point]
+    """The points of the sweep; none where they were searched for."""
+    search: SearchRecord | None = None
+    """``None`` where the run went through a sweep."""
     host: dict[str, Any]
     ceiling: Ceiling | None
     """The rig's ceiling, where it was measured before the run."""

@@ -98,7 +98,7 @@ _MEASURED_COLUMNS: dict[str, Any] = {
 
 def _sweep_keys(run: Run) -> list[str]:
     """List the keys of all points, in the order in which they first appear."""
-    return list(dict.fromkeys(key for point in run.run.points for key in point))
+    return list(dict.fromkeys(key for point in run.sweep_points for key in point))
 
 
 def _identity(server: str, trial: int, block: int, started_at: str) -> dict[str, Any]:

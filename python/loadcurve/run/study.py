@@ -17,8 +17,10 @@ from loadcurve.result.folder import RunFolder
 from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
+from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
 from loadcurve.run.kept import kept, rig_of
+from loadcurve.run.points import SweptPoints
 from loadcurve.run.prepare import (
     Found,
     Served,
@@ -66,16 +68,27 @@ class RunOptions:
 class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
 
-    def __init__(self, study_file: Path, options: RunOptions, display: Display) -> None:
+    def __init__(
+        self, study_file: Path, options: RunOptions, display: Display, search: SearchOptions | None = None
+    ) -> None:
         """Read the study, look for its servers and build those that need it; none is started.
+
+        With ``search`` the trials do not go through the sweep but search for the capacity along it.
 
         Raises:
             BadInput: the study or an option cannot be used.
             NothingMeasured: none of the servers can be measured.
 
         """
-        self._document = TomlDocument.read(study_file)
+        document = TomlDocument.read(study_file)
+        self._document = search_document(document, search) if search else document
         self.study = _changed(self._document.to_model(Study), options)
+        if search:
+            # A search is as long as its brackets take; what it narrows is not a point's interval.
+            trials = self.study.trials
+            self.study = self.study.model_copy(update={"trials": trials.exactly(trials.count)})
+        self._search = CapacitySearch(self.study, search) if search else None
+        self._search_words = search.words() if search else []
         self._study_file = study_file
         self._options = options
         self._display = display
@@ -115,7 +128,8 @@ class StudyRun:
             return self._run_trials(folder, served)
 
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
-        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
+        points = self._search or SweptPoints(self.study.points())
+        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, points, self._ceiling)
         rule = until_narrow(self.study.model_dump(mode="json")["trials"])
         watched: list[Figure] = []
         measured = 0
@@ -141,11 +155,12 @@ class StudyRun:
             loadcurve_version=__version__,
             started_at=utc_now(),
             seed=self._seed,
-            options=self._options.changes(),
+            options=[*self._search_words, *self._options.changes()],
             study_name=self._study_file.stem,
             study=self.study.model_dump(mode="json"),
             order=self.order,
-            points=self.study.points(),
+            points=[] if self._search else self.study.points(),
+            search=self._search.record if self._search else None,
             host={**self._facts, "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
             ceiling=self._ceiling,
             noise=self._noise,

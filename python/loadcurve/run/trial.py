@@ -1,6 +1,6 @@
 """One trial: one fresh start of one server, taken through its points."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Poin
 from loadcurve.run.display import Display
 from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
+from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
@@ -38,6 +39,7 @@ class TrialRunner:
     seed: int
     """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
     display: Display
+    points: PointChooser
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
@@ -48,29 +50,33 @@ class TrialRunner:
 
         The server runs only while the trial is under way, also when the caller stops taking records.
         """
-        points = self.study.points()
-        if self.study.trials.restart == "sweep":
-            yield from self._run_start(trial, found, points, None)
-        else:
-            for point in points:
-                yield from self._run_start(trial, found, [point], point)
+        point = self.points.next_point(trial, None)
+        while point is not None:
+            last = yield from self._run_start(trial, found, point)
+            point = self.points.next_point(trial, last) if self._restarts_for_each_point else None
+
+    @property
+    def _restarts_for_each_point(self) -> bool:
+        return self.study.trials.restart == "point"
 
     def _run_start(
-        self, trial: PlannedTrial, found: Found | MissingServer, points: Sequence[Point], begun: Point | None
-    ) -> Generator[PointRecord | FailureRecord]:
-        """Start the server once and take it through points; ``begun`` is where a failed start belongs."""
+        self, trial: PlannedTrial, found: Found | MissingServer, point: Point
+    ) -> Generator[PointRecord | FailureRecord, None, PointRecord | FailureRecord]:
+        """Start the server once and take it through the points of the start; return the last record."""
         self.display.trial_begins(trial)
+        # A start that fails belongs to the point that it was for, or to none of several.
+        begun = point if self._restarts_for_each_point else None
         started_at = utc_now()
         try:
             with serve(found, self.served, self.cpus) as server:
                 server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
                 with self._probe(server) as probe:
-                    for point in points:
+                    while True:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)
                         used_before = server.limit_use()
                         load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                        yield PointRecord(
+                        record = PointRecord(
                             kind="point",
                             **trial.model_dump(),
                             point=point,
@@ -79,13 +85,22 @@ class TrialRunner:
                             probe=probe.observed(load),
                             limit_use=_since(used_before, server.limit_use()),
                         )
+                        yield record
+                        if self._restarts_for_each_point:
+                            return record
+                        following = self.points.next_point(trial, record)
+                        if following is None:
+                            return record
+                        point = following
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
-            yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
+            failed = _failure_record(trial, begun, started_at, reason, failure.log_tail)
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=str(error))
-            yield _failure_record(trial, begun, started_at, reason, log_tail="")
+            failed = _failure_record(trial, begun, started_at, reason, log_tail="")
+        yield failed
+        return failed
 
     def _probe(self, server: Server | AttachedServer) -> Probe:
         return Probe(server.marks, server.address, self.cpus.probe, self.study.host.probe_interval_s)

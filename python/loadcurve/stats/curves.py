@@ -83,7 +83,7 @@ def curves(run: Run, confidence: float = 0.95) -> list[Curve]:
             server=name,
             points=[
                 _curve_point(point, measured.get((name, point_key(point)), []), confidence)
-                for point in run.run.points
+                for point in run.sweep_points
             ],
         )
         for name, server in run.run.servers.items()

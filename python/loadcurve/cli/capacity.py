@@ -1,0 +1,82 @@
+"""``loadcurve capacity``."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.run import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, measured, show_results
+from loadcurve.report.shape_words import limited
+from loadcurve.report.text import load, plural
+from loadcurve.result.folder import Run
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.run.capacity import SearchOptions
+from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.stats.capacity import LOAD_KEYS, observed
+from loadcurve.stats.shape import shapes
+from loadcurve.stats.slo import Objective, parse_objective
+from loadcurve.study.model import Study
+from loadcurve.study.read import find_study
+
+
+class SearchDisplay(RunDisplay):
+    """Follows a search: what each measured load says, and how many trials are over."""
+
+    counted = "trials"
+
+    def __init__(self, console: Console, objective: Objective, *, live: bool) -> None:
+        """Show a search for the highest load at which ``objective`` holds."""
+        super().__init__(console, live=live)
+        self._objective = objective
+
+    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
+        """A search in these trials begins; how many points each will have is not known."""
+        self._points_per_trial = 1
+        self._trials_planned = self._points_planned = len(order)
+        self.note(f"{study.title}: a search in {plural(len(order), 'trial')}")
+
+    def trial_begins(self, trial: PlannedTrial) -> None:
+        """A server is being started."""
+        super().trial_begins(trial)
+        self._points_over = trial.trial
+
+    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
+        """A load was measured, or a trial has failed."""
+        if isinstance(record, FailureRecord):
+            super().record_is_safe(record)
+            return
+        self._note_new_caveats(record)
+        key = next(key for key in reversed(record.point) if key in LOAD_KEYS)
+        seen = observed(record, record.point[key], self._objective)
+        said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
+        figures = ", ".join(map(limited, self._objective.limits, seen.values))
+        place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
+        self.note(f"{place}: {load(key, seen.load)}: {said} ({figures})")
+
+
+def capacity_command(
+    argument: str, slo: str, key: str | None, low: float | None, high: float | None, options: RunOptions
+) -> int:
+    """Search each server's capacity, show the search and its result, and return the exit code.
+
+    Raises:
+        LoadcurveError: the limits or the study cannot be used, nothing was measured, or a record could not be
+            written; its exit code says which.
+
+    """
+    search = SearchOptions(parse_objective(slo), key, low, high)
+    talk = Console(stderr=True, highlight=False)
+    with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
+        study_run = StudyRun(find_study(argument), options, display, search)
+        display.begins(study_run.study, study_run.order)
+        interrupted = measured(study_run)
+    run = show_results(study_run.folder, talk, interrupted=interrupted)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_DONE if run and _has_capacity(run, search.objective) else EXIT_INVALID
+
+
+def _has_capacity(run: Run, objective: Objective) -> bool:
+    """Say whether any server kept the limits at some load of any trial."""
+    capacities = [shape.capacity for part in shapes(run, objective) for shape in part.shapes]
+    return any(one is not None and one.bound != "below" for one in capacities)

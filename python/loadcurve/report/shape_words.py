@@ -1,0 +1,233 @@
+"""The shape of a curve in words: peak, knee, scalability, capacity, and whom to take where."""
+
+from collections.abc import Sequence
+
+from loadcurve.report import text
+from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.peak import Greatest
+from loadcurve.stats.price import MILLION, Leader, Offer, scaled
+from loadcurve.stats.shape import Shape, SliceShapes
+from loadcurve.stats.slo import LATENCY_FIELDS, Limit
+from loadcurve.stats.usl import NoFit, ScalabilityFit
+
+
+def limited(limit: Limit, value: float | None) -> str:
+    """Return what was measured of a limited measure, such as ``p99 2.31 ms`` or ``errors 0.1 %``."""
+    if value is None:
+        return f"{limit.measure} {text.ABSENT}"
+    if limit.measure in LATENCY_FIELDS:
+        return f"{limit.measure} {text.number(value)} ms"
+    return f"{limit.measure} {text.number(100 * value)} %"
+
+
+def places(found: SliceShapes) -> list[str]:
+    """Return a sentence on each server's peak and one on its knee."""
+    key = found.part.key or ""
+    peaks = [f"{one.server}: {peak_words(key, one.peak)}" for one in found.shapes if one.peak]
+    return peaks + [f"{one.server}: {knee_words(key, one.knee)}" for one in found.shapes if one.knee]
+
+
+def conclusions(found: SliceShapes) -> list[str]:
+    """Return what follows from the curves: capacities, how servers scale, and which to take where."""
+    key, limits = found.part.key or "", found.objective.text if found.objective else ""
+    said = [
+        f"{one.server} {capacity_words(key, one.capacity, limits)}" for one in found.shapes if one.capacity
+    ]
+    said += [
+        f"{one.server}: {scalability_words(one.scalability, found.part.values[-1])}"
+        for one in found.shapes
+        if one.scalability
+    ]
+    if found.cheapest:
+        said.append(cheapest_words(key, found.cheapest, limits))
+    if found.leaders:
+        words = leaders_words(key, found.leaders, found.leading_measure)
+        said.append(f"Without regard to price, {words}" if found.cheapest else f"By load, {words}")
+    return said
+
+
+def titles(found: SliceShapes) -> list[str]:
+    """Return the titles of :func:`cells`."""
+    along = (found.part.key or "").replace("_", " ")
+    peaks = ["peak requests/s", f"at {along}", "knee at"] if any(one.peak for one in found.shapes) else []
+    limits = ["capacity"] if found.objective else []
+    return ["server", *peaks, *limits]
+
+
+def cells(found: SliceShapes, shape: Shape) -> list[str]:
+    """Return one server's figures, as many as there are titles."""
+    shown = [shape.server]
+    if any(one.peak for one in found.shapes):
+        shown += [
+            text.short_estimate(shape.peak.value if shape.peak else None),
+            _place(shape.peak),
+            _place(shape.knee),
+        ]
+    if found.objective:
+        shown.append(capacity_figure(shape.capacity) if shape.capacity else text.ABSENT)
+    return shown
+
+
+COST_TITLES = ["server", "$/hour", "million requests/$", "$/million requests"]
+
+
+def cost_cells(found: SliceShapes) -> list[list[str]]:
+    """Return what requests cost on each server with a price, as many figures as there are titles."""
+    return [
+        [
+            shape.server,
+            f"{shape.cost.usd_per_hour:.4g}",
+            text.short_estimate(scaled(shape.cost.requests_per_usd, 1 / MILLION)),
+            text.short_estimate(shape.cost.usd_per_million_requests),
+        ]
+        for shape in found.shapes
+        if shape.cost
+    ]
+
+
+def _place(found: Greatest | None) -> str:
+    """Return a load with those that cannot be told from it, such as ``100 (50 to 200)``."""
+    if found is None:
+        return text.ABSENT
+    alike = [load for load in found.alike or () if load != found.load]
+    if not alike:
+        return f"{text.setting(found.load)}{', not reached' if found.place == 'last' else ''}"
+    ends = (min(*alike, found.load), max(*alike, found.load))
+    return f"{text.setting(found.load)} ({text.setting(ends[0])} to {text.setting(ends[1])})"
+
+
+def peak_words(key: str, peak: Greatest) -> str:
+    """Say where throughput is greatest, what cannot be told from it, and whether the peak was reached."""
+    at = f"throughput is greatest at {text.load(key, peak.load)}"
+    rate = f"{text.short_estimate(peak.value)} requests/s"
+    others = [load for load in peak.alike or () if load != peak.load]
+    alike = f"; {_loads(key, others)} cannot be told from it" if others else ""
+    if peak.place == "last":
+        return f"the peak was not reached: {at}, the highest load that could be used: {rate}{alike}."
+    return f"{at}: {rate}{alike}."
+
+
+def knee_words(key: str, knee: Greatest) -> str:
+    """Say up to which load throughput grows more than latency."""
+    others = [load for load in knee.alike or () if load != knee.load]
+    alike = f" ({_loads(key, others)} cannot be told from it)" if others else ""
+    at = f"{text.load(key, knee.load)}{alike}"
+    if knee.place == "last":
+        return f"the knee was not reached: up to {at} more load brings more throughput than delay."
+    if knee.place == "first":
+        return f"the knee is at {at} or below: more load brings more delay than throughput."
+    return f"the knee is at {at}: above it, more load brings more delay than throughput."
+
+
+def scalability_words(fit: ScalabilityFit | NoFit, largest: float) -> str:
+    """Say what the universal scalability law tells of contention and coherency, or why it does not apply."""
+    if isinstance(fit, NoFit):
+        return f"the universal scalability law does not apply: {fit.reason}."
+    doubled = _doubling(fit, largest)
+    low, high = fit.sigma.low, fit.sigma.high
+    span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"
+    serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
+    return (
+        f"by the universal scalability law, {serial}; {_coherency(fit, largest)}; {doubled}. "
+        f"The curve is within {text.percent(fit.misfit_share)} of the law."
+    )
+
+
+def _coherency(fit: ScalabilityFit, largest: float) -> str:
+    peak = fit.peak_load
+    if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
+        return "more than one connection brings nothing"
+    if peak is None or (fit.kappa.low is not None and fit.kappa.low <= 0):
+        return "no cost of coherency can be told: more connections are not seen to cost throughput"
+    span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
+    where = f"N ≈ {peak.value:,.0f}{span}"
+    beyond = ", which is beyond the sweep," if peak.value > largest else ""
+    return f"adding connections beyond {where}{beyond} costs throughput"
+
+
+def _doubling(fit: ScalabilityFit, largest: float) -> str:
+    gains = [fit.throughput_rps(2 * n) / fit.throughput_rps(n) for n in (1.0, largest / 2)]
+    first, last = (f"{gain:.2f}" for gain in gains)
+    return (
+        f"doubling the connections from 1 multiplies throughput by {first}, from {largest / 2:,.0f} by {last}"
+    )
+
+
+def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
+    """Say up to which load the limits hold, or that the sweep does not reach so far."""
+    trials = found.trials
+    loads = [trial.load for trial in trials]
+    if found.bound == "at_least":
+        least = text.load(key, min(loads))
+        said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
+    elif found.bound == "below":
+        said = f"keeps {objective_text} at no load: its capacity is below {text.load(key, max(loads))}"
+    elif found.load is not None:
+        one = "" if found.load.n > 1 else " (one trial, so no interval)"
+        said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
+    else:
+        said = f"keeps {objective_text}, by trial, up to {capacity_figure(found)} {text.load_unit(key)}"
+    rate = found.throughput_rps
+    if rate is not None and key != "rate":
+        said += f", where it answers {text.short_estimate(rate)} requests/s"
+    again = sorted({trial.holds_again_at for trial in trials if trial.holds_again_at is not None})
+    if again:
+        times = sum(trial.holds_again_at is not None for trial in trials)
+        said += (
+            f"; in {times} of {text.plural(len(trials), 'trial')} the limits fail and hold again higher up, "
+            f"from {text.load(key, again[0])}"
+        )
+    return f"{said}."
+
+
+def capacity_figure(found: Capacity) -> str:
+    """Return a capacity as a figure: with its interval, or with the bounds that the trials give."""
+    if found.load is not None:
+        return text.short_estimate(found.load)
+    words = {"exact": "", "at_least": "at least ", "below": "below "}
+    if found.bound == "at_least":
+        return f"at least {text.setting(min(trial.load for trial in found.trials))}"
+    if found.bound == "below":
+        return f"below {text.setting(max(trial.load for trial in found.trials))}"
+    return ", ".join(
+        f"{words[trial.bound]}{text.number(trial.load)}" for trial in sorted(found.trials, key=_by_load)
+    )
+
+
+def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> str:
+    """Say which server keeps the limits for the least money in each range of load."""
+    loads = [text.load(key, float(f"{offer.up_to:.3g}")) for offer in offers]
+    takers = [f"{offer.server} ({offer.usd_per_hour:.4g} $/h)" for offer in offers]
+    said = f"Up to {loads[0]} {takers[0]} keeps {objective_text} for the least money"
+    for load, taker in zip(loads[1:], takers[1:], strict=True):
+        said += f"; above, {taker} up to {load}"
+    last = offers[-1]
+    end = "the highest load that was measured" if last.is_end_of_sweep else "and above that none of them does"
+    return f"{said}, {end}."
+
+
+def leaders_words(key: str, leaders: Sequence[Leader], measure: str) -> str:
+    """Say which server is the fastest in each range of load."""
+    by = "answers the most requests" if measure == "throughput" else f"has the lowest {measure}"
+    names = [f"{leader.server}{_alike_servers(leader.alike)}" for leader in leaders]
+    if len(leaders) == 1:
+        return f"{names[0]} {by} at every load."
+    ranges = [
+        f"{'' if place == 0 else 'then '}up to {text.load(key, leader.up_to)} {name}"
+        + (f" {by}" if place == 0 else "")
+        for place, (leader, name) in enumerate(zip(leaders, names, strict=True))
+    ]
+    return f"{'; '.join(ranges)}."
+
+
+def _alike_servers(names: Sequence[str]) -> str:
+    return f" (from which {text.listing(names)} cannot be told)" if names else ""
+
+
+def _by_load(trial: TrialCapacity) -> float:
+    return trial.load
+
+
+def _loads(key: str, loads: Sequence[float]) -> str:
+    shown = text.listing([text.setting(load) for load in loads])
+    return f"{shown} {text.load_unit(key)}"

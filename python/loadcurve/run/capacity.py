@@ -1,0 +1,126 @@
+"""The search for a capacity: a run whose points are chosen as the measurements come in."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from loadcurve.errors import BadInput
+from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord, SearchRecord
+from loadcurve.stats.capacity import LOAD_KEYS, Observation, observed, observed_failure, trial_capacity
+from loadcurve.stats.search import SearchSpace, next_load
+from loadcurve.stats.slo import Objective
+from loadcurve.study.loads import sweep_keys
+from loadcurve.study.model import Study
+from loadcurve.study.toml_document import TomlDocument
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What is searched; ``None`` leaves the key and the ends of the search to the study's sweep."""
+
+    objective: Objective
+    key: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def words(self) -> list[str]:
+        """Return the options as they are given on the command line."""
+        given = (("--key", self.key), ("--from", self.low), ("--to", self.high))
+        words = [word for name, value in given if value is not None for word in (name, _plain(value))]
+        return ["--slo", self.objective.text, *words]
+
+
+def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocument:
+    """Return the study with the ends of the search as its sweep of the key that is searched.
+
+    Raises:
+        BadInput: it is not clear which key is searched, or from where to where.
+
+    """
+    given = document.data.get("sweep", {})
+    sweep = dict(given) if isinstance(given, dict) else {}
+    key = _searched_key(document, options, sweep)
+    values = sweep.pop(key, [])
+    numbers = (
+        [value for value in values if isinstance(value, int | float)] if isinstance(values, list) else []
+    )
+    several = [name for name, others in sweep.items() if not isinstance(others, list) or len(others) != 1]
+    if several:
+        raise BadInput(
+            f"{document.path}: a search goes along one key, {key}; expected a single value of "
+            f"{', '.join(several)}, in [load] or in [sweep]"
+        )
+    low = min(numbers, default=None) if options.low is None else options.low
+    high = max(numbers, default=None) if options.high is None else options.high
+    if low is None or high is None or not 0 < low < high:
+        found = f"found {_end(low)} to {_end(high)}"
+        raise BadInput(
+            f"{document.path}: {found} as the range of {key}; expected two loads above 0, the lower one "
+            f"first: values in [sweep], or --from and --to"
+        )
+    load = document.data.get("load", {})
+    if isinstance(load, dict):
+        load = {name: value for name, value in load.items() if name != key}
+    searched = {**sweep, key: [_number(low), _number(high)]}
+    return dataclasses.replace(document, data={**document.data, "load": load, "sweep": searched})
+
+
+def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[str, object]) -> str:
+    if options.key is not None:
+        if options.key not in LOAD_KEYS:
+            raise BadInput(f"--key {options.key} is not a load; expected one of {', '.join(LOAD_KEYS)}")
+        return options.key
+    keys = [key for key in sweep if key in LOAD_KEYS]
+    if len(keys) == 1:
+        return keys[0]
+    found = f"sweeps {' and '.join(keys)}" if keys else "sweeps no load"
+    raise BadInput(
+        f"{document.path}: the study {found}; name the one to search with --key, "
+        f"one of {', '.join(LOAD_KEYS)}"
+    )
+
+
+class CapacitySearch:
+    """Chooses each trial's points so that they close in on the server's capacity."""
+
+    def __init__(self, study: Study, options: SearchOptions) -> None:
+        """Search along the key of the study, one that :func:`search_document` has made, with two values."""
+        [key] = [key for key, values in study.sweep.items() if len(values) > 1]
+        low, high = study.sweep[key]
+        self._fixed = {name: values[0] for name, values in study.sweep.items() if name != key}
+        self._key = key
+        self._objective = options.objective
+        self._space = SearchSpace(low, high, whole=sweep_keys(type(study.load))[key].type is int)
+        self._seen: dict[str, dict[int, list[Observation]]] = {}
+
+    @property
+    def record(self) -> SearchRecord:
+        """What is searched, for the run folder."""
+        space = self._space
+        return SearchRecord(key=self._key, low=space.low, high=space.high, slo=self._objective.text)
+
+    def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:
+        """Return the next point of a trial, which closes in on what it and earlier trials have found."""
+        trials = self._seen.setdefault(trial.server, {})
+        seen = trials.setdefault(trial.trial, [])
+        if isinstance(last, PointRecord):
+            seen.append(observed(last, last.point[self._key], self._objective))
+        elif last is not None and last.point is not None:
+            seen.append(observed_failure(last, last.point[self._key]))
+        others = [
+            trial_capacity(one, self._objective) for number, one in trials.items() if number != trial.trial
+        ]
+        load = next_load(self._space, seen, [other.load for other in others if other is not None])
+        return None if load is None else {**self._fixed, self._key: _number(load)}
+
+
+def _number(value: float) -> float:
+    """Return a whole number as one, as the study's keys want it."""
+    return int(value) if value == int(value) else value
+
+
+def _plain(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{_number(value)}"
+
+
+def _end(value: float | None) -> str:
+    return "nothing" if value is None else _plain(value)

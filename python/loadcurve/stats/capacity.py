@@ -1,0 +1,160 @@
+"""Capacity: the highest load at which limits hold, in each trial and over trials."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.stats.curves import is_usable
+from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
+
+LOAD_KEYS = ("connections", "rate", "connection_rate")
+"""The keys of a sweep that are a load: more of them is more work for the server."""
+
+SERVER_FAULTS = frozenset({"nothing_answered", "errors", "error_status", "mismatch"})
+"""Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
+GENERATOR_FAULTS = frozenset({"generator_late"})
+"""Reasons that are ours: such a point tells nothing about the server."""
+DEATHS = frozenset({"died", "out_of_memory"})
+"""Reasons of a failure where the server did not survive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Whether the limits held at one load of one trial; ``holds`` is ``None`` where that cannot be told.
+
+    ``values`` are those of the limits in their order, and ``throughput_rps`` what was answered there.
+    """
+
+    load: float
+    holds: bool | None
+    values: tuple[float | None, ...] = ()
+    throughput_rps: float | None = None
+
+
+Bound = Literal["exact", "at_least", "below"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCapacity:
+    """One trial's capacity: ``load`` itself, or at least it (the last load), or below it (the first one).
+
+    ``holds_again_at`` is the lowest load above the capacity at which the limits held again, if any.
+    """
+
+    load: float
+    bound: Bound
+    throughput_rps: float | None
+    holds_again_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A server's capacity over trials; ``trials`` has those that could be judged.
+
+    ``load`` is the geometric mean with its interval where every trial has an exact capacity, or ``None``;
+    ``throughput_rps`` is what was answered at the trials' capacities, or ``None`` with any that is not known.
+    """
+
+    trials: tuple[TrialCapacity, ...]
+    load: Estimate | None
+    throughput_rps: Estimate | None
+
+    @property
+    def bound(self) -> Bound | Literal["mixed"]:
+        """What all trials say alike, or ``mixed``."""
+        bounds = {trial.bound for trial in self.trials}
+        return next(iter(bounds)) if len(bounds) == 1 else "mixed"
+
+    @property
+    def safe_load(self) -> float:
+        """The load to rely on: the lower end of the interval, or else the least of what the trials say."""
+        if self.load is not None and self.load.low is not None:
+            return self.load.low
+        return min(0.0 if trial.bound == "below" else trial.load for trial in self.trials)
+
+
+def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
+    """Judge one measured point.
+
+    An invalid point fails where its reason is the server's doing, and cannot be told otherwise. A null figure
+    cannot be told either, but one limit that is broken is enough for the whole.
+    """
+    values = tuple(limit.value(record) for limit in objective.limits)
+    rate = record.load.rate_rps.answered
+    if not is_usable(record):
+        codes = {reason.code for reason in record.load.verdict.reasons}
+        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
+        return Observation(load, False if is_servers_doing else None, values, rate)
+    kept = [
+        None if value is None else limit.holds(value)
+        for limit, value in zip(objective.limits, values, strict=True)
+    ]
+    holds = False if False in kept else None if None in kept else True
+    return Observation(load, holds, values, rate)
+
+
+def observed_failure(failure: FailureRecord, load: float) -> Observation:
+    """Judge a load that a server has failed under: it kept no limit if it did not survive."""
+    return Observation(load, holds=False if failure.reason.code in DEATHS else None)
+
+
+def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:
+    """Return the highest load up to which the limits held at every load of one trial.
+
+    Between the last load at which they held and the next, the capacity lies where the first of the broken
+    limits crosses its bound: on a straight line over the load, of the logarithm of a latency, of a share
+    itself. What cannot be told is passed over; ``None`` where nothing can.
+    """
+    told = sorted((one for one in observations if one.holds is not None), key=lambda one: one.load)
+    if not told:
+        return None
+    broken = next((place for place, one in enumerate(told) if not one.holds), None)
+    if broken is None:
+        return TrialCapacity(told[-1].load, "at_least", told[-1].throughput_rps)
+    again = next((one.load for one in told[broken:] if one.holds), None)
+    if broken == 0:
+        return TrialCapacity(told[0].load, "below", None, again)
+    below, above = told[broken - 1], told[broken]
+    share = min(
+        (_crossing(*one) for one in zip(objective.limits, below.values, above.values, strict=False)),
+        default=math.inf,
+    )
+    # Where the limits fail for another reason than their figures, only the load below is vouched for.
+    share = 0.0 if share == math.inf else share
+    throughput = below.throughput_rps
+    if throughput is not None and above.throughput_rps is not None:
+        throughput += share * (above.throughput_rps - throughput)
+    return TrialCapacity(below.load + share * (above.load - below.load), "exact", throughput, again)
+
+
+def capacity(
+    trials: Sequence[Sequence[Observation]], objective: Objective, confidence: float = 0.95
+) -> Capacity | None:
+    """Return the capacity over trials, or ``None`` where no trial could be judged.
+
+    The estimate is where the capacity of a fresh start of the server lies. A trial's noise can break a limit
+    too soon but not mend it, so that a fine and noisy sweep puts it too low rather than too high.
+    """
+    judged = [one for trial in trials if (one := trial_capacity(trial, objective)) is not None]
+    if not judged:
+        return None
+    rates = [one.throughput_rps for one in judged if one.throughput_rps]
+    is_exact = all(one.bound == "exact" for one in judged)
+    return Capacity(
+        trials=tuple(judged),
+        load=geometric_interval([one.load for one in judged], confidence) if is_exact else None,
+        throughput_rps=geometric_interval(rates, confidence) if len(rates) == len(judged) else None,
+    )
+
+
+def _crossing(limit: Limit, below: float | None, above: float | None) -> float:
+    """Return where between two loads a limit is crossed, as a share of the way; infinity where it is not."""
+    if below is None or above is None or limit.holds(above):
+        return math.inf
+    bound = limit.bound
+    if limit.measure in LATENCY_FIELDS and below > 0:
+        below, above, bound = math.log(below), math.log(above), math.log(bound)
+    return min(1.0, max(0.0, (bound - below) / (above - below))) if above != below else 0.0

@@ -1,0 +1,90 @@
+"""The peak and the knee of a curve, over trials.
+
+The **peak** is the load with the greatest throughput. The **knee** is the load with the greatest *power*,
+throughput divided by mean latency: below it, more load brings more throughput than delay, and above it more
+delay than throughput (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
+computer communications", ICC 1979; R. Jain, *The Art of Computer Systems Performance Analysis*, 1991, section
+3.3). Unlike the geometric definitions (Satopää et al., "Finding a 'Kneedle' in a haystack", 2011), it has no
+parameter and does not move when the sweep is made longer.
+
+Both are the load at which a figure is greatest, and both are answered by :func:`greatest`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from loadcurve.stats.best import not_beaten
+from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.sweep import complete_rows
+
+Place = Literal["first", "inside", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest:
+    """Where a figure is greatest along the loads.
+
+    ``place`` says whether that is at an end of what could be used: at the last load the true peak was not
+    reached. ``alike`` are the loads that cannot be told apart from the greatest, itself included; ``None``
+    with a single trial, which tells nothing apart.
+    """
+
+    load: float
+    value: Estimate
+    place: Place
+    alike: tuple[float, ...] | None
+
+
+def peak(
+    loads: Sequence[float], throughput_rps: Sequence[Sequence[float | None]], confidence: float = 0.95
+) -> Greatest | None:
+    """Return the peak of trials (rows) along ascending loads (columns); ``None`` without usable points."""
+    return greatest(loads, throughput_rps, confidence)
+
+
+def knee(
+    loads: Sequence[float],
+    throughput_rps: Sequence[Sequence[float | None]],
+    latency_ms: Sequence[Sequence[float | None]],
+    confidence: float = 0.95,
+) -> Greatest | None:
+    """Return the knee, as :func:`peak`; its value is the power in requests/s per ms of mean latency."""
+    power = [
+        [None if rate is None or not latency else rate / latency for rate, latency in zip(*rows, strict=True)]
+        for rows in zip(throughput_rps, latency_ms, strict=True)
+    ]
+    return greatest(loads, power, confidence)
+
+
+def greatest(
+    loads: Sequence[float], trials: Sequence[Sequence[float | None]], confidence: float = 0.95
+) -> Greatest | None:
+    """Return the load whose geometric mean over the trials is greatest, and the value there.
+
+    The loads that are alike are those that no other beats, see :func:`loadcurve.stats.best.not_beaten`.
+
+    A value that was chosen for being the greatest had luck, and the truth may be at any of the loads that
+    are alike. So the interval of the greatest true value reaches from the greatest of their lower ends, each
+    at the level (1 - confidence) / k for k of them, to the greatest of their upper ends: it holds the truth
+    with at least ``confidence`` (Bonferroni's inequality), and with a single such load it is Student's t.
+    """
+    kept, rows = complete_rows(loads, trials)
+    if not rows:
+        return None
+    columns = list(zip(*rows, strict=True))
+    means = [geometric_interval(column, confidence) for column in columns]
+    best = max(range(len(kept)), key=lambda place: means[place].value)
+    alike = [place for place, may in enumerate(not_beaten(rows, confidence)) if may or place == best]
+    adjusted = 1 - (1 - confidence) / len(alike)
+    lows = [low for j in alike if (low := geometric_interval(columns[j], adjusted).low) is not None]
+    highs = [high for j in alike if (high := means[j].high) is not None]
+    place: Place = "inside"
+    if best in {0, len(kept) - 1}:
+        place = "last" if best else "first"
+    return Greatest(
+        load=kept[best],
+        value=replace(means[best], low=max(lows, default=None), high=max(highs, default=None)),
+        place=place,
+        alike=tuple(kept[j] for j in alike) if len(rows) > 1 else None,
+    )

@@ -1,0 +1,170 @@
+"""The shape of each curve of a run: peak, knee, scalability, capacity, cost, and whom to take where."""
+
+from dataclasses import dataclass
+
+from loadcurve.errors import BadInput
+from loadcurve.result.folder import Run
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.capacity import LOAD_KEYS, Capacity, capacity, observed, observed_failure
+from loadcurve.stats.peak import Greatest, knee, peak
+from loadcurve.stats.price import Cost, Leader, Offer, cheapest, cost, leaders
+from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
+from loadcurve.stats.sweep import Slice, TrialCurves, slices, trial_curves
+from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One server's curve; what could not be found, or was not asked for, is ``None``.
+
+    ``scalability`` is ``None`` but for closed loops over connections. ``cost`` is that of requests at the
+    capacity, or at the peak where no limits were given, for a server with a machine type.
+    """
+
+    server: str
+    peak: Greatest | None
+    knee: Greatest | None
+    scalability: ScalabilityFit | NoFit | None
+    capacity: Capacity | None
+    cost: Cost | None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceShapes:
+    """The curves of one slice of the sweep, over the loads of its key."""
+
+    part: Slice
+    objective: Objective | None
+    """The limits that were given, or that were searched for."""
+    shapes: list[Shape]
+    cheapest: list[Offer]
+    """Who keeps the limits for the least money, range by range; empty without limits or prices."""
+    leaders: list[Leader]
+    """Who is the fastest without regard to price, range by range; empty with fewer than two servers."""
+    leading_measure: str
+    """What the leaders lead by: ``throughput``, or a latency."""
+
+
+def shapes(run: Run, objective: Objective | None, confidence: float = 0.95) -> list[SliceShapes]:
+    """Return the shapes of every slice of the sweep whose key is a load.
+
+    A search has its own limits, if no others are given, and no curve but its capacities: each of its trials
+    measures other loads.
+
+    Raises:
+        BadInput: limits are given, and the run has no such slice or no load that they apply to.
+
+    """
+    search = run.run.search
+    if objective is None and search is not None:
+        objective = parse_objective(search.slo)
+    parts = _parts(run)
+    model = run.run.study.get("load", {}).get("model")
+    if objective is not None:
+        _require_loads(run, parts, objective)
+    return [_slice_shapes(run, part, objective, confidence, is_closed=model == "closed") for part in parts]
+
+
+def _parts(run: Run) -> list[Slice]:
+    """Return the slices along a load; a search is one along its own key, however few loads it measured."""
+    search = run.run.search
+    if search is not None:
+        return [Slice(search.key, {}, run.sweep_points)]
+    return [part for part in slices(run.sweep_points) if part.key in LOAD_KEYS]
+
+
+def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
+    if not parts:
+        raise BadInput(
+            f"{run.folder} has no capacity: expected a sweep over {', '.join(LOAD_KEYS)}, "
+            "or a search with `loadcurve capacity`"
+        )
+    for limit in objective.limits:
+        if limit.measure == RATE_KEPT and all(point.load.rate_rps.asked is None for point in run.points):
+            raise BadInput(
+                f'"{limit.text}" needs a load that asks for a rate; the model of this run is '
+                f"{run.run.study.get('load', {}).get('model')}. Limit a latency or errors instead."
+            )
+
+
+def _slice_shapes(
+    run: Run, part: Slice, objective: Objective | None, confidence: float, *, is_closed: bool
+) -> SliceShapes:
+    curves = [curve for curve in trial_curves(run, part) if curve.blocks]
+    is_scalable = is_closed and part.key == "connections"
+    found = [_shape(run, curve, objective, confidence, is_scalable=is_scalable) for curve in curves]
+    latency = None if objective is None else _limited_latency(objective)
+    measure = latency or ("throughput" if is_closed else "p99")
+    is_comparable = len(curves) > 1 and run.run.search is None
+    leading = _leaders(part, curves, measure, confidence) if is_comparable else []
+    return SliceShapes(part, objective, found, _cheapest(found), leading, measure)
+
+
+def _shape(
+    run: Run, curve: TrialCurves, objective: Objective | None, confidence: float, *, is_scalable: bool
+) -> Shape:
+    throughput = curve.figures(lambda record: record.load.rate_rps.answered)
+    latency = curve.figures(lambda record: record.load.latency_ms.mean)
+    is_sweep = run.run.search is None
+    top = peak(curve.loads, throughput, confidence) if is_sweep else None
+    bend = knee(curve.loads, throughput, latency, confidence) if is_sweep else None
+    scales = fit_scalability(curve.loads, throughput, confidence) if is_sweep and is_scalable else None
+    limit = None if objective is None else _capacity(run, curve, objective, confidence)
+    at_limit = limit.throughput_rps if limit else None
+    rate = at_limit if objective is not None else top and top.value
+    machine = run.run.servers[curve.server].machine
+    return Shape(
+        server=curve.server,
+        peak=top,
+        knee=bend,
+        scalability=scales,
+        capacity=limit,
+        cost=cost(rate, machine.price_usd_per_hour) if rate and machine else None,
+    )
+
+
+def _capacity(run: Run, curve: TrialCurves, objective: Objective, confidence: float) -> Capacity | None:
+    trials = {
+        block: [
+            observed(record, load, objective)
+            for load, record in zip(curve.loads, row, strict=True)
+            if record is not None
+        ]
+        for block, row in zip(curve.blocks, curve.records, strict=True)
+    }
+    for failure in run.failures:
+        load = (failure.point or {}).get(curve.key)
+        if failure.server == curve.server and load is not None:
+            trials.setdefault(failure.block, []).append(observed_failure(failure, load))
+    return capacity(list(trials.values()), objective, confidence)
+
+
+def _cheapest(found: list[Shape]) -> list[Offer]:
+    """Return who is the cheapest where; a load counts as kept up to the safe end of a capacity's interval."""
+    return cheapest(
+        [
+            Offer(
+                server=shape.server,
+                usd_per_hour=shape.cost.usd_per_hour,
+                up_to=shape.capacity.safe_load,
+                is_end_of_sweep=shape.capacity.bound == "at_least",
+            )
+            for shape in found
+            if shape.cost and shape.capacity
+        ]
+    )
+
+
+def _limited_latency(objective: Objective) -> str | None:
+    return next((limit.measure for limit in objective.limits if limit.measure in LATENCY_FIELDS), None)
+
+
+def _leaders(part: Slice, curves: list[TrialCurves], measure: str, confidence: float) -> list[Leader]:
+    def figure(record: PointRecord) -> float | None:
+        if measure == "throughput":
+            return record.load.rate_rps.answered
+        latency: float | None = getattr(record.load.latency_ms, LATENCY_FIELDS[measure])
+        return 1 / latency if latency else None
+
+    values = {curve.server: dict(zip(curve.blocks, curve.figures(figure), strict=True)) for curve in curves}
+    return leaders(part.values, values, confidence)

@@ -1,0 +1,145 @@
+"""Limits that a service is to keep, as people write them: ``"p99 < 10ms, errors < 0.1 %"``."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcurve.errors import BadInput
+from loadcurve.result.records import PointRecord
+from loadcurve.study.expected import nearest
+from loadcurve.study.quantities import SECONDS_PER_UNIT, parse_duration_s
+
+LATENCY_FIELDS = {
+    "mean": "mean",
+    "p50": "p50",
+    "p75": "p75",
+    "p90": "p90",
+    "p95": "p95",
+    "p99": "p99",
+    "p99.9": "p99_9",
+    "p99.99": "p99_99",
+    "max": "max",
+}
+"""The latencies that can be limited, by the name that people use."""
+ERRORS = "errors"
+"""The share of the requests due that failed or were answered with a status of 400 or more."""
+RATE_KEPT = "rate"
+"""The share of the asked rate that was answered; only a load on a schedule asks for one."""
+MEASURES = [*LATENCY_FIELDS, ERRORS, RATE_KEPT]
+
+EXAMPLE = '"p99 < 10ms, errors < 0.1 %"'
+_LIMIT = re.compile(
+    r"(?P<measure>[A-Za-z][A-Za-z0-9._]*)\s*(?P<relation><=|>=|≤|≥|<|>)\s*"
+    r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>%|[A-Za-z]*)"
+)
+_SEPARATOR = re.compile(r"\s*,\s*|\s+and\s+")
+
+Relation = Literal["<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: ``bound`` is in ms for a latency and a share for errors and the rate kept."""
+
+    measure: str
+    relation: Relation
+    bound: float
+    text: str
+
+    def value(self, record: PointRecord) -> float | None:
+        """Return what was measured, in the unit of ``bound``; ``None`` where it was not."""
+        load = record.load
+        if self.measure == ERRORS:
+            due = load.requests.due
+            return (load.requests.failed + load.requests.answered - load.requests.ok) / due if due else None
+        if self.measure == RATE_KEPT:
+            asked, answered = load.rate_rps.asked, load.rate_rps.answered
+            return None if not asked or answered is None else answered / asked
+        latency: float | None = getattr(load.latency_ms, LATENCY_FIELDS[self.measure])
+        return latency
+
+    def holds(self, value: float) -> bool:
+        """Say whether ``value`` keeps the limit."""
+        if self.relation == "<":
+            return value < self.bound
+        if self.relation == "<=":
+            return value <= self.bound
+        return value > self.bound if self.relation == ">" else value >= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Limits that are to hold together."""
+
+    limits: tuple[Limit, ...]
+
+    @property
+    def text(self) -> str:
+        """The limits as they were given."""
+        return ", ".join(limit.text for limit in self.limits)
+
+
+def parse_objective(text: str) -> Objective:
+    """Read limits such as ``p99 < 10ms``, ``errors < 0.1 %`` or ``rate >= 99 %``, joined by commas or "and".
+
+    Raises:
+        BadInput: the text is not such; the error says which part, and what was expected.
+
+    """
+    parts = [part.strip() for part in _SEPARATOR.split(text.strip())]
+    limits = tuple(_limit(part) for part in parts)
+    repeated = next(
+        (one for one in limits if sum(one.measure == other.measure for other in limits) > 1), None
+    )
+    if repeated is not None:
+        raise BadInput(f'the limit on {repeated.measure} stands twice in "{text}"; keep one')
+    return Objective(limits)
+
+
+def _limit(part: str) -> Limit:
+    match = _LIMIT.fullmatch(part)
+    if match is None:
+        raise BadInput(
+            f'"{part}" is not a limit; expected a measure, a relation and a number with its unit, '
+            f"such as {EXAMPLE}"
+        )
+    measure = "p" + match["measure"][1:].replace("_", ".") if match["measure"][0] == "p" else match["measure"]
+    if measure not in MEASURES:
+        raise BadInput(
+            f'"{part}": "{match["measure"]}" cannot be limited; expected one of {", ".join(MEASURES)}'
+            + nearest(measure, MEASURES)
+        )
+    relation: Relation
+    match match["relation"]:
+        case "<":
+            relation = "<"
+        case "<=" | "≤":
+            relation = "<="
+        case ">":
+            relation = ">"
+        case _:
+            relation = ">="
+    expected_relations = (">", ">=") if measure == RATE_KEPT else ("<", "<=")
+    if relation not in expected_relations:
+        raise BadInput(
+            f'"{part}": found {relation}; expected {" or ".join(expected_relations)}, '
+            f"as the limit on {measure} is one from {'below' if measure == RATE_KEPT else 'above'}"
+        )
+    return Limit(measure, relation, _bound(part, measure, match["number"], match["unit"]), part)
+
+
+def _bound(part: str, measure: str, number: str, unit: str) -> float:
+    found = f'found "{number}{unit and " "}{unit}"'
+    if measure in LATENCY_FIELDS:
+        if unit not in SECONDS_PER_UNIT:
+            raise BadInput(f'"{part}": {found}; expected a time with its unit, such as 10ms or 1s')
+        bound = parse_duration_s(number + unit) * 1000
+        if bound == 0:
+            raise BadInput(f'"{part}": {found}; expected a time above 0, such as 10ms')
+        return bound
+    if unit != "%":
+        raise BadInput(f'"{part}": {found}; expected a percentage, such as 0.1 % or 99 %')
+    share = float(number) / 100
+    if share > 1:
+        raise BadInput(f'"{part}": {found}; expected at most 100 %')
+    return share

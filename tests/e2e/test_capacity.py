@@ -1,0 +1,157 @@
+"""`loadcurve capacity`, and limits in `loadcurve report`."""
+
+import signal
+
+import pytest
+
+from loadcurve.result.folder import read_run
+from support.sandbox import finish, wait_until
+from support.tiny_study import study_text, write_missing_server, write_queueing_server
+
+SERVICE_MS = 5
+"""One request after the other: with N connections each waits for N of these times."""
+MEDIAN_LIMIT = "p50 < 42ms"
+"""So at most 8 connections keep it: 8 times 5 ms are 40, and 9 times are 45."""
+
+
+def queueing(sandbox, **changes):
+    write_queueing_server(sandbox.work / "catalog", "queueing", service_ms=SERVICE_MS)
+    sandbox.write("tiny.toml", study_text("[servers.queueing]", load='duration = "300ms"', **changes))
+
+
+def searched(sandbox, *options):
+    return sandbox.run("capacity", "tiny.toml", "--out", "run", "--catalog", "catalog", *options)
+
+
+def test_a_search_finds_how_many_connections_a_known_server_can_take(sandbox):
+    queueing(sandbox, connections="[1, 64]")
+    finished = searched(sandbox, "--slo", MEDIAN_LIMIT)
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "run")
+    measured = [record.point["connections"] for record in run.points]
+    assert measured[:2] == [1, 2]
+    assert len(measured) < 30
+    assert all(record.load.latency_ms.p50 > 42 for record in run.points if record.point["connections"] >= 9)
+    assert run.run.search is not None
+    assert run.run.search.model_dump() == {"key": "connections", "low": 1, "high": 64, "slo": MEDIAN_LIMIT}
+    assert run.complete
+    out = finished.stdout.splitlines()
+    [told] = [line for line in out if line.startswith(f"queueing keeps {MEDIAN_LIMIT} up to")]
+    assert 1 <= float(told.split()[7]) < 9
+    assert out[-1] == "run/report.html"
+    assert "trial 1 of 2, queueing: 1 connection: holds (p50 " in finished.stderr
+    assert all(len(line) <= 80 for line in out)
+
+
+def test_the_report_of_a_search_says_its_capacity_again(sandbox):
+    queueing(sandbox, connections="[1, 16]", trials=1)
+    searched(sandbox, "--slo", MEDIAN_LIMIT)
+    page = sandbox.work / "run" / "report.html"
+    written = page.read_text()
+    assert "queueing keeps p50 &lt; 42ms" in written
+    assert "loadcurve capacity study.toml --seed" in written
+    page.unlink()
+    again = sandbox.run("report", "run")
+    assert (again.returncode, again.stdout) == (0, "run/report.html\n")
+    assert page.read_text() == written
+
+
+def test_limits_that_hold_nowhere_end_with_the_code_of_a_limit_that_was_passed(sandbox):
+    queueing(sandbox, connections="[1, 4]", trials=1)
+    finished = searched(sandbox, "--slo", "p50 < 1ms")
+    assert finished.returncode == 3
+    assert "queueing keeps p50 < 1ms at no load" in " ".join(finished.stdout.split())
+
+
+def test_limits_that_always_hold_say_at_least(sandbox):
+    queueing(sandbox, connections="[1, 4]", trials=1)
+    finished = searched(sandbox, "--slo", "p50 < 10s")
+    assert finished.returncode == 0
+    assert "its capacity is at least 4 connections" in " ".join(finished.stdout.split())
+
+
+def test_a_fresh_server_is_started_for_each_point_if_the_study_says_so(sandbox):
+    queueing(sandbox, connections="[1, 4]", trials=1, restart="point")
+    finished = searched(sandbox, "--slo", "p50 < 10s")
+    assert finished.returncode == 0, finished.stderr
+    assert [one.point["connections"] for one in read_run(sandbox.work / "run").points] == [1, 2, 4]
+
+
+def test_the_key_and_its_range_can_be_given_on_the_command_line(sandbox):
+    queueing(sandbox, connections="[3]", trials=1)
+    options = ("--key", "connections", "--from", "2", "--to", "5", "--slo", "p50 < 10s")
+    assert searched(sandbox, *options).returncode == 0
+    run = read_run(sandbox.work / "run")
+    assert [one.point["connections"] for one in run.points] == [2, 4, 5]
+    assert [*run.run.options[:2], *run.run.options[2:8]] == ["--slo", "p50 < 10s", *options[:6]]
+
+
+@pytest.mark.parametrize(
+    ("connections", "options", "complaint"),
+    [
+        ("[1, 4]", ["--slo", "p50 < 10"], 'found "10"; expected a time with its unit'),
+        (
+            "[1, 4]",
+            ["--slo", "p50 < 1s", "--key", "pipeline"],
+            "--key pipeline is not a load; expected one of",
+        ),
+        (
+            "[4]",
+            ["--slo", "p50 < 1s"],
+            "found 4 to 4 as the range of connections; expected two loads above 0",
+        ),
+        (
+            "[1, 4]",
+            ["--slo", "p50 < 1s", "--from", "1.5"],
+            "sweep.connections: found 1.5; expected a positive whole number",
+        ),
+        (
+            "[1, 4]\npipeline = [1, 2]",
+            ["--slo", "p50 < 1s"],
+            "a search goes along one key, connections; expected a single value of pipeline",
+        ),
+    ],
+)
+def test_a_search_that_is_not_clear_is_refused_before_anything_happens(
+    connections: str, options: list[str], complaint: str, sandbox
+):
+    sandbox.write("tiny.toml", study_text(connections=connections))
+    finished = sandbox.run("capacity", "tiny.toml", "--out", "run", *options)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert complaint in finished.stderr
+    assert not (sandbox.work / "run").exists()
+
+
+def test_a_search_without_its_server_measures_nothing(sandbox):
+    write_missing_server(sandbox.work / "catalog", "gone")
+    sandbox.write("tiny.toml", study_text("[servers.gone]"))
+    finished = sandbox.run("capacity", "tiny.toml", "--slo", "p50 < 1s", "--catalog", "catalog")
+    assert finished.returncode == 4
+
+
+def test_limits_can_be_asked_of_a_finished_sweep(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=2))
+    assert sandbox.run("run", "tiny.toml", "--out", "run").returncode == 0
+    report = sandbox.run("report", "run", "--slo", "p50 < 10s and errors < 1 %")
+    assert report.returncode == 0, report.stderr
+    said = " ".join(report.stdout.split())
+    assert "limit keeps p50 < 10s, errors < 1 % at every load that could be judged" in said
+    assert "at least 2 connections" in said
+    assert report.stdout.splitlines()[-1] == "run/report.html"
+    refused = sandbox.run("report", "run", "--slo", "rate >= 99 %")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the model of this run is closed" in refused.stderr
+
+
+def test_an_interrupted_search_keeps_what_it_measured_and_says_its_capacity_so_far(sandbox):
+    sandbox.write("tiny.toml", study_text(connections="[1, 1000]", trials=50))
+    command = sandbox.start("capacity", "tiny.toml", "--out", "run", "--slo", "p50 < 10s")
+    measured = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: measured.exists() and measured.read_text().count("\n") >= 2, "two points are measured")
+    command.send_signal(signal.SIGINT)
+    finished = finish(command)
+    assert finished.returncode == 130
+    assert "interrupted: what was measured is kept" in finished.stderr
+    assert "limit keeps p50 < 10s at every load that could be judged" in " ".join(finished.stdout.split())
+    assert finished.stdout.splitlines()[-1] == "run/report.html"
+    assert not read_run(sandbox.work / "run").complete

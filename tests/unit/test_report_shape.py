@@ -1,0 +1,153 @@
+"""What the report says of the shape of curves."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from loadcurve.report import shape_words
+from loadcurve.report.html import write_report
+from loadcurve.report.terminal import print_shapes, summary
+from loadcurve.result.folder import read_run
+from loadcurve.result.records import SearchRecord
+from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.peak import Greatest
+from loadcurve.stats.price import Leader, Offer
+from loadcurve.stats.shape import shapes
+from loadcurve.stats.slo import parse_objective
+from loadcurve.stats.usl import NoFit, ScalabilityFit
+from support import synthetic_run as synthetic
+from support.machine_study import machine_run
+
+
+def exactly(value: float) -> Estimate:
+    return Estimate(value, value, value, 3, "t")
+
+
+def test_the_conclusion_of_the_published_study_of_machines_comes_out_of_its_shape():
+    [part] = shapes(machine_run(), parse_objective("p90 < 20ms"))
+    cheapest, fastest = shape_words.conclusions(part)[-2:]
+    assert cheapest == (
+        "Up to 600 connections t2.micro (0.0116 $/h) keeps p90 < 20ms for the least money; above, "
+        "t2.medium (0.0464 $/h) up to 1,000 connections, the highest load that was measured."
+    )
+    assert fastest == "Without regard to price, t2.large has the lowest p90 at every load."
+    for shape in part.shapes:
+        assert shape.peak is not None
+        assert (shape.peak.load, shape.peak.place) == (100, "inside")
+
+
+def test_what_is_printed_fits_into_80_columns():
+    printed = io.StringIO()
+    print_shapes(machine_run(), Console(file=printed, width=80), parse_objective("p90 < 20ms"))
+    lines = printed.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in printed.getvalue()
+    assert "t2.micro" in printed.getvalue()
+
+
+def test_a_peak_at_the_end_says_that_it_was_not_reached():
+    words = shape_words.peak_words("connections", Greatest(200, exactly(9_000), "last", (200,)))
+    assert words.startswith("the peak was not reached: throughput is greatest at 200 connections")
+
+
+def test_loads_that_cannot_be_told_from_the_peak_are_named():
+    words = shape_words.peak_words("connections", Greatest(100, exactly(9_000), "inside", (50, 100, 200)))
+    assert "50 and 200 connections cannot be told from it" in words
+
+
+@pytest.mark.parametrize(
+    ("trials", "words"),
+    [
+        (
+            [TrialCapacity(1_000, "at_least", None)] * 3,
+            "keeps p99 < 1s at every load that could be judged: its capacity is at least 1,000 connections.",
+        ),
+        (
+            [TrialCapacity(1, "below", None)] * 3,
+            "keeps p99 < 1s at no load: its capacity is below 1 connection.",
+        ),
+        (
+            [TrialCapacity(850, "exact", None), TrialCapacity(1_000, "at_least", None)],
+            "keeps p99 < 1s, by trial, up to 850, at least 1,000 connections.",
+        ),
+    ],
+)
+def test_a_capacity_that_the_sweep_does_not_bound_is_told_in_words(trials: list[TrialCapacity], words: str):
+    assert shape_words.capacity_words("connections", Capacity(tuple(trials), None, None), "p99 < 1s") == words
+
+
+def test_limits_that_fail_and_hold_again_are_told():
+    trials = (TrialCapacity(14, "exact", None, 20), TrialCapacity(14, "exact", None))
+    words = shape_words.capacity_words("connections", Capacity(trials, exactly(14), None), "p99 < 1s")
+    assert "in 1 of 2 trials the limits fail and hold again higher up, from 20 connections" in words
+
+
+def fit(kappa: Estimate, peak_load: Estimate | None) -> ScalabilityFit:
+    return ScalabilityFit(exactly(1_000), Estimate(0.03, 0.02, 0.04, 5, "t"), kappa, peak_load, 0.02)
+
+
+def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
+    peak_load = Estimate(98.5, 90, 110, 5, "t")
+    words = shape_words.scalability_words(fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), peak_load), 200)
+    assert "3.0 % of the work is serial (2.0 % to 4.0 %)" in words
+    assert "adding connections beyond N ≈ 98 (90 to 110) costs throughput" in words
+    # X(2) / X(1) = 2 / 1.0302 = 1.94; X(200) / X(100) = (200 / 10.95) / (100 / 4.96) = 0.91
+    assert "doubling the connections from 1 multiplies throughput by 1.94, from 100 by 0.91" in words
+
+
+def test_a_peak_beyond_the_sweep_is_told_as_such():
+    peak_load = Estimate(985, 900, 1_100, 5, "t")
+    words = shape_words.scalability_words(fit(Estimate(1e-6, 9e-7, 1.1e-6, 5, "t"), peak_load), 200)
+    assert "N ≈ 985 (900 to 1,100), which is beyond the sweep, costs throughput" in words
+
+
+def test_coherency_that_may_be_nothing_claims_no_peak():
+    words = shape_words.scalability_words(
+        fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200
+    )
+    assert "no cost of coherency can be told" in words
+
+
+def test_a_refused_fit_says_why():
+    words = shape_words.scalability_words(NoFit("the curve is 25 % below the law at 10"), 200)
+    assert words == "the universal scalability law does not apply: the curve is 25 % below the law at 10."
+
+
+def test_offers_end_with_what_lies_above():
+    words = shape_words.cheapest_words("rate", [Offer("a", 0.01, 5_000)], "p99 < 1s")
+    assert words == (
+        "Up to 5,000 requests/s a (0.01 $/h) keeps p99 < 1s for the least money, "
+        "and above that none of them does."
+    )
+
+
+def test_leaders_are_told_range_by_range():
+    found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
+    assert shape_words.leaders_words("rate", found, "p99") == (
+        "up to 100 requests/s a (from which b cannot be told) has the lowest p99; "
+        "then up to 1,000 requests/s c."
+    )
+
+
+def test_the_page_has_the_tables_and_the_sentences(tmp_path: Path):
+    run = machine_run()
+    folder = synthetic.write_run(tmp_path, run.run, run.records)
+    page = write_report(folder, parse_objective("p90 < 20ms")).read_text(encoding="utf-8")
+    for shown in ("Peak, knee and capacity", "million requests/$", "for the least money", "the knee is at"):
+        assert shown in page
+    assert "for the least money" not in write_report(folder).read_text(encoding="utf-8")
+
+
+def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):
+    search = SearchRecord(key="connections", low=1, high=200, slo="p50 < 1s")
+    record = synthetic.run_record().model_copy(update={"points": [], "search": search})
+    run = read_run(synthetic.write_run(tmp_path, record, synthetic.trial_records(record)))
+    printed = io.StringIO()
+    out = Console(file=printed, width=80)
+    out.print(summary(run))
+    print_shapes(run, out)
+    assert "rank" not in printed.getvalue()
+    assert "nginx keeps p50 < 1s at every load that could be judged" in " ".join(printed.getvalue().split())

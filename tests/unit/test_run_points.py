@@ -1,0 +1,67 @@
+"""Which point of a trial comes next."""
+
+from pathlib import Path
+
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
+from loadcurve.run.points import SweptPoints
+from loadcurve.stats.slo import parse_objective
+from loadcurve.study.model import Study
+from loadcurve.study.toml_document import TomlDocument
+from support.synthetic_run import point_record
+from support.tiny_study import study_text
+
+TRIAL = PlannedTrial(trial=0, block=0, server="limit")
+POINTS = [{"connections": 1}, {"connections": 2}]
+
+
+def failed_at(connections: int, code: str) -> FailureRecord:
+    return FailureRecord.model_validate(
+        {"kind": "failure", **TRIAL.model_dump(), "point": {"connections": connections}, "log_tail": ""}
+        | {"started_at": "2026-03-14T09:27:00Z", "reason": {"code": code, "text": code}}
+    )
+
+
+def measured_at(connections: int) -> PointRecord:
+    return point_record("nginx", 10).model_copy(update={"point": {"connections": connections}})
+
+
+def search(folder: Path, limits: str) -> CapacitySearch:
+    file = folder / "tiny.toml"
+    file.write_text(study_text(connections="[1, 1000]"))
+    options = SearchOptions(parse_objective(limits))
+    return CapacitySearch(search_document(TomlDocument.read(file), options).to_model(Study), options)
+
+
+def test_a_sweep_goes_on_behind_each_point_measured_or_failed():
+    sweep = SweptPoints(POINTS)
+    assert sweep.next_point(TRIAL, None) == POINTS[0]
+    assert sweep.next_point(TRIAL, measured_at(1)) == POINTS[1]
+    assert sweep.next_point(TRIAL, failed_at(1, "died")) == POINTS[1]
+    assert sweep.next_point(TRIAL, measured_at(2)) is None
+
+
+def test_a_search_goes_up_while_the_limits_hold_and_down_where_the_server_died(tmp_path: Path):
+    searching = search(tmp_path, "p50 < 10s")
+    assert searching.next_point(TRIAL, None) == {"connections": 1}
+    assert searching.next_point(TRIAL, measured_at(1)) == {"connections": 2}
+    assert searching.next_point(TRIAL, measured_at(2)) == {"connections": 4}
+    assert searching.next_point(TRIAL, failed_at(4, "out_of_memory")) == {"connections": 3}
+    assert searching.next_point(TRIAL, failed_at(3, "died")) is None
+
+
+def test_a_failure_that_is_not_of_the_load_tells_a_search_nothing(tmp_path: Path):
+    searching = search(tmp_path, "p50 < 10s")
+    searching.next_point(TRIAL, None)
+    assert searching.next_point(TRIAL, failed_at(1, "port_taken")) == {"connections": 2}
+
+
+def test_servers_are_searched_apart_from_each_other(tmp_path: Path):
+    searching = search(tmp_path, "p50 < 10s")
+    searching.next_point(TRIAL, None)
+    searching.next_point(TRIAL, measured_at(1))
+    other = PlannedTrial(trial=1, block=0, server="nginx")
+    again = PlannedTrial(trial=2, block=1, server="limit")
+    assert searching.next_point(other, None) == {"connections": 1}
+    # What limit's first trial found, 1 connection and more, is where its second one begins.
+    assert searching.next_point(again, None) == {"connections": 1}

@@ -1,0 +1,124 @@
+"""Capacity from observations with known answers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from loadcurve.stats.capacity import Observation, capacity, observed, trial_capacity
+from loadcurve.stats.slo import parse_objective
+from support.synthetic_run import point_record
+
+P99 = parse_objective("p99 < 10ms")
+BOTH = parse_objective("p99 < 10ms, errors < 1 %")
+
+
+def trial(*figures: tuple[float, float | None]) -> list[Observation]:
+    """Return observations of loads and their p99; throughput is ten times the load."""
+    return [Observation(load, None if p99 is None else p99 < 10, (p99,), 10 * load) for load, p99 in figures]
+
+
+def test_the_capacity_lies_where_the_logarithm_of_the_latency_crosses_the_limit():
+    # From 1 to 100 ms, 10 ms is halfway on a logarithmic scale.
+    found = trial_capacity(trial((100, 0.5), (200, 1), (300, 100), (400, 200)), P99)
+    assert found is not None
+    assert (found.bound, found.load, found.throughput_rps) == ("exact", 250, 2_500)
+    assert found.holds_again_at is None
+
+
+def test_of_several_limits_the_one_that_is_crossed_first_counts():
+    held = Observation(100, holds=True, values=(1.0, 0.0), throughput_rps=1_000)
+    broken = Observation(200, holds=False, values=(100.0, 0.04), throughput_rps=2_000)
+    found = trial_capacity([held, broken], BOTH)
+    assert found is not None
+    # The latency crosses at 150, and the errors, a share on a straight line, at 100 + 100 / 4.
+    assert found.load == pytest.approx(125)
+
+
+def test_a_limit_that_holds_at_every_load_says_at_least():
+    found = trial_capacity(trial((100, 1), (200, 2)), P99)
+    assert found is not None
+    assert (found.bound, found.load) == ("at_least", 200)
+
+
+def test_a_limit_that_fails_at_the_lowest_load_says_below():
+    found = trial_capacity(trial((100, 11), (200, 20)), P99)
+    assert found is not None
+    assert (found.bound, found.load, found.throughput_rps) == ("below", 100, None)
+
+
+def test_a_limit_that_fails_and_holds_again_counts_up_to_the_failure_and_says_so():
+    found = trial_capacity(trial((10, 1), (15, 100), (20, 1), (50, 100)), P99)
+    assert found is not None
+    assert (found.load, found.holds_again_at) == (12.5, 20)
+
+
+def test_what_cannot_be_told_is_passed_over():
+    found = trial_capacity(trial((50, None), (100, 1), (200, None), (300, 100)), P99)
+    assert found is not None
+    assert found.load == 200
+    assert trial_capacity(trial((50, None)), P99) is None
+
+
+def test_where_the_limits_fail_for_another_reason_than_their_figures_the_load_below_counts():
+    died = Observation(200, holds=False)
+    found = trial_capacity([*trial((100, 1)), died], P99)
+    assert found is not None
+    assert (found.load, found.bound) == (100, "exact")
+
+
+def test_a_point_is_judged_by_its_limits():
+    latency = {"latency_ms": point_record().load.latency_ms.model_copy(update={"p99": 9.0}).model_dump()}
+    assert observed(point_record(**latency), 10, P99).holds is True
+    assert observed(point_record(**latency), 10, parse_objective("p99 < 8ms")).holds is False
+    assert observed(point_record(**latency), 10, parse_objective("p99.9 < 8ms")).holds is None
+    # One limit that is broken is enough, whatever the other one says.
+    assert observed(point_record(**latency), 10, parse_objective("p99.9 < 8ms, p99 < 8ms")).holds is False
+
+
+@pytest.mark.parametrize(
+    ("codes", "holds"),
+    [(["errors"], False), (["generator_late"], None), (["errors", "generator_late"], None)],
+)
+def test_an_invalid_point_fails_if_it_is_the_servers_doing_and_else_tells_nothing(codes, holds):
+    reasons = [{"code": code, "text": code} for code in codes]
+    invalid = point_record(verdict={"status": "invalid", "reasons": reasons, "notes": []})
+    assert observed(invalid, 10, parse_objective("p99 < 1s")).holds is holds
+
+
+def test_over_trials_the_capacity_is_a_geometric_mean_with_an_interval():
+    found = capacity([trial((100, 1), (limit, 10), (4_000, 50)) for limit in (200, 400, 800)], P99)
+    assert found is not None
+    assert found.load is not None
+    assert (found.bound, found.load.value, found.load.n) == ("exact", pytest.approx(400), 3)
+    assert found.throughput_rps.value == pytest.approx(4_000)
+    # The logarithms are ln 2 apart: s = ln 2, and t(0.975, 2) = 4.302653.
+    assert found.load.high == pytest.approx(400 * math.exp(4.302653 * math.log(2) / 3**0.5), rel=1e-6)
+    assert found.safe_load == found.load.low
+
+
+def test_trials_of_which_some_reach_the_end_have_no_mean():
+    found = capacity([trial((100, 1), (200, 100)), trial((100, 1), (200, 2))], P99)
+    assert found is not None
+    assert (found.bound, found.load, found.safe_load) == ("mixed", None, 150)
+
+
+def test_one_trial_has_no_interval_and_is_as_safe_as_it_is():
+    found = capacity([trial((100, 1), (200, 100))], P99)
+    assert found is not None
+    assert (found.load.value, found.load.low, found.safe_load) == (pytest.approx(150), None, 150)
+
+
+def test_the_interval_from_a_sweep_covers_the_capacity_in_19_of_20_studies():
+    # A queue M/M/1 has its p99 at ln(100) / (mu - load): 10 ms at mu - 460.5. Trials differ in mu by 3 %.
+    random = np.random.default_rng(5)
+    loads = np.arange(8_000, 11_000, 50)
+    truth, covered = 10_000 - 460.517, 0
+    for _ in range(2000):
+        trials = []
+        for mu in truth * np.exp(random.normal(0, 0.03, 5)) + 460.517:
+            p99 = 4605.17 / np.maximum(mu - loads, 1)
+            trials.append(trial(*zip(loads.tolist(), p99.tolist(), strict=True)))
+        found = capacity(trials, P99)
+        covered += found.load.low <= truth <= found.load.high
+    assert 0.93 <= covered / 2000 <= 0.97

@@ -1,0 +1,90 @@
+"""Limits as people write them, and whether a measured point keeps them."""
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.stats.slo import Limit, parse_objective
+from support.synthetic_run import distribution, point_record
+
+
+def only(text: str) -> Limit:
+    [limit] = parse_objective(text).limits
+    return limit
+
+
+@pytest.mark.parametrize(
+    ("text", "measure", "relation", "bound"),
+    [
+        ("p99 < 10ms", "p99", "<", 10),
+        ("p99<10ms", "p99", "<", 10),
+        ("p99.9 <= 1s", "p99.9", "<=", 1_000),
+        ("p99_9 ≤ 1.5 s", "p99.9", "<=", 1_500),
+        ("mean < 250us", "mean", "<", 0.25),
+        ("errors < 0.1 %", "errors", "<", 0.001),
+        ("errors <= 0%", "errors", "<=", 0),
+        ("rate >= 99 %", "rate", ">=", 0.99),
+        ("rate ≥ 99%", "rate", ">=", 0.99),
+    ],
+)
+def test_a_limit_is_read_with_its_unit(text: str, measure: str, relation: str, bound: float):
+    limit = only(text)
+    assert (limit.measure, limit.relation, limit.bound) == (measure, relation, pytest.approx(bound))
+
+
+@pytest.mark.parametrize("joined", ["p99 < 10ms, errors < 0.1 %", "p99 < 10ms and errors < 0.1 %"])
+def test_limits_are_joined_by_commas_or_and(joined: str):
+    objective = parse_objective(joined)
+    assert [limit.measure for limit in objective.limits] == ["p99", "errors"]
+    assert objective.text == "p99 < 10ms, errors < 0.1 %"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", '"" is not a limit; expected a measure, a relation and a number with its unit'),
+        ("p99 10ms", '"p99 10ms" is not a limit'),
+        ("p99 < 10ms,", '"" is not a limit'),
+        ("p98 < 10ms", '"p98" cannot be limited; expected one of mean, p50'),
+        ("error < 1 %", 'did you mean "errors"?'),
+        ("p99 < 10", 'found "10"; expected a time with its unit, such as 10ms or 1s'),
+        ("p99 < 1 %", 'found "1 %"; expected a time with its unit'),
+        ("p99 < 0ms", "expected a time above 0"),
+        ("errors < 1ms", 'found "1 ms"; expected a percentage'),
+        ("errors < 0.01", "expected a percentage"),
+        ("rate >= 101 %", "expected at most 100 %"),
+        ("p99 > 10ms", "found >; expected < or <=, as the limit on p99 is one from above"),
+        ("rate < 99 %", "found <; expected > or >=, as the limit on rate is one from below"),
+        ("p99 < 10ms, p99 < 20ms", "the limit on p99 stands twice"),
+    ],
+)
+def test_what_is_no_limit_is_refused_with_what_was_expected(text: str, complaint: str):
+    with pytest.raises(BadInput) as refused:
+        parse_objective(text)
+    assert complaint in str(refused.value)
+
+
+def test_a_latency_is_read_from_the_point():
+    latency = distribution([float(n) for n in range(1, 501)])
+    assert only("p99 < 10ms").value(point_record(latency_ms=latency)) == 495
+    assert only("p99.9 < 10ms").value(point_record(latency_ms=latency)) is None
+
+
+def test_errors_are_failed_requests_and_answers_of_400_and_more_among_those_due():
+    requests = {"due": 1000, "sent": 990, "answered": 970, "ok": 950}
+    requests |= {"failed": 10, "unanswered": 10, "never_sent": 10}
+    assert only("errors < 1 %").value(point_record(requests=requests)) == pytest.approx(0.03)
+
+
+def test_the_rate_kept_is_null_where_none_was_asked_for():
+    assert only("rate >= 99 %").value(point_record()) is None
+    rates = {"asked": 1_000, "sent": 1_000, "answered": 980}
+    assert only("rate >= 99 %").value(point_record(rate_rps=rates)) == pytest.approx(0.98)
+
+
+@pytest.mark.parametrize(
+    ("text", "at_the_bound"),
+    [("p99 < 10ms", False), ("p99 <= 10ms", True), ("rate > 50 %", False), ("rate >= 50 %", True)],
+)
+def test_a_value_at_the_bound_keeps_only_a_limit_that_includes_it(text: str, at_the_bound: bool):
+    limit = only(text)
+    assert limit.holds(limit.bound) is at_the_bound
