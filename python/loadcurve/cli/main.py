@@ -193,12 +193,18 @@ def servers(
 @app.command()
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
+    ] = False,
 ) -> None:
-    """Make report.html again from a run folder alone."""
-    from loadcurve.report.html import write_report
+    """Make report.html again from a run folder alone, and show its findings."""
+    from loadcurve.cli.report import findings_command, report_command
 
     _raise_on_interrupts()
-    typer.echo(write_report(run_folder))
+    if findings:
+        findings_command(run_folder)
+    else:
+        report_command(run_folder)
 
 
 @app.command()

@@ -49,6 +49,8 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     """Print the summary and write the report, its path last, on stdout; say whether any point can be used."""
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
+        from loadcurve.explain.all import findings
+        from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_report
         from loadcurve.report.terminal import summary_table
         from loadcurve.result.folder import read_run
@@ -60,5 +62,6 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     report = write_report(folder)
     out = Console(highlight=False)
     out.print(summary_table(run))
+    out.print(findings_text(findings(run)))
     out.print(report, soft_wrap=True)
     return any(point.load.verdict.status != "invalid" for point in run.points)

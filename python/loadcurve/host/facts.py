@@ -18,6 +18,7 @@ SYSCTLS = (
     "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_max_syn_backlog",
     "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_syn_linear_timeouts",
     "net.ipv4.tcp_syncookies",
     "net.ipv4.tcp_tw_reuse",
     "net.ipv4.tcp_wmem",

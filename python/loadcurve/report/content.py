@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts import (
@@ -106,6 +108,7 @@ class Content:
     title: str
     question: str | None
     summary: list[str]
+    findings: list[Finding]
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
@@ -133,6 +136,7 @@ def content_of(run: Run) -> Content:
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
         summary=_summary(run),
+        findings=findings(run),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
