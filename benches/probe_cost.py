@@ -1,4 +1,4 @@
-"""What the probe costs beside a server of many processes, idle ones and busy ones.
+"""What the probe costs beside a server of many processes, idle ones and busy ones, and of as many threads.
 
 The time is that which the kernel counts for the probe's process after its start: finding and opening the
 processes, which happens once and before any load, is told apart.
@@ -22,6 +22,7 @@ NS_PER_S = 1e9
 PARTS = {
     "processes": "tree",
     "machine": "cpus",
+    "busiest thread": "busiest_thread",
     "context switches": "context_switches",
     "open files and proportional memory": "footprint",
 }
@@ -44,7 +45,7 @@ def main() -> None:
     print(
         f"{'processes':<9}  {'goal':>6}  {'share of a CPU':>14}  {'start':>7}  read at so many of the samples"
     )
-    for kind in ("idle", "waking"):
+    for kind in ("idle", "waking", "threaded"):
         with _waiting_processes(arguments.processes, kind) as session:
             _print_cost(kind, session, arguments.interval, arguments.duration)
 

@@ -39,17 +39,16 @@ limits = { cpus = 0.1, memory = "64MiB" }
     finished = sandbox.run("run", "tiny.toml", "--out", "out")
     assert finished.returncode == 0
     run = read_run(sandbox.work / "out")
-    use = {record.server: record.limit_use for record in run.points}
-    assert use["free"] is None
-    limited = use["limited"]
-    assert limited is not None
-    assert limited.throttled_periods is not None
-    assert limited.throttled_periods > 0
-    assert limited.throttled_s is not None
-    assert limited.throttled_s > 0
-    assert limited.oom_kills == 0
-    assert limited.memory_peak_bytes is not None
-    assert 0 < limited.memory_peak_bytes <= 64 * MIB
+    points = {record.server: record for record in run.points}
+    assert points["free"].limit_use is None
+    limited = points["limited"]
+    assert limited.probe.throttling is not None
+    assert limited.probe.throttling.throttled_periods > 0
+    assert limited.probe.throttling.throttled_s > 0
+    assert limited.limit_use is not None
+    assert limited.limit_use.oom_kills == 0
+    assert limited.limit_use.memory_peak_bytes is not None
+    assert 0 < limited.limit_use.memory_peak_bytes <= 64 * MIB
     assert run.run.servers["free"].limits is None
     assert run.run.servers["limited"].limits is not None
     assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.1, "memory_bytes": 64 * MIB}

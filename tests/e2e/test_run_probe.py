@@ -56,6 +56,18 @@ def test_every_point_carries_what_the_server_used(points):
 
 
 @pytest.mark.needs("nginx")
+def test_every_point_names_the_busiest_thread_which_is_one_of_the_workers(points):
+    for point in points:
+        server = point["probe"]["server"]
+        thread, process = server["busiest_thread"], server["busiest_process"]
+        assert thread["name"] == process["name"] == "nginx"
+        # Each process has one thread, which has the id of the process.
+        assert thread["thread"] == thread["pid"]
+        # The busier one of two workers has at least half; the slack is that of times in ticks.
+        assert server["cpu_share"] / 2 - 0.05 <= thread["cpu_share"] <= server["cpu_share"] + 0.05
+
+
+@pytest.mark.needs("nginx")
 def test_every_point_carries_what_the_machine_did(points):
     for point in points:
         probe = point["probe"]
@@ -66,6 +78,8 @@ def test_every_point_carries_what_the_machine_did(points):
         assert probe["tcp"]["listen_overflows"] is not None
         assert probe["sockets"]["established_max"] >= point["point"]["connections"]
         assert probe["cost"]["interval_s"] == 0.05
+        # nginx asks for 511, and no machine allows less than 128.
+        assert 128 <= probe["listen_queue"]["backlog"] <= 511
 
 
 @pytest.mark.needs("nginx")
@@ -77,7 +91,7 @@ def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
         assert 0 <= moments_s[0] <= moments_s[-1] <= DURATION_S
         # A busy machine may delay samples, but does not lose half of them.
         assert DURATION_S / 0.05 / 2 < len(moments_s) <= DURATION_S / 0.05 + 1
-        columns = {name: column for name, column in series.items() if column is not None}
+        columns = {name: column for name, column in series.items() if isinstance(column, list)}
         assert {len(column) for column in columns.values()} == {len(moments_s)}
         shares = [
             user + system

@@ -37,7 +37,7 @@ def server(content_folder):
 
 
 def test_a_server_is_seen_as_long_as_the_block_lasts(server):
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         time.sleep(10 * INTERVAL_S)
         record = probe.observed(load_of(8 * INTERVAL_S))
         children = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
@@ -50,7 +50,7 @@ def test_a_server_is_seen_as_long_as_the_block_lasts(server):
 
 
 def test_windows_that_follow_each_other_are_each_seen(server):
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         for _ in range(3):
             time.sleep(6 * INTERVAL_S)
             record = probe.observed(load_of(4 * INTERVAL_S))
@@ -60,7 +60,7 @@ def test_windows_that_follow_each_other_are_each_seen(server):
 
 def test_the_probe_runs_on_the_cpus_that_it_is_given(server):
     cpu = max(ALL_CPUS)
-    with Probe(server.marks, [cpu], INTERVAL_S):
+    with Probe(server.marks, server.address, [cpu], INTERVAL_S):
         (pid,) = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
         assert os.sched_getaffinity(pid) == {cpu}
     assert os.sched_getaffinity(0) == ALL_CPUS
@@ -68,7 +68,7 @@ def test_the_probe_runs_on_the_cpus_that_it_is_given(server):
 
 def test_a_probe_that_is_missing_is_a_caveat(server, monkeypatch):
     monkeypatch.setattr(process, "PROGRAM", Path("/no/such/program"))
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_not_started"]
     assert "/no/such/program" in record.caveats[0].text
@@ -76,7 +76,7 @@ def test_a_probe_that_is_missing_is_a_caveat(server, monkeypatch):
 
 
 def test_a_server_that_was_not_started_here_is_not_seen_and_this_is_said():
-    with Probe(None, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(None, "127.0.0.1:80", ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["processes_unknown"]
     assert record.server is None
@@ -84,14 +84,14 @@ def test_a_server_that_was_not_started_here_is_not_seen_and_this_is_said():
 
 def test_a_probe_that_ends_at_once_says_why(server, monkeypatch):
     monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "echo no process found >&2; exit 1"))
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_died"]
     assert record.caveats[0].text == "the probe ended with status 1: no process found"
 
 
 def test_a_probe_that_dies_leaves_what_it_saw_until_then(server):
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         time.sleep(5 * INTERVAL_S)
         (pid,) = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
         os.kill(pid, signal.SIGKILL)
@@ -106,14 +106,14 @@ def test_a_probe_that_falls_silent_is_waited_for_only_so_long(server, monkeypatc
     monkeypatch.setattr(process, "START_TIMEOUT_S", 0.05)
     monkeypatch.setattr(process, "PATIENCE_S", 0.05)
     monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "cat"))
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_silent"]
 
 
 def test_what_the_probe_should_not_write_is_a_caveat(server, monkeypatch):
     monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "echo nonsense; cat"))
-    with Probe(server.marks, ALL_CPUS, INTERVAL_S) as probe:
+    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_unreadable"]
 

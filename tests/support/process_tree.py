@@ -1,8 +1,9 @@
 """A tree of processes on command: each line on stdin is a command, and its end is said on stdout.
 
-`fork N`, `thread N`, `grow MIB`, `leave N` (children in sessions of their own), `burn S`, `brief N S`
-(children that burn processor time, one after the other, and end) and `forget N S` (the same, with SIGCHLD
-ignored). Of `brief` and `forget` is said what processor time the children had used at their end, in seconds.
+`fork N`, `thread N`, `busy` (a thread that never rests; its id is said), `grow MIB`, `leave N` (children in
+sessions of their own), `burn S`, `brief N S` (children that burn processor time, one after the other, and
+end) and `forget N S` (the same, with SIGCHLD ignored). Of `brief` and `forget` is said what processor time
+the children had used at their end, in seconds.
 """
 
 import os
@@ -44,6 +45,18 @@ def thread(count: str) -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()
 
 
+def busy() -> int:
+    """Start a thread that never rests; return its id."""
+
+    def burn_for_ever() -> None:
+        while True:
+            pass
+
+    burning = threading.Thread(target=burn_for_ever, daemon=True)
+    burning.start()
+    return burning.native_id
+
+
 def grow(mib: str) -> None:
     held.append(bytearray(b"x") * (int(mib) << 20))
 
@@ -75,7 +88,7 @@ def forget(count: str, seconds: str) -> float:
     return brief(count, seconds)
 
 
-COMMANDS = {command.__name__: command for command in (fork, leave, thread, grow, burn, brief, forget)}
+COMMANDS = {command.__name__: command for command in (fork, leave, thread, busy, grow, burn, brief, forget)}
 print("ready", flush=True)
 for line in sys.stdin:
     name, *arguments = line.split()

@@ -58,14 +58,12 @@ def test_a_busy_process_gets_its_share_of_a_cpu_and_the_rest_is_throttled(group:
     started = time.monotonic()
     used_s = float(run_inside(group, BUSY).stdout)
     elapsed_s = time.monotonic() - started
-    use = group.use()
     # A fifth of all periods that began meanwhile, the ones at both ends included.
     assert used_s <= 0.2 * (elapsed_s + 0.2)
-    assert use.throttled_periods is not None
-    assert use.throttled_periods > 0
-    assert use.throttled_s is not None
-    assert 0 < use.throttled_s < elapsed_s
-    assert use.oom_kills is None
+    statistics = dict(line.split() for line in (group.folders[0] / "cpu.stat").read_text().splitlines())
+    assert int(statistics["nr_throttled"]) > 0
+    # There is no limit of memory that could have done anything.
+    assert group.use() is None
 
 
 @pytest.mark.parametrize("group", [Limits(memory_bytes=64 * MIB)], indirect=True)
@@ -73,7 +71,8 @@ def test_a_process_that_needs_more_memory_is_killed_and_that_is_counted(group: C
     finished = run_inside(group, GREEDY)
     assert finished.returncode == -9
     use = group.use()
-    assert (use.oom_kills, use.throttled_s) == (1, None)
+    assert use is not None
+    assert use.oom_kills == 1
     assert use.memory_peak_bytes is not None
     assert 32 * MIB < use.memory_peak_bytes <= 64 * MIB
 
@@ -82,7 +81,8 @@ def test_a_process_that_needs_more_memory_is_killed_and_that_is_counted(group: C
 def test_a_modest_process_inside_both_limits_is_not_touched(group: ControlGroup) -> None:
     assert run_inside(group, GREEDY).stdout.strip() == str(256 * MIB)
     use = group.use()
-    assert (use.oom_kills, use.throttled_periods) == (0, 0)
+    assert use is not None
+    assert use.oom_kills == 0
 
 
 def test_without_limits_there_is_no_group_and_nothing_before_the_command(name: str) -> None:
@@ -133,13 +133,10 @@ def test_version_2_is_read_as_the_kernel_documents_it(
 ) -> None:
     group = ControlGroup.planned("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees)
     group.make()
-    (tmp_path / "group/cpu.stat").write_text(
-        "usage_usec 1\nnr_periods 10\nnr_throttled 3\nthrottled_usec 250000\n"
-    )
     (tmp_path / "group/memory.events").write_text("low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\n")
     (tmp_path / "group/memory.peak").write_text("67108864\n")
     use = group.use()
-    assert (use.periods, use.throttled_periods, use.throttled_s) == (10, 3, 0.25)
+    assert use is not None
     assert (use.oom_kills, use.memory_peak_bytes) == (1, 64 * MIB)
 
 

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from contextlib import ExitStack
@@ -82,6 +83,76 @@ def test_what_is_read_rarely_agrees_with_psutil(tree):
         assert switches["involuntary"] == sum(_number(file, "nonvoluntary_ctxt_switches") for file in files)
         firsts = sum(process.num_ctx_switches().voluntary for process in members)
         assert 0 < firsts <= switches["voluntary"]
+
+
+def test_the_busiest_process_is_the_one_that_psutil_finds(tree):
+    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        probe.next()
+        tree.do("fork 3")
+        tree.do("burn 0.4")
+        sample = probe.last()
+        times = {process.pid: process.cpu_times() for process in tree.members()}
+    used_s = {pid: told.user + told.system for pid, told in times.items()}
+    found = sample["busiest_process"]
+    assert found["pid"] == tree.pid == max(used_s, key=used_s.get)
+    assert found["cpu_s"] == pytest.approx(used_s[tree.pid], abs=TICK_S / 2)
+    # All of its threads but one do nothing, and there is but one.
+    thread = sample["busiest_thread"]
+    assert (thread["pid"], thread["thread"]) == (tree.pid, tree.pid)
+    assert thread["name"] == Path(f"/proc/{tree.pid}/comm").read_text().strip()
+    assert thread["cpu_s"] == pytest.approx(found["cpu_s"], abs=3 * TICK_S)
+
+
+def test_the_busiest_thread_is_found_among_those_that_wait(tree):
+    """Against psutil, which tells the time of each thread, too."""
+    for command in ("fork 2", "thread 6"):
+        tree.do(command)
+    thread = int(tree.do("busy"))
+    main = psutil.Process(tree.pid)
+    assert thread != tree.pid
+    with running_probe("--session", tree.pid, "--interval", "50ms") as probe:
+        before, before_s = _thread_time_s(main, thread), time.monotonic()
+        shares = [one["busiest_thread"] for one in (probe.next() for _ in range(20)) if one["busiest_thread"]]
+        passed_s = time.monotonic() - before_s
+        after = _thread_time_s(main, thread)
+    assert len(shares) > 5, "one busy process of nine threads is cheap enough for most samples"
+    assert {(found["pid"], found["thread"]) for found in shares} == {(tree.pid, thread)}
+    told = [found["cpu_s"] for found in shares]
+    assert before - TICK_S <= told[0] <= told[-1] <= after + TICK_S
+    # The machine may give it less than all of a CPU, but what it had is known.
+    mean = sum(found["cpu_share"] for found in shares) / len(shares)
+    assert mean == pytest.approx((after - before) / passed_s, rel=0.3)
+
+
+def _thread_time_s(process: psutil.Process, thread: int) -> float:
+    (times,) = [times for times in process.threads() if times.id == thread]
+    return times.user_time + times.system_time
+
+
+@pytest.mark.needs("ss")
+def test_the_queue_of_the_servers_address_is_the_one_that_ss_shows(tree):
+    with socket.socket() as server, ExitStack() as clients:
+        server.bind(("127.0.0.1", 0))
+        server.listen(23)
+        address = "{}:{}".format(*server.getsockname())
+        for _ in range(4):
+            clients.enter_context(socket.create_connection(server.getsockname()))
+        with running_probe("--pid", tree.pid, "--listen", address, "--interval", LONG) as probe:
+            assert probe.next()["listen_queue"] == {"waiting": 4, "backlog": 23}
+            listed = subprocess.run(
+                ["ss", "-Hltn", "src", address], capture_output=True, text=True, check=True
+            )
+            assert listed.stdout.split()[1:3] == ["4", "23"]
+            server.accept()[0].close()
+            assert probe.last()["listen_queue"] == {"waiting": 3, "backlog": 23}
+
+
+def test_where_nobody_listens_there_is_no_queue(tree):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = "{}:{}".format(*free.getsockname())
+        with running_probe("--pid", tree.pid, "--listen", address, "--interval", LONG) as probe:
+            assert probe.next()["listen_queue"] is None
 
 
 def _number(file: Path, name: str) -> int:
@@ -245,6 +316,7 @@ def test_it_ends_by_sigterm(tree):
         (["--pid", "x"], 2, 'cannot parse argument "x"'),
         (["--pid", "1", "--interval", "100"], 2, "a whole number with ms or s"),
         (["--session", "4194304"], 1, "no process of the server was found"),
+        (["--pid", "1", "--listen", "localhost:80"], 2, 'cannot parse argument "localhost:80"'),
         (["--cgroup", "/nowhere"], 1, "cannot be read: No such file or directory"),
     ],
 )

@@ -76,6 +76,42 @@ def test_processes_that_forget_their_children_are_believed_in_a_group_only(group
     assert found.server.memory_mean_bytes == 0
 
 
+def used(pid: int, cpu_s: float, cpu_share: float, **more: Any) -> dict[str, Any]:
+    return {"pid": pid, "name": f"worker {pid}", "cpu_s": cpu_s, "cpu_share": cpu_share, **more}
+
+
+def test_one_thread_that_takes_all_of_a_cpu_is_told_with_its_share_of_the_window():
+    samples = every(0.1, busiest_thread=lambda t_s: used(7, 0.98 * t_s, 0.98, thread=9))
+    thread = summary(samples).server.busiest_thread
+    assert (thread.pid, thread.thread, thread.name) == (7, 9, "worker 7")
+    assert thread.cpu_share == pytest.approx(0.98)
+
+
+def test_processes_that_take_turns_at_being_the_busiest_are_each_known_by_their_whole_time():
+    # Two workers use 0.4 and 0.6 of a CPU on average, and now the one and then the other is ahead.
+    shares = {1: 0.4, 2: 0.6}
+    samples = [
+        sample(99.0 + place / 10, busiest_process=used(pid := 1 + place % 2, shares[pid] * place / 10, 0.9))
+        for place in range(41)
+    ]
+    process = summary(samples).server.busiest_process
+    assert (process.pid, process.cpu_share) == (2, pytest.approx(0.6))
+
+
+def test_a_process_that_was_the_busiest_for_a_moment_only_is_not_taken_for_that_of_the_window():
+    samples = every(0.1, busiest_process=lambda t_s: used(1, 0.5 * t_s, 0.5))
+    samples[15:18] = [sample(one.t_s, busiest_process=used(2, one.t_s, 1.0)) for one in samples[15:18]]
+    found = summary(samples)
+    assert (found.server.busiest_process.pid, found.server.busiest_process.cpu_share) == (1, 0.5)
+    # At its moments it shows.
+    assert max(found.series.busiest_process_share) == 1.0
+
+
+def test_where_another_process_is_the_busiest_at_each_moment_none_is_that_of_the_window():
+    samples = every(0.1, busiest_process=lambda t_s: used(round(t_s * 10), 1.0, 1.0))
+    assert summary(samples).server.busiest_process is None
+
+
 def test_without_an_answer_there_is_no_time_for_each():
     server = summary(every(0.1, tree=tree), answered=0).server
     assert (server.cpu_share, server.cpu_per_request_us) == (pytest.approx(1), None)
@@ -180,10 +216,20 @@ def test_sockets_are_told_at_their_most_and_by_state_where_all_were_looked_at():
     assert sockets.by_state_max == {"listen": 3, "close_wait": 5}
 
 
+def test_the_listen_queue_is_told_at_its_longest_with_the_backlog():
+    looks = {99.9: 100, 100.5: 3, 101.0: 12, 101.5: 0, 102.1: 90}
+    samples = [
+        sample(t_s, listen_queue={"waiting": waiting, "backlog": 128}) for t_s, waiting in looks.items()
+    ]
+    found = summary(samples)
+    assert (found.listen_queue.backlog, found.listen_queue.waiting_max) == (128, 12)
+    assert found.series.listen_queue == [3, 12, 0]
+
+
 def test_what_no_sample_has_is_absent_and_never_zero():
     found = summary(every(0.1))
-    absent = (found.cpus, found.pressure, found.tcp, found.sockets, found.throttling)
-    assert absent == (None,) * 5
+    absent = (found.cpus, found.pressure, found.tcp, found.sockets, found.listen_queue, found.throttling)
+    assert absent == (None,) * 6
     figures = found.server.model_dump()
     assert set(figures.values()) == {None}
 
@@ -202,6 +248,28 @@ def test_a_rate_after_a_gap_is_that_of_the_whole_gap():
     series = summary(samples).series
     # One CPU second in user mode within two seconds.
     assert series.cpu_user_share == [None, 0.5]
+
+
+def test_what_looks_at_all_sockets_found_has_moments_of_its_own():
+    samples = every(0.1)
+    for place, count in ((10, 5), (20, 6), (40, 9)):
+        states = {"listen": 1, "time_wait": count}
+        samples[place] = sample(samples[place].t_s, socket_states=states)
+    states = summary(samples).series.socket_states
+    # The last one is after the window.
+    assert states.t_s == [0.0, 1.0]
+    assert states.by_state == {"listen": [1, 1], "time_wait": [5, 6]}
+
+
+def test_what_is_read_rarely_is_still_there_when_a_long_window_is_thinned():
+    footprint = {"proportional_memory_bytes": None, "open_files": 3}
+    samples = [sample(place / 10, tree=tree(place / 10)) for place in range(2 * ROWS_MAX + 20)]
+    # Only at odd places, of which every second row alone would keep none.
+    for place in range(11, len(samples), 10):
+        samples[place] = sample(place / 10, footprint=footprint)
+    series = summary(samples, Window(0.95, 0.95 + 2 * ROWS_MAX / 10)).series
+    told = [files for files in series.open_files if files is not None]
+    assert len(told) == pytest.approx(2 * ROWS_MAX / 10, abs=1)
 
 
 def test_a_long_window_keeps_few_enough_rows_and_rates_between_them():

@@ -36,6 +36,10 @@ def test_a_row_carries_the_trials_numbers_under_names_with_units(run: Run):
     assert row["server_cpu_per_request_us"] == pytest.approx(truth.cpu_us)
     assert row["server_memory_peak_bytes"] == round(truth.memory_bytes(10) * 1.1)
     assert (row["server_processes_max"], row["server_threads_max"], row["throttled_s"]) == (4, 5, 0.05)
+    share = truth.throughput_rps(10) * truth.cpu_us / 1e6
+    assert row["server_busiest_process_share"] == pytest.approx(share / 2)
+    assert row["server_busiest_thread_share"] == pytest.approx(share / 3)
+    assert (row["listen_backlog"], row["listen_queue_max"]) == (511, 3)
 
 
 def test_what_was_not_measured_is_null_and_never_zero(run: Run):

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use lexopt::prelude::*;
 use crate::members::Marks;
 
 pub(crate) const USAGE: &str = "\
-Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE] [--interval 100ms]
+Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE]
+                       [--listen ADDRESS:PORT] [--interval 100ms]
 
 Writes one JSON object a line: a header, then a sample at every interval, until the standard input is closed.
 
@@ -20,6 +22,7 @@ The server's processes, of which any mark is enough:
   --cgroup FOLDER    those of this control group of version 2, which holds nothing else: its processor time is exact
 
 Options:
+  --listen ADDRESS:PORT  where the server listens: the queue of connections to be accepted is looked at there
   --interval TIME    from one sample to the next, between 1ms and 10s (default 100ms)
   --version          the version
 ";
@@ -30,6 +33,8 @@ const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) marks: Marks,
+    /// Where the server listens.
+    pub(crate) listen: Option<SocketAddr>,
     pub(crate) interval: Duration,
 }
 
@@ -44,13 +49,14 @@ pub(crate) enum Asked {
 
 /// Reads the command line.
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut marks, mut interval) = (Marks::default(), Duration::from_millis(100));
+    let (mut marks, mut listen, mut interval) = (Marks::default(), None, Duration::from_millis(100));
     while let Some(argument) = parser.next()? {
         match argument {
             Long("session") => marks.session = Some(parser.value()?.parse()?),
             Long("pid") => marks.pids.push(parser.value()?.parse()?),
             Long("mark") => marks.variable = Some(parser.value()?.into_vec()),
             Long("cgroup") => marks.group = Some(PathBuf::from(parser.value()?)),
+            Long("listen") => listen = Some(parser.value()?.parse()?),
             Long("interval") => interval = parser.value()?.parse_with(length)?,
             Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
             Long("version") => {
@@ -64,7 +70,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             "missing --session, --pid or --cgroup: nothing says which processes are the server's".into()
         );
     }
-    Ok(Asked::Probe(Arguments { marks, interval }))
+    Ok(Asked::Probe(Arguments { marks, listen, interval }))
 }
 
 /// A length such as `100ms` or `1s`.
@@ -104,8 +110,20 @@ mod tests {
         };
         let words =
             ["--session=7", "--pid", "8", "--pid", "9", "--mark", "MARK=abc", "--cgroup", "/sys/fs/cgroup/a"];
-        let expected = Asked::Probe(Arguments { marks, interval: Duration::from_millis(100) });
+        let expected = Asked::Probe(Arguments { marks, listen: None, interval: Duration::from_millis(100) });
         assert_eq!(parsed(&words), Ok(expected));
+    }
+
+    #[test]
+    fn where_the_server_listens_is_a_numeric_address_of_either_family_with_a_port() {
+        let listen = |text| match parsed(&["--pid", "8", "--listen", text]) {
+            Ok(Asked::Probe(arguments)) => arguments.listen,
+            _ => None,
+        };
+        assert_eq!(listen("127.0.0.1:80"), Some(([127, 0, 0, 1], 80).into()));
+        assert_eq!(listen("[::1]:8080"), Some((std::net::Ipv6Addr::LOCALHOST, 8080).into()));
+        assert_eq!(listen("localhost:80"), None);
+        assert_eq!(listen("127.0.0.1"), None);
     }
 
     #[test]

@@ -12,10 +12,12 @@ use crate::sample::{Header, Sample};
 use crate::sampler::Sampler;
 
 mod arguments;
+mod busiest;
 mod clock;
 mod family;
 mod file;
 mod footprint;
+mod listen_queue;
 mod machine;
 mod members;
 mod pace;
@@ -25,6 +27,7 @@ mod sample;
 mod sampler;
 mod sockets;
 mod switches;
+mod threads;
 mod throttle;
 mod tree;
 
@@ -50,9 +53,9 @@ fn main() -> ExitCode {
 }
 
 /// Writes samples until the standard input is closed, and a last one then.
-fn probe(Arguments { marks, interval }: Arguments) -> Result<(), String> {
+fn probe(Arguments { marks, listen, interval }: Arguments) -> Result<(), String> {
     allow_as_many_files_as_possible();
-    let mut sampler = Sampler::new(marks, interval).map_err(|error| in_words(&error))?;
+    let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
     if sampler.is_without_processes() {
         return Err(
             "no process of the server was found: it has ended, or it is not known by what was given".into()

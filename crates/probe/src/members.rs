@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::file::Buffer;
 use crate::parse::group;
@@ -53,14 +54,19 @@ impl Members {
     ///
     /// # Errors
     /// When the list cannot be read, or no more files may be opened.
-    pub(crate) fn add_newcomers(&mut self, tree: &mut Tree, buffer: &mut Buffer) -> io::Result<()> {
+    pub(crate) fn add_newcomers(
+        &mut self,
+        tree: &mut Tree,
+        buffer: &mut Buffer,
+        now: Duration,
+    ) -> io::Result<()> {
         let newcomers = match self {
             Self::Group(list) => {
                 group::members(buffer.read_in_goes(list)?).filter(|pid| !tree.has(*pid)).collect()
             }
             Self::Machine { marks, strangers } => newcomers_of_machine(marks, strangers, tree, buffer)?,
         };
-        newcomers.into_iter().try_for_each(|pid| tree.add(pid, buffer))
+        newcomers.into_iter().try_for_each(|pid| tree.add(pid, buffer, now))
     }
 }
 

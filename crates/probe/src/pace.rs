@@ -22,15 +22,35 @@ impl Pace {
 
     /// Whether work may begin.
     pub(crate) fn allows(&mut self, now: Duration) -> bool {
-        let passed = now.saturating_sub(self.refilled);
-        self.refilled = now;
-        self.left_s = (self.left_s + self.share * passed.as_secs_f64()).min(self.most_s);
+        self.refill(now);
         self.left_s > 0.0
+    }
+
+    /// Takes away what is left, which is lost otherwise: the time to the next piece of work brings as much as can be saved.
+    pub(crate) fn take_left_s(&mut self) -> f64 {
+        let left_s = self.left_s.max(0.0);
+        self.left_s -= left_s;
+        left_s
+    }
+
+    /// Adds what another kind of reading has not used; what was added before and not used either is lost.
+    pub(crate) fn add_s(&mut self, now: Duration, left_s: f64) {
+        self.left_s = self.left_s.min(self.most_s);
+        self.refill(now);
+        self.left_s += left_s;
     }
 
     /// Some work has cost this much.
     pub(crate) fn spend(&mut self, cost: Duration) {
         self.left_s -= cost.as_secs_f64();
+    }
+
+    fn refill(&mut self, now: Duration) {
+        let passed = now.saturating_sub(self.refilled);
+        self.refilled = now;
+        let refilled_s = self.left_s + self.share * passed.as_secs_f64();
+        // What was added is not cut off.
+        self.left_s = refilled_s.min(self.most_s.max(self.left_s));
     }
 }
 
@@ -69,6 +89,23 @@ mod tests {
             assert!(spent + INTERVAL / 100 >= allowed, "{cost_us} µs: {spent:?}");
             assert!(spent <= allowed + Duration::from_micros(cost_us), "{cost_us} µs: {spent:?}");
         }
+    }
+
+    #[test]
+    fn what_one_kind_leaves_lets_another_do_more_and_their_shares_together_are_kept() {
+        // In each interval there is 1 ms for each kind. The first costs 400 µs, and pieces of the second 100 µs.
+        let [mut first, mut second] = [0, 1].map(|_| Pace::new(0.01, INTERVAL, Duration::ZERO));
+        let mut pieces = 0;
+        for now in (0..1000).map(|interval| interval * INTERVAL) {
+            assert!(first.allows(now), "the first kind is done every time");
+            first.spend(Duration::from_micros(400));
+            second.add_s(now, first.take_left_s());
+            while second.allows(now) {
+                second.spend(Duration::from_micros(100));
+                pieces += 1;
+            }
+        }
+        assert!((15_900..=16_010).contains(&pieces), "{pieces} pieces, of 16 in each interval");
     }
 
     #[test]

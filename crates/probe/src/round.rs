@@ -20,6 +20,11 @@ impl<T> Round<T> {
         Self { pace, shortest, begun: None, left: VecDeque::new() }
     }
 
+    /// Lets the round go on for longer, by what another kind of reading has not used.
+    pub(crate) fn add_s(&mut self, now: Duration, left_s: f64) {
+        self.pace.add_s(now, left_s);
+    }
+
     /// Goes on with the round, or begins the next if it is time; whether it has come to its end.
     ///
     /// `first` gives what a new round visits; a visit may add what is to be visited next. `cpu_time` is what this

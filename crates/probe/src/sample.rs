@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::busiest::{BusiestProcess, BusiestThread};
 use crate::family::Ticks;
 use crate::footprint::Footprint;
+use crate::listen_queue::ListenQueue;
 use crate::machine::{Pressure, Sockets, TcpCounters};
 use crate::parse::group::GroupUsage;
 use crate::parse::machine::{CpuTicks, Stalled};
@@ -34,11 +36,15 @@ pub(crate) struct Sample {
     /// Processor time of the server's control group: exact, whatever comes and goes.
     pub(crate) group: Option<CpuTime>,
     pub(crate) tree: Option<TreeSample>,
+    pub(crate) busiest_process: Option<BusiestProcess>,
+    pub(crate) busiest_thread: Option<BusiestThread>,
     pub(crate) context_switches: Option<SwitchesFound>,
     pub(crate) footprint: Option<Footprint>,
     pub(crate) cpus: Option<CpusSample>,
     pub(crate) tcp: Option<TcpCounters>,
     pub(crate) sockets: Option<Sockets>,
+    /// Of the address at which the server listens.
+    pub(crate) listen_queue: Option<ListenQueue>,
     pub(crate) socket_states: Option<SocketStates>,
     pub(crate) throttling: Option<Throttling>,
     pub(crate) pressure: Option<PressureSample>,
@@ -94,7 +100,7 @@ pub(crate) struct PressureSample {
 /// The kernel's units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
-    ticks_per_s: f64,
+    pub(crate) ticks_per_s: f64,
     page_bytes: u64,
 }
 

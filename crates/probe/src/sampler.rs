@@ -1,11 +1,14 @@
 //! Joins all readings into samples, each kind within its share of a CPU.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::busiest::{BusiestProcess, BusiestThread, ThreadTimes, busiest};
 use crate::clock;
 use crate::file::{Buffer, Optional};
 use crate::footprint::Footprint;
+use crate::listen_queue::Listener;
 use crate::machine::Machine;
 use crate::members::{Marks, Members};
 use crate::pace::Pace;
@@ -13,19 +16,21 @@ use crate::parse::group;
 use crate::round::Round;
 use crate::sample::{CpuTime, PressureSample, Sample, Units};
 use crate::sockets::{self, List, SocketStates};
-use crate::switches::{SwitchCounts, Visit};
+use crate::switches::SwitchCounts;
+use crate::threads::Visit;
 use crate::throttle::Limits;
 use crate::tree::Tree;
 
 /// What each kind of reading may cost, as a share of a CPU. Together they stay below 1 %.
 mod share {
     /// The processes: all of them at one sample, or none.
-    pub(super) const PROCESSES: f64 = 0.0040;
+    pub(super) const PROCESSES: f64 = 0.0038;
     /// The machine and its network: the same.
-    pub(super) const MACHINE: f64 = 0.0022;
+    pub(super) const MACHINE: f64 = 0.0020;
     /// Looking for new processes: the same.
     pub(super) const NEWCOMERS: f64 = 0.0004;
-    /// These go on over as many samples as they take.
+    /// These go on over as many samples as they take; the first has what the processes leave of theirs besides.
+    pub(super) const THREADS: f64 = 0.0005;
     pub(super) const SWITCHES: f64 = 0.0010;
     pub(super) const FOOTPRINT: f64 = 0.0014;
     pub(super) const SOCKETS: f64 = 0.0004;
@@ -41,6 +46,7 @@ pub(crate) struct Sampler {
     machine: Machine,
     group: Option<Optional>,
     limits: Limits,
+    listener: Option<Listener>,
     tree: Tree,
     members: Members,
     /// Processes and threads that the machine had started when it was last looked at.
@@ -50,6 +56,8 @@ pub(crate) struct Sampler {
     processes_pace: Pace,
     machine_pace: Pace,
     newcomers_pace: Pace,
+    threads_round: Round<Visit>,
+    thread_times: ThreadTimes,
     switches_round: Round<Visit>,
     switch_counts: SwitchCounts,
     footprint_round: Round<u32>,
@@ -59,17 +67,17 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Finds the processes that are known by these marks.
+    /// Finds the processes that are known by these marks, and that listen at this address.
     ///
     /// # Errors
     /// When files of the kernel that every Linux has cannot be read, or no more files may be opened.
-    pub(crate) fn new(marks: Marks, interval: Duration) -> io::Result<Self> {
+    pub(crate) fn new(marks: Marks, listen: Option<SocketAddr>, interval: Duration) -> io::Result<Self> {
         let now = clock::now();
         let pace = |share| Pace::new(share, interval, now);
         let mut buffer = Buffer::new();
         let group = marks.group.as_ref().map(|folder| Optional::open(folder.join("cpu.stat")));
         let (mut tree, mut members) = (Tree::default(), Members::new(marks)?);
-        members.add_newcomers(&mut tree, &mut buffer)?;
+        members.add_newcomers(&mut tree, &mut buffer, now)?;
         let limits = tree.pids().next().map(|pid| Limits::around(pid, &mut buffer)).unwrap_or_default();
         Ok(Self {
             units: Units::of_this_machine(),
@@ -77,6 +85,7 @@ impl Sampler {
             machine: Machine::open()?,
             group,
             limits,
+            listener: listen.and_then(Listener::new),
             tree,
             members,
             forks: None,
@@ -84,6 +93,8 @@ impl Sampler {
             processes_pace: pace(share::PROCESSES),
             machine_pace: pace(share::MACHINE),
             newcomers_pace: pace(share::NEWCOMERS),
+            threads_round: Round::new(pace(share::THREADS), Duration::ZERO),
+            thread_times: ThreadTimes::default(),
             switches_round: Round::new(pace(share::SWITCHES), Duration::ZERO),
             switch_counts: SwitchCounts::default(),
             footprint_round: Round::new(pace(share::FOOTPRINT), SLOW_INTERVAL),
@@ -114,23 +125,47 @@ impl Sampler {
             self.forks = forks;
             let (tcp, sockets) = machine.tcp(buffer);
             (sample.cpus, sample.tcp, sample.sockets) = (Some(units.cpus(&cpus)), Some(tcp), Some(sockets));
+            sample.listen_queue = self.listener.as_mut().and_then(Listener::queue);
             sample.throttling = self.limits.read(buffer);
             sample.pressure = Some(PressureSample::from(machine.pressure(buffer)));
             Ok::<(), io::Error>(())
         };
         within(&mut self.machine_pace, now, read_machine).transpose()?;
         if self.may_have_newcomers {
-            let looked = within(&mut self.newcomers_pace, now, || members.add_newcomers(tree, buffer));
+            let looked = within(&mut self.newcomers_pace, now, || members.add_newcomers(tree, buffer, now));
             self.may_have_newcomers = looked.transpose()?.is_none();
         }
-        if let Some((together, gone)) = within(&mut self.processes_pace, now, || tree.read(buffer)) {
+        if let Some((together, gone)) = within(&mut self.processes_pace, now, || tree.read(buffer, now)) {
             sample.tree = Some(units.tree(together));
+            sample.busiest_process = tree.busiest_process(units.ticks_per_s).map(BusiestProcess::from);
             // An id that is free again may have been given to a new process before anyone looked.
             self.may_have_newcomers |= gone > 0;
         }
+        self.go_on_with_threads(now, &mut sample);
         self.go_on_with_rounds(now, &mut sample);
         sample.probe_cpu_s = clock::own_cpu_time().as_secs_f64();
         Ok(sample)
+    }
+
+    /// Looks for the busiest thread: among processes of one thread at once, and among others when a round ends.
+    fn go_on_with_threads(&mut self, now: Duration, sample: &mut Sample) {
+        let Self { buffer, tree, thread_times, .. } = self;
+        let of_several = || tree.thread_counts().filter(|(_, threads)| *threads > 1);
+        let visits = || of_several().map(|(pid, _)| Visit::Process(pid));
+        self.threads_round.add_s(now, self.processes_pace.take_left_s());
+        let has_ended = self.threads_round.go_on(now, clock::own_cpu_time, visits, |visit, left| {
+            thread_times.visit(visit, left, buffer, now);
+        });
+        let found = if of_several().next().is_none() {
+            sample.tree.and_then(|_| tree.busiest_single_thread())
+        } else if has_ended {
+            let of_several = thread_times.end_round();
+            // Before the second round nothing is known of the others.
+            of_several.and_then(|found| busiest(tree.busiest_single_thread().into_iter().chain([found])))
+        } else {
+            None
+        };
+        sample.busiest_thread = found.map(BusiestThread::from);
     }
 
     /// Goes on with what takes several samples, and adds what has come to its end.

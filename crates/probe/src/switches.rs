@@ -1,29 +1,12 @@
 //! Context switches, which the kernel tells for each thread in a file of its own.
 
-use std::collections::{HashMap, VecDeque};
-use std::fs;
+use std::collections::HashMap;
 
 use serde::Serialize;
 
 use crate::file::Buffer;
 use crate::parse::process::{Switches, ignores_sigchld, switches};
-use crate::parse::text::number;
-
-/// What a round visits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Visit {
-    /// A process of several threads: they are listed, and visited next.
-    Process(u32),
-    /// A thread of a process. The first thread has the id of the process.
-    Thread { pid: u32, thread: u32 },
-}
-
-impl Visit {
-    /// Where the visits to a process with so many threads begin.
-    pub(crate) fn of_process(pid: u32, threads: u64) -> Self {
-        if threads == 1 { Self::Thread { pid, thread: pid } } else { Self::Process(pid) }
-    }
-}
+use crate::threads::{Visit, Visits};
 
 /// What a round has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,15 +28,9 @@ pub(crate) struct SwitchCounts {
 
 impl SwitchCounts {
     /// Visits a process or a thread; one that is no more is passed over.
-    pub(crate) fn visit(&mut self, visit: Visit, left: &mut VecDeque<Visit>, buffer: &mut Buffer) {
+    pub(crate) fn visit(&mut self, visit: Visit, left: &mut Visits, buffer: &mut Buffer) {
         match visit {
-            Visit::Process(pid) => {
-                let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return };
-                let ids = threads.filter_map(|entry| {
-                    u32::try_from(number(entry.ok()?.file_name().as_encoded_bytes())?).ok()
-                });
-                left.extend(ids.map(|thread| Visit::Thread { pid, thread }));
-            }
+            Visit::Process(pid) => left.extend(Visit::threads_of(pid)),
             Visit::Thread { pid, thread } => {
                 // The file of a process is that of its first thread, and is found faster.
                 let file = if pid == thread {

@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::busiest::{Meter, NS_PER_S, Use, busiest};
 use crate::family::{Account, Family, Ticks};
 use crate::file::{Buffer, Optional};
 use crate::parse::process::{Scheduled, Stat, resident_pages, scheduled, stat};
@@ -33,6 +35,10 @@ struct Watched {
     skipped: u32,
     last: Stat,
     resident_pages: u64,
+    /// Its processor time in ticks.
+    process_meter: Meter,
+    /// The time of its only thread in nanoseconds; none where it has several, or the kernel does not count.
+    thread_meter: Option<Meter>,
 }
 
 /// The processes of the server.
@@ -47,8 +53,8 @@ impl Tree {
     ///
     /// # Errors
     /// When this process may open no more files.
-    pub(crate) fn add(&mut self, pid: u32, buffer: &mut Buffer) -> io::Result<()> {
-        match Watched::open(pid, buffer) {
+    pub(crate) fn add(&mut self, pid: u32, buffer: &mut Buffer, now: Duration) -> io::Result<()> {
+        match Watched::open(pid, buffer, now) {
             Ok(process) => {
                 self.family.seen(pid, process.account());
                 self.watched.push(process);
@@ -75,11 +81,11 @@ impl Tree {
     }
 
     /// Reads every process that has run; says, too, how many were found to be no more.
-    pub(crate) fn read(&mut self, buffer: &mut Buffer) -> (Together, usize) {
+    pub(crate) fn read(&mut self, buffer: &mut Buffer, now: Duration) -> (Together, usize) {
         let before = self.watched.len();
         let family = &mut self.family;
         self.watched.retain_mut(|process| {
-            let exists = process.update(buffer).is_ok();
+            let exists = process.update(buffer, now).is_ok();
             if exists {
                 family.seen(process.pid, process.account());
             } else {
@@ -88,17 +94,37 @@ impl Tree {
             exists
         });
         let mut together = Together { used: self.family.total(), ..Together::default() };
-        for process in self.watched.iter().filter(|process| !process.last.ended) {
+        for process in self.running() {
             together.resident_pages += process.resident_pages;
             together.processes += 1;
             together.threads += process.last.threads;
         }
         (together, before - self.watched.len())
     }
+
+    /// The process that has used the most between its last two readings.
+    pub(crate) fn busiest_process(&self, ticks_per_s: f64) -> Option<Use> {
+        let uses = self
+            .running()
+            .map(|process| Use::of(process.pid, process.pid, &process.process_meter, ticks_per_s));
+        busiest(uses.flatten())
+    }
+
+    /// The same for the threads of those processes that have one only.
+    pub(crate) fn busiest_single_thread(&self) -> Option<Use> {
+        let uses = self
+            .running()
+            .map(|process| Use::of(process.pid, process.pid, process.thread_meter.as_ref()?, NS_PER_S));
+        busiest(uses.flatten())
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Watched> {
+        self.watched.iter().filter(|process| !process.last.ended)
+    }
 }
 
 impl Watched {
-    fn open(pid: u32, buffer: &mut Buffer) -> io::Result<Self> {
+    fn open(pid: u32, buffer: &mut Buffer, now: Duration) -> io::Result<Self> {
         let folder = format!("/proc/{pid}");
         let file = File::open(format!("{folder}/stat"))?;
         let statm = File::open(format!("{folder}/statm"))?;
@@ -106,19 +132,44 @@ impl Watched {
         let scheduled = schedstat.read(buffer, scheduled);
         let last = stat(buffer.read(&file)?).ok_or_else(unreadable)?;
         let resident_pages = resident_pages(buffer.read(&statm)?).ok_or_else(unreadable)?;
-        Ok(Self { pid, stat: file, statm, schedstat, scheduled, skipped: 0, last, resident_pages })
+        Ok(Self {
+            pid,
+            stat: file,
+            statm,
+            schedstat,
+            scheduled,
+            skipped: 0,
+            last,
+            resident_pages,
+            process_meter: Meter::new(now, own_ticks(&last)),
+            thread_meter: None,
+        })
     }
 
-    /// Reads the process again if it has run.
-    fn update(&mut self, buffer: &mut Buffer) -> io::Result<()> {
-        // Only the first thread's time is told so cheaply.
-        if self.last.threads == 1 && self.skipped < MOST_SKIPPED {
-            let scheduled = self.schedstat.read(buffer, scheduled);
-            if scheduled.is_some() && scheduled == self.scheduled {
-                self.skipped += 1;
-                return Ok(());
+    /// Reads the process again if it has run, and its meters whether it has or not.
+    fn update(&mut self, buffer: &mut Buffer, now: Duration) -> io::Result<()> {
+        self.read_if_it_has_run(buffer)?;
+        self.process_meter.read(now, own_ticks(&self.last));
+        let used_ns = self.scheduled.filter(|_| self.last.threads == 1).map(|scheduled| scheduled.run_ns);
+        self.thread_meter = match (used_ns, self.thread_meter) {
+            (Some(used_ns), Some(mut meter)) => {
+                meter.read(now, used_ns);
+                Some(meter)
             }
-            self.scheduled = scheduled;
+            (used_ns, _) => used_ns.map(|used_ns| Meter::new(now, used_ns)),
+        };
+        Ok(())
+    }
+
+    fn read_if_it_has_run(&mut self, buffer: &mut Buffer) -> io::Result<()> {
+        // Only the first thread's time is told so cheaply.
+        let is_single = self.last.threads == 1;
+        let scheduled = is_single.then(|| self.schedstat.read(buffer, scheduled)).flatten();
+        let has_run = scheduled.is_none() || scheduled != self.scheduled;
+        self.scheduled = scheduled;
+        if !has_run && self.skipped < MOST_SKIPPED {
+            self.skipped += 1;
+            return Ok(());
         }
         self.skipped = 0;
         self.last = stat(buffer.read(&self.stat)?).ok_or_else(unreadable)?;
@@ -133,6 +184,11 @@ impl Watched {
             children: Ticks { user: children_user_ticks, system: children_system_ticks },
         }
     }
+}
+
+/// What a process has used itself, without its children.
+fn own_ticks(stat: &Stat) -> u64 {
+    stat.user_ticks.saturating_add(stat.system_ticks)
 }
 
 /// Whether an error says that no more files may be opened, by this process or on this machine.

@@ -10,9 +10,10 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from loadcurve.errors import NothingMeasured
+from loadcurve.result.records import LimitUse
 
 PERIOD_US = 100_000
 """The length of time within which a share of the CPUs is counted; the kernel's default."""
@@ -40,38 +41,6 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class LimitUse:
-    """What limits have done to a server since its start; ``None`` where there is no such limit."""
-
-    periods: int | None
-    """Periods in which the server wanted to run."""
-    throttled_periods: int | None
-    """Periods in which it had used up its share and had to wait for the next one."""
-    throttled_s: float | None
-    """How long its processes had to wait, summed over the CPUs."""
-    oom_kills: int | None
-    """Processes that the kernel has killed because the memory was used up."""
-    memory_peak_bytes: int | None
-
-    def since(self, earlier: "LimitUse") -> "LimitUse":
-        """Return what the limits have done since an earlier reading; the peak stays that since the start."""
-        return LimitUse(
-            periods=_difference(self.periods, earlier.periods),
-            throttled_periods=_difference(self.throttled_periods, earlier.throttled_periods),
-            throttled_s=_difference(self.throttled_s, earlier.throttled_s),
-            oom_kills=_difference(self.oom_kills, earlier.oom_kills),
-            memory_peak_bytes=self.memory_peak_bytes,
-        )
-
-
-Number = TypeVar("Number", int, float)
-
-
-def _difference(now: Number | None, earlier: Number | None) -> Number | None:
-    return None if now is None or earlier is None else now - earlier
 
 
 class LimitsUnavailable(NothingMeasured):
@@ -150,25 +119,15 @@ class ControlGroup:
         script = 'until [ "$1" = -- ]; do echo $$ > "$1" || exit 126; shift; done; shift; exec "$@"'
         return ("sh", "-c", script, "sh", *files, "--")
 
-    def use(self) -> LimitUse:
-        """Read what the limits have done so far."""
-        cpu = self._places.get("cpu")
-        statistics = {} if cpu is None else _named_numbers(cpu.folder / "cpu.stat")
-        throttled_s = None
-        if "throttled_usec" in statistics:
-            throttled_s = statistics["throttled_usec"] / 1e6
-        elif "throttled_time" in statistics:
-            throttled_s = statistics["throttled_time"] / 1e9
+    def use(self) -> LimitUse | None:
+        """Read what the limit of memory has done so far; ``None`` where there is none."""
         memory = self._places.get("memory")
-        events, peak = (None, None) if memory is None else _MEMORY_FILES[memory.version]
+        if memory is None:
+            return None
+        events, peak = _MEMORY_FILES[memory.version]
         return LimitUse(
-            periods=statistics.get("nr_periods"),
-            throttled_periods=statistics.get("nr_throttled"),
-            throttled_s=throttled_s,
-            oom_kills=None
-            if memory is None or events is None
-            else _named_numbers(memory.folder / events).get("oom_kill"),
-            memory_peak_bytes=None if memory is None or peak is None else _number(memory.folder / peak),
+            oom_kills=_named_numbers(memory.folder / events).get("oom_kill"),
+            memory_peak_bytes=_number(memory.folder / peak),
         )
 
     def remove(self) -> None:

@@ -54,9 +54,15 @@ class Probe:
     It ends when its standard input is closed, so the end of this process, however it comes, ends it, too.
     """
 
-    def __init__(self, marks: ServerMarks | None, cpus: Collection[int], interval_s: float) -> None:
-        """Prepare the probe of a server, which will run on these CPUs; without marks it sees nothing."""
+    def __init__(
+        self, marks: ServerMarks | None, address: str, cpus: Collection[int], interval_s: float
+    ) -> None:
+        """Prepare the probe, on these CPUs, of a server that listens at the numeric ``host:port``.
+
+        Without marks it sees nothing.
+        """
         self._marks = marks
+        self._address = address
         self._cpus = cpus
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
@@ -110,7 +116,7 @@ class Probe:
         command = [
             str(PROGRAM),
             *("--session", str(marks.session), "--mark", marks.variable, *group),
-            *("--interval", f"{self._interval_ms}ms"),
+            *("--listen", self._address, "--interval", f"{self._interval_ms}ms"),
         ]
         samples_file, complaints_file = marks.folder / SAMPLES_FILE, marks.folder / COMPLAINTS_FILE
         with (

@@ -38,6 +38,23 @@ class TreeSample(CpuTime):
     threads: int
 
 
+class BusiestProcessSample(Line):
+    """The process that has used the most CPU since the reading before."""
+
+    pid: int
+    name: str | None
+    cpu_s: float
+    """Since its start, so that readings of the same process can be subtracted."""
+    cpu_share: float
+    """Of a CPU, since the reading before."""
+
+
+class BusiestThreadSample(BusiestProcessSample):
+    """The same of threads; the first thread has the id of the process."""
+
+    thread: int
+
+
 class SwitchesSample(Line):
     """Context switches of all threads that were seen."""
 
@@ -85,6 +102,13 @@ class SocketsSample(Line):
     orphaned: int | None
 
 
+class ListenQueueSample(Line):
+    """The queue of a socket that listens at the server's address."""
+
+    waiting: int
+    backlog: int
+
+
 class ThrottlingSample(Line):
     """How limits of processor time held the server's groups back."""
 
@@ -110,11 +134,14 @@ class Sample(Line):
     probe_cpu_s: float
     group: CpuTime | None
     tree: TreeSample | None
+    busiest_process: BusiestProcessSample | None
+    busiest_thread: BusiestThreadSample | None
     context_switches: SwitchesSample | None
     footprint: Footprint | None
     cpus: CpusSample | None
     tcp: TcpSample | None
     sockets: SocketsSample | None
+    listen_queue: ListenQueueSample | None
     socket_states: dict[str, int] | None
     throttling: ThrottlingSample | None
     pressure: PressureSample | None

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 from loadcurve.probe.figures import Figure, Window, figure
 from loadcurve.probe.processor import ProcessorTime
-from loadcurve.probe.samples import Sample
-from loadcurve.result.probe import Column, ProbeSeries
+from loadcurve.probe.samples import PressureSample, Sample
+from loadcurve.result.probe import Column, ProbeSeries, SocketStatesSeries
 
 ROWS_MAX = 3000
-"""A window with more samples keeps every second, third and so on."""
+"""In a window with more samples two of them become one, or three and so on."""
 SIGNIFICANT_DIGITS = 5
 
 
@@ -18,9 +18,9 @@ def series_of(
 ) -> ProbeSeries | None:
     """Return the samples of the window as columns; ``None`` where there is none."""
     inside = [sample for sample in samples if window.holds(sample.t_s)]
-    inside = inside[:: math.ceil(len(inside) / ROWS_MAX) or 1]
     if not inside:
         return None
+    inside = _thinned(inside)
     # The first row of the window tells what happened since the reading before it.
     rows = [*(sample for sample in samples if sample.t_s < window.start_s), *inside]
 
@@ -37,30 +37,66 @@ def series_of(
         return column(_changes(rows, taken, lambda grown, passed_s: grown / passed_s))
 
     return ProbeSeries(
-        t_s=[round(sample.t_s - window.start_s, 4) for sample in inside],
+        t_s=[_from_start(window, sample.t_s) for sample in inside],
         cpu_user_share=rate(processor.user) if processor else None,
         cpu_system_share=rate(processor.system) if processor else None,
+        busiest_process_share=gauge(figure("busiest_process.cpu_share")),
+        busiest_thread_share=gauge(figure("busiest_thread.cpu_share")),
         memory_bytes=gauge(figure("tree.memory_bytes")),
         proportional_memory_bytes=gauge(figure("footprint.proportional_memory_bytes")),
         processes=gauge(figure("tree.processes")),
         threads=gauge(figure("tree.threads")),
         open_files=gauge(figure("footprint.open_files")),
-        context_switches=change(_context_switches),
+        voluntary_context_switches=change(figure("context_switches.voluntary")),
+        involuntary_context_switches=change(figure("context_switches.involuntary")),
         busy_cpus=rate(_cpus_in("user_s", "system_s", "irq_s", "softirq_s")),
         softirq_cpus=rate(_cpus_in("softirq_s")),
         steal_cpus=rate(_cpus_in("steal_s")),
         established_sockets=gauge(figure("sockets.established")),
+        time_wait_sockets=gauge(figure("sockets.time_wait")),
+        orphaned_sockets=gauge(figure("sockets.orphaned")),
+        listen_queue=gauge(figure("listen_queue.waiting")),
         listen_overflows=change(figure("tcp.listen_overflows")),
         listen_drops=change(figure("tcp.listen_drops")),
         syn_retransmits=change(figure("tcp.syn_retransmits")),
         retransmits=change(figure("tcp.retransmits")),
+        resets_sent=change(figure("tcp.resets_sent")),
+        connections_reset=change(figure("tcp.connections_reset")),
         throttled_s=change(figure("throttling.throttled_s")),
+        socket_states=_socket_states(inside, window),
+        **{
+            f"pressure_{name.removesuffix('_s')}_share": rate(figure(f"pressure.{name}"))
+            for name in PressureSample.model_fields
+        },
     )
 
 
-def _context_switches(sample: Sample) -> int | None:
-    switches = sample.context_switches
-    return None if switches is None else switches.voluntary + switches.involuntary
+def _thinned(samples: Sequence[Sample]) -> list[Sample]:
+    """Join neighbours until there are few enough; each figure is the last one that was read of it."""
+    width = math.ceil(len(samples) / ROWS_MAX)
+    return [_joined(samples[start : start + width]) for start in range(0, len(samples), width)]
+
+
+def _joined(samples: Sequence[Sample]) -> Sample:
+    *earlier, last = samples
+    for sample in reversed(earlier):
+        unread = [name for name in Sample.model_fields if getattr(last, name) is None]
+        last = last.model_copy(update={name: getattr(sample, name) for name in unread})
+    return last
+
+
+def _socket_states(samples: Sequence[Sample], window: Window) -> SocketStatesSeries | None:
+    looks = [(sample.t_s, sample.socket_states) for sample in samples if sample.socket_states]
+    if not looks:
+        return None
+    return SocketStatesSeries(
+        t_s=[_from_start(window, t_s) for t_s, _ in looks],
+        by_state={state: [counts[state] for _, counts in looks] for state in looks[0][1]},
+    )
+
+
+def _from_start(window: Window, moment_s: float) -> float:
+    return round(moment_s - window.start_s, 4)
 
 
 def _cpus_in(*parts: str) -> Figure:

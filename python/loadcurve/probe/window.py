@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from loadcurve.probe.busiest import busiest_process, busiest_thread
 from loadcurve.probe.figures import Figure, Track, Window, figure
 from loadcurve.probe.processor import CPU_INCOMPLETE, ProcessorTime, processor_time
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
@@ -12,6 +13,7 @@ from loadcurve.result.probe import (
     ContextSwitches,
     CountRange,
     CpuUse,
+    ListenQueue,
     PressureUse,
     ProbeCost,
     ProbeRecord,
@@ -42,6 +44,7 @@ def summed_up(
         pressure=_pressure(samples, window),
         tcp=_tcp(samples, window),
         sockets=_sockets(samples, window),
+        listen_queue=_listen_queue(samples, window),
         throttling=_throttling(samples, window),
         series=series_of(samples, window, processor),
         caveats=[*caveats, *([] if processor else [CPU_INCOMPLETE])],
@@ -57,6 +60,7 @@ def nothing_observed(caveats: Sequence[Reason]) -> ProbeRecord:
         pressure=None,
         tcp=None,
         sockets=None,
+        listen_queue=None,
         throttling=None,
         series=None,
         caveats=list(caveats),
@@ -79,6 +83,8 @@ def _server(
         cpu_system_s=system_s,
         cpu_share=_share(cpu_s, window),
         cpu_per_request_us=None if cpu_s is None or not answered else cpu_s * US_PER_S / answered,
+        busiest_process=busiest_process(samples, window),
+        busiest_thread=busiest_thread(samples, window),
         memory_mean_bytes=_mean(within("tree.memory_bytes")),
         memory_peak_bytes=_most(within("tree.memory_bytes")),
         proportional_memory_bytes=_mean(within("footprint.proportional_memory_bytes")),
@@ -155,6 +161,14 @@ def _sockets(samples: Sequence[Sample], window: Window) -> SocketsUse | None:
     if by_state is None and all(count is None for count in most.values()):
         return None
     return SocketsUse(**most, by_state_max=by_state)
+
+
+def _listen_queue(samples: Sequence[Sample], window: Window) -> ListenQueue | None:
+    backlogs = Track(samples, figure("listen_queue.backlog")).within(window)
+    waiting = Track(samples, figure("listen_queue.waiting")).within(window)
+    if not backlogs or not waiting:
+        return None
+    return ListenQueue(backlog=round(min(backlogs)), waiting_max=round(max(waiting)))
 
 
 def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:

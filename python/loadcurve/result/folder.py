@@ -15,7 +15,7 @@ RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
 
-BYTES_PER_POINT = 384 * 1024
+BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
 BYTES_PER_RUN = 8 * 1024 * 1024
 """Room for the files that do not grow with the points, the report among them."""

@@ -27,6 +27,21 @@ class ContextSwitches(Record):
     involuntary: Count
 
 
+class BusiestProcess(Record):
+    """The process that used the most processor time, of those that were the busiest for long enough."""
+
+    pid: Count
+    name: str | None
+    cpu_share: Time
+
+
+class BusiestThread(BusiestProcess):
+    """The same of threads; near 1 it is the limit of the server, whatever else is idle."""
+
+    thread: Count
+    """The first thread has the id of the process."""
+
+
 class ServerUse(Record):
     """What the server's processes used together, those included that came and went."""
 
@@ -37,6 +52,8 @@ class ServerUse(Record):
     cpu_share: Time | None
     cpu_per_request_us: Time | None
     """Processor time divided by the requests that were answered in the window."""
+    busiest_process: BusiestProcess | None
+    busiest_thread: BusiestThread | None
     memory_mean_bytes: Time | None
     """Resident memory; a page that several processes share counts for each of them."""
     memory_peak_bytes: Count | None
@@ -88,6 +105,14 @@ class SocketsUse(Record):
     """By every state of TCP, at the rarer samples that look at all sockets."""
 
 
+class ListenQueue(Record):
+    """The connections that the server had yet to accept, at the address of the load."""
+
+    backlog: Count
+    """How many could wait, at any sample: what the server asked for, as far as the machine allowed it."""
+    waiting_max: Count
+
+
 class Throttling(Record):
     """How limits of processor time held the server's control groups back."""
 
@@ -97,32 +122,56 @@ class Throttling(Record):
     """Summed over the CPUs on which a group had to wait."""
 
 
-class ProbeSeries(Record):
-    """The window's samples in columns of equal length.
-
-    Shares, and counts of events, are of the time since the moment before. Columns that end in ``_cpus`` are
-    sums over all CPUs of the machine.
-    """
+class SocketStatesSeries(Record):
+    """How many sockets were in each state of TCP, at the rarer samples that look at all sockets."""
 
     t_s: list[float]
     """From the start of the window."""
+    by_state: dict[str, list[Count]]
+
+
+class ProbeSeries(Record):
+    """The window's samples in columns of equal length.
+
+    Shares, and counts of events, are of the time since the moment before that has the figure. Columns that
+    end in ``_cpus`` are sums over all CPUs of the machine.
+    """
+
+    t_s: list[float]
+    """From the start of the window, as in the series of the load."""
     cpu_user_share: Column
     cpu_system_share: Column
+    busiest_process_share: Column
+    busiest_thread_share: Column
+    """Whichever it was at that moment."""
     memory_bytes: Column
     proportional_memory_bytes: Column
     processes: Column
     threads: Column
     open_files: Column
-    context_switches: Column
+    voluntary_context_switches: Column
+    involuntary_context_switches: Column
     busy_cpus: Column
     softirq_cpus: Column
     steal_cpus: Column
     established_sockets: Column
+    time_wait_sockets: Column
+    orphaned_sockets: Column
+    listen_queue: Column
+    """Connections that waited to be accepted."""
     listen_overflows: Column
     listen_drops: Column
     syn_retransmits: Column
     retransmits: Column
+    resets_sent: Column
+    connections_reset: Column
     throttled_s: Column
+    pressure_cpu_some_share: Column
+    pressure_memory_some_share: Column
+    pressure_memory_full_share: Column
+    pressure_io_some_share: Column
+    pressure_io_full_share: Column
+    socket_states: SocketStatesSeries | None
 
 
 class ProbeCost(Record):
@@ -141,6 +190,7 @@ class ProbeRecord(Record):
     pressure: PressureUse | None
     tcp: TcpUse | None
     sockets: SocketsUse | None
+    listen_queue: ListenQueue | None
     throttling: Throttling | None
     series: ProbeSeries | None
     caveats: list[Reason]

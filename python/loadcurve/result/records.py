@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.load import Count, LoadResult, Reason, Record, Time
+from loadcurve.result.load import Count, LoadResult, Reason, Record
 from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
@@ -87,22 +87,19 @@ class RunRecord(Record):
     content: dict[str, ContentRecord]
 
 
-class LimitUseRecord(Record):
-    """What its limits did to a server during one load and its warm-up.
+class LimitUse(Record):
+    """What a limit of memory did to a server; what a limit of CPUs did is the probe's ``throttling``."""
 
-    A figure is ``None`` where there is no such limit.
-    """
-
-    periods: Count | None
-    """Periods of 100 ms in which the server wanted to run."""
-    throttled_periods: Count | None
-    """Periods in which it had used up its share of the CPUs and had to wait."""
-    throttled_s: Time | None
-    """How long its processes had to wait, summed over the CPUs."""
     oom_kills: Count | None
     """Processes that the kernel killed because the memory was used up."""
     memory_peak_bytes: Count | None
     """The most memory in use since the server's start, page cache included."""
+
+    def since(self, earlier: "LimitUse") -> "LimitUse":
+        """Return what the limit has done since an earlier reading; the peak stays that since the start."""
+        if self.oom_kills is None or earlier.oom_kills is None:
+            return self.model_copy(update={"oom_kills": None})
+        return self.model_copy(update={"oom_kills": self.oom_kills - earlier.oom_kills})
 
 
 class PointRecord(Record):
@@ -116,8 +113,8 @@ class PointRecord(Record):
     started_at: str
     load: LoadResult
     probe: ProbeRecord
-    limit_use: LimitUseRecord | None
-    """``None`` without limits."""
+    limit_use: LimitUse | None
+    """During the load and its warm-up; ``None`` without a limit of memory."""
 
 
 class FailureRecord(Record):

@@ -86,6 +86,10 @@ _MEASURED_COLUMNS: dict[str, Any] = {
     "server_processes_max": polars.Int64,
     "server_threads_max": polars.Int64,
     "server_open_files_max": polars.Int64,
+    "server_busiest_process_share": polars.Float64,
+    "server_busiest_thread_share": polars.Float64,
+    "listen_backlog": polars.Int64,
+    "listen_queue_max": polars.Int64,
     "throttled_s": polars.Float64,
     "verdict": polars.String,
     "verdict_codes": polars.List(polars.String),
@@ -104,6 +108,7 @@ def _identity(server: str, trial: int, block: int, started_at: str) -> dict[str,
 def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     load = record.load
     lateness = load.generator.lateness_ms
+    queue = record.probe.listen_queue
     distributions: dict[str, Any] = {}
     for name in DISTRIBUTIONS:
         for field, value in getattr(load, name).model_dump().items():
@@ -129,6 +134,8 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "listen_overflows": load.kernel.listen_overflows,
         "syn_retransmits": load.kernel.syn_retransmits,
         **_server_columns(record.probe.server),
+        "listen_backlog": queue.backlog if queue else None,
+        "listen_queue_max": queue.waiting_max if queue else None,
         "throttled_s": record.probe.throttling.throttled_s if record.probe.throttling else None,
         "verdict": load.verdict.status,
         "verdict_codes": [reason.code for reason in load.verdict.reasons],
@@ -150,4 +157,6 @@ def _server_columns(used: ServerUse | None) -> dict[str, Any]:
         "server_processes_max": used.processes.max if used.processes else None,
         "server_threads_max": used.threads.max if used.threads else None,
         "server_open_files_max": used.open_files_max,
+        "server_busiest_process_share": used.busiest_process.cpu_share if used.busiest_process else None,
+        "server_busiest_thread_share": used.busiest_thread.cpu_share if used.busiest_thread else None,
     }

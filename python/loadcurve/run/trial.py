@@ -1,16 +1,15 @@
 """One trial: one fresh start of one server, taken through its points."""
 
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError
-from loadcurve.host.cgroups import LimitUse
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason
-from loadcurve.result.records import FailureRecord, LimitUseRecord, PlannedTrial, Point, PointRecord
+from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Point, PointRecord
 from loadcurve.run.display import Display
 from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
@@ -55,7 +54,7 @@ class TrialRunner:
             for stretch in stretches:
                 with serve(found, self.served, self.cpus) as server:
                     server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
-                    with Probe(server.marks, self.cpus.probe, self.study.host.probe_interval_s) as probe:
+                    with self._probe(server) as probe:
                         for point in stretch:
                             begun, started_at = point, utc_now()
                             self.display.point_begins(trial, point)
@@ -68,7 +67,7 @@ class TrialRunner:
                                 started_at=started_at,
                                 load=load,
                                 probe=probe.observed(load),
-                                limit_use=_limit_use_record(used_before, server.limit_use()),
+                                limit_use=_since(used_before, server.limit_use()),
                             )
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
@@ -77,6 +76,9 @@ class TrialRunner:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=str(error))
             yield _failure_record(trial, begun, started_at, reason, log_tail="")
+
+    def _probe(self, server: Server | AttachedServer) -> Probe:
+        return Probe(server.marks, server.address, self.cpus.probe, self.study.host.probe_interval_s)
 
     def _load(self, server: Server | AttachedServer, load: Load, seed: int) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
@@ -97,10 +99,8 @@ class TrialRunner:
         return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
 
 
-def _limit_use_record(before: LimitUse | None, after: LimitUse | None) -> LimitUseRecord | None:
-    if before is None or after is None:
-        return None
-    return LimitUseRecord(**asdict(after.since(before)))
+def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:
+    return None if before is None or after is None else after.since(before)
 
 
 def _failure_record(

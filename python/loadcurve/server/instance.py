@@ -14,8 +14,8 @@ from typing import NoReturn, Self
 from urllib.parse import quote
 
 from loadcurve.errors import BadInput
-from loadcurve.host.cgroups import NO_LIMITS, Limits, LimitUse
-from loadcurve.result.records import ContentRecord
+from loadcurve.host.cgroups import Limits
+from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
@@ -106,8 +106,8 @@ class Server:
         return self._running.pid
 
     def limit_use(self) -> LimitUse | None:
-        """Return what its limits have done to the server since its start; ``None`` without limits."""
-        return None if self.found.limits == NO_LIMITS else self._running.limit_use()
+        """Return what its limit of memory has done to it since its start; ``None`` without one."""
+        return self._running.limit_use()
 
     @property
     def marks(self) -> ServerMarks:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, LimitUse, remove_groups
+from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, remove_groups
+from loadcurve.result.records import LimitUse
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
@@ -109,8 +110,8 @@ class Launch:
                 raise ServerFailure("not_started", text) from None
             self._ledger_entry.record_session(identify(self._process.pid))
 
-    def limit_use(self) -> LimitUse:
-        """Return what the limits have done to the server since its start."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
         if self._limiting_group is None:
             raise RuntimeError("the server is not started")
         return self._limiting_group.use()

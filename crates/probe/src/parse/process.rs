@@ -53,14 +53,14 @@ pub(crate) fn resident_pages(bytes: &[u8]) -> Option<u64> {
     number(fields(bytes).nth(1)?)
 }
 
-/// How much the first thread of a process has run: it has not run between two equal readings.
+/// How much a thread has run, for a process its first one: it has not run between two equal readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scheduled {
-    run_ns: u64,
+    pub(crate) run_ns: u64,
     slices: u64,
 }
 
-/// Reads `/proc/PID/schedstat`; none where the kernel does not count, which it writes as zeros.
+/// Reads `schedstat` of a process or a thread; none where the kernel does not count, which it writes as zeros.
 pub(crate) fn scheduled(bytes: &[u8]) -> Option<Scheduled> {
     let mut fields = fields(bytes);
     let run_ns = number(fields.next()?)?;

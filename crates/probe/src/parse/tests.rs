@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::group::{self, GroupUsage, Throttled};
+use super::inet_diag::{self, Queue};
 use super::machine::{self, CpuTicks, Stalled};
 use super::network::{named, paired, socket_state};
 use super::process::{self, Stat, Switches};
@@ -155,6 +156,34 @@ fn a_socket_of_either_family_has_its_state_in_the_fourth_column() {
     assert_eq!((socket_state(v4), socket_state(v6), socket_state(title)), (Some(6), Some(10), None));
 }
 
+/// What Linux 6.18 answered for a socket that listens with a backlog of 77 while three connections wait.
+const LISTENING: &[u8] = &[
+    // Length, type, flags, number, sender.
+    88, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // Family, state, timer, retransmits.
+    2, 10, 0, 0, // Ports, addresses, interface, cookie.
+    0x94, 0xC7, 0, 0, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 16, 0, 0, 0, 0, 0, 0, // Expiry, and the queues.
+    0, 0, 0, 0, 3, 0, 0, 0, 77, 0, 0, 0, // User, inode.
+    0, 0, 0, 0, 0x2A, 0x9C, 0, 0,
+];
+
+#[test]
+fn the_queue_of_a_listening_socket_is_in_the_kernels_answer() {
+    assert_eq!(inet_diag::queue(LISTENING), Some(Queue { waiting: 3, backlog: 77 }));
+    for length in 0..80 {
+        assert_eq!(inet_diag::queue(&LISTENING[..length]), None, "{length}");
+    }
+    // NLMSG_ERROR with ENOENT: nobody listens.
+    assert_eq!(
+        inet_diag::queue(&[36, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF]),
+        None
+    );
+    // The queues of a connection (state 1) are of bytes.
+    let mut established = LISTENING.to_vec();
+    established[17] = 1;
+    assert_eq!(inet_diag::queue(&established), None);
+}
+
 #[test]
 fn a_group_tells_what_it_used_and_how_it_was_held_back() {
     assert_eq!(group::usage(GROUP_V2), Some(GroupUsage { user_us: 803_200, system_us: 101_111 }));
@@ -227,6 +256,7 @@ proptest! {
         let _ = named(&bytes, b"Tcp:", ["RetransSegs"]);
         let _ = paired(&bytes, b"TCP:", ["tw"]);
         let _ = socket_state(&bytes);
+        let _ = inet_diag::queue(&bytes);
         let _ = group::usage(&bytes);
         let _ = group::throttled(&bytes);
         let _ = group::members(&bytes).count();
