@@ -11,6 +11,7 @@ from typing import Any
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.result.folder import Run
+from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 
@@ -87,6 +88,8 @@ def _clean_record(key: str, value: float, factor: float) -> Data:
         "memory_mean_bytes": 16 * 2**20 * factor,
         "processes": {"min": 3, "max": 3},
         "threads": {"min": 3, "max": 3},
+        "busiest_process": None,
+        "busiest_thread": None,
     }
     probe["throttling"] = None
     probe["series"] = series()
@@ -95,26 +98,19 @@ def _clean_record(key: str, value: float, factor: float) -> Data:
 
 def series(samples: int = 20, **columns: list[float]) -> Data:
     """The probe's columns of two seconds, of a server at half a CPU; a test may give others."""
-    usual: Data = {
+    usual: Data = dict.fromkeys(ProbeSeries.model_fields) | {
         "cpu_user_share": [0.1] * samples,
         "cpu_system_share": [0.4] * samples,
         "memory_bytes": [16 * 2**20] * samples,
-        "proportional_memory_bytes": None,
         "processes": [3] * samples,
         "threads": [3] * samples,
-        "open_files": None,
-        "context_switches": [100] * samples,
+        "voluntary_context_switches": [100] * samples,
         "busy_cpus": [1.0] * samples,
-        "softirq_cpus": [0.1] * samples,
         "steal_cpus": [0.0] * samples,
-        "established_sockets": None,
-        "listen_overflows": [0] * samples,
-        "listen_drops": [0] * samples,
-        "syn_retransmits": [0] * samples,
         "retransmits": [0] * samples,
         "throttled_s": [0.0] * samples,
     }
-    return {"t_s": [0.05 + 0.1 * sample for sample in range(samples)]} | usual | columns
+    return usual | {"t_s": [0.05 + 0.1 * sample for sample in range(samples)]} | columns
 
 
 def found(plant: Planted = nothing_planted, setup: Setup | None = None) -> dict[str, Finding]:

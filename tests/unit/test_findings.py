@@ -56,7 +56,7 @@ def test_connections_made_after_1_and_3_s_are_told_with_the_queue_that_overflowe
             times_ms = [0.1] * 490 + [1003.0] * 8 + [3010.0] * 2
             retried_connects(record, times_ms, overflows=12)
 
-    [finding] = found(plant, Setup(settings={"listen_backlog": 511})).values()
+    [finding] = found(plant).values()
     assert (finding.code, finding.certainty) == ("listen_queue_overflow", "shown")
     assert [point["connections"] for point in finding.points] == [50, 100]
     assert (finding.trials, finding.trials_measured) == ([0, 1, 2, 3, 4], 5)
@@ -64,7 +64,7 @@ def test_connections_made_after_1_and_3_s_are_told_with_the_queue_that_overflowe
     assert shown["overflows of listen queues"] == 12
     assert shown["connections made about 1 s after their first SYN"] == 8
     assert shown["connections made about 3 s after their first SYN"] == 2
-    assert shown["length of the listen queue"] == 511
+    assert shown["backlog of the server's listen queue"] == 511
     # 10 requests at each of 2 points in each of 5 trials.
     assert "100 requests waited about 1, 3 s" in finding.seen
 
@@ -184,6 +184,22 @@ def test_one_thread_on_two_cpus_is_bound_to_one():
 
     [finding] = found(plant).values()
     assert (finding.code, finding.certainty) == ("one_thread", "shown")
+
+
+def test_the_busiest_thread_tells_which_one_is_the_limit():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        thread = {"pid": 7, "thread": 7, "name": "node", "cpu_share": 0.97}
+        use_cpus(record, 1.3, busiest_thread=thread)
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.certainty) == ("one_thread", "shown")
+    assert "node" in finding.cause
+    assert evidence(finding)["CPU of its busiest thread"] == 0.97
+
+
+def test_two_threads_that_are_both_busy_are_not_one():
+    thread = {"pid": 7, "thread": 7, "name": "nginx", "cpu_share": 0.93}
+    assert found(lambda record, *_: use_cpus(record, 1.75, busiest_thread=thread)) == {}
 
 
 def test_one_worker_with_helper_threads_is_likely_bound_to_one():

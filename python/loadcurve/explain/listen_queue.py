@@ -8,6 +8,7 @@ from loadcurve import _engine
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
 
 OVERFLOW = "listen_queue_overflow"
@@ -36,6 +37,7 @@ class Retried:
     """Requests whose connection was established about so many seconds after its first SYN."""
     longest_connect_ms: float | None
     connect_timeouts: int
+    queue: ListenQueue | None
 
 
 def syn_moments_s(linear_timeouts: int | None) -> list[float]:
@@ -88,7 +90,7 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
     if not by_moment and not timeouts:
         return None
     overflows = _most(load.kernel.listen_overflows, tcp.listen_overflows if tcp else None)
-    return Retried(overflows, syn_retransmits, by_moment, longest, timeouts)
+    return Retried(overflows, syn_retransmits, by_moment, longest, timeouts, record.probe.listen_queue)
 
 
 def _counts(histogram: str, count: int, moments_s: Sequence[float]) -> dict[float, int]:
@@ -109,11 +111,9 @@ def _most(*counts: int | None) -> int | None:
 
 
 def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
-    backlog, somaxconn = subject.number_setting("listen_backlog"), subject.sysctl(SOMAXCONN)
-    lengths = [length for length in (backlog, somaxconn) if length is not None]
-    queue = min(lengths) if backlog is not None else None
-    holds = "" if queue is None else f", which holds {queue:,},"
-    capped = backlog is not None and somaxconn is not None and somaxconn < backlog
+    queues = [one.detail.queue for one in seen if one.detail.queue is not None]
+    holds = f" (backlog {queues[0].backlog:,})" if queues else ""
+    capped = bool(queues) and queues[0].backlog == subject.sysctl(SOMAXCONN)
     raised = "net.core.somaxconn" if capped else "the server's listen backlog (and net.core.somaxconn)"
     return Told(
         weight="distorts",
@@ -122,12 +122,13 @@ def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
         evidence=[
             *ranged("overflows of listen queues", "", [one.detail.overflows for one in seen]),
             *_evidence(seen),
-            *ranged("length of the listen queue", "connections", [queue]),
+            *ranged("backlog of the server's listen queue", "", [queue.backlog for queue in queues]),
+            *ranged("most connections that waited in it", "", [queue.waiting_max for queue in queues]),
         ],
         cause=f"Connections came faster than the server accepted them, until its listen queue{holds} was "
         "full. The kernel then drops the SYN without a word, and the client's kernel sends it again after a "
-        "second, and later again: these are whole seconds of waiting in which the server had nothing to do "
-        "with it.",
+        "second, and later again: these are whole seconds of waiting in which the server may well have been "
+        "idle.",
         advice=f"Raise {raised}, let the server accept faster, or open fewer connections at once.",
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.probe import BusiestThread
 from loadcurve.result.records import PointRecord
 
 LIMIT = "cpu_limit"
@@ -18,6 +19,8 @@ waits nine times as long as its work takes (M/M/1), so more load brings waiting 
 THROTTLED_PERIODS_SHARE = 0.05
 """Periods in which a server had to wait for its next share of the CPUs. Below 1 in 20 only the slowest
 requests meet one, and a start or a collection of garbage may do that."""
+SPARE_CPUS = 0.5
+"""With less than half a CPU to spare, the other threads are nearly as busy as the busiest one."""
 ONE_CPU_MAX = 1.1
 """One thread uses at most one CPU; the rest is for helpers beside it, and for the error of the readings."""
 
@@ -29,7 +32,7 @@ class Used:
     cpus: float
     available: float
     threads: int | None
-    busiest_thread: float | None
+    busiest_thread: BusiestThread | None
     throttled_share: float | None
     throttled_s: float | None
 
@@ -55,37 +58,24 @@ def _used(subject: Subject, record: PointRecord) -> Used | None:
     server, available = record.probe.server, subject.cpus_available
     if server is None or server.cpu_share is None or not available:
         return None
-    throttled_share, throttled_s = _throttled(record)
+    throttling = record.probe.throttling
+    share = throttling.throttled_periods / throttling.periods if throttling and throttling.periods else None
     return Used(
         cpus=server.cpu_share,
         available=available,
         threads=server.threads.max if server.threads else None,
-        busiest_thread=None,
-        throttled_share=throttled_share,
-        throttled_s=throttled_s,
+        busiest_thread=server.busiest_thread,
+        throttled_share=share,
+        throttled_s=throttling.throttled_s if throttling else None,
     )
 
 
-def _throttled(record: PointRecord) -> tuple[float | None, float | None]:
-    """Return the share of periods in which the server was held back in the window, and for how long.
-
-    A limit that stands above this run, such as a container's, is seen by the probe alone.
-    """
-    use = record.probe.throttling
-    if use is not None and use.periods:
-        return use.throttled_periods / use.periods, use.throttled_s
-    limits = record.limit_use
-    if limits is not None and limits.periods and limits.throttled_periods is not None:
-        return limits.throttled_periods / limits.periods, limits.throttled_s
-    return None, None
-
-
 def _is_bound_to_one_thread(subject: Subject, used: Used) -> bool:
-    """Say whether one thread used a whole CPU while the server had others that it left unused."""
-    if used.available < 2 or used.cpus >= FULL_SHARE * used.available:  # noqa: PLR2004 -- one beside the one
+    """Say whether one thread used a whole CPU while the server left others unused."""
+    if used.available - used.cpus < SPARE_CPUS:
         return False
     if used.busiest_thread is not None:
-        return used.busiest_thread >= FULL_SHARE
+        return used.busiest_thread.cpu_share >= FULL_SHARE
     alone = used.threads == 1 or subject.number_setting("workers") == 1
     return alone and FULL_SHARE <= used.cpus <= ONE_CPU_MAX
 
@@ -130,21 +120,21 @@ def _tell_full(seen: Sequence[Sighting[Used]]) -> Told:
 
 def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
     most = max(seen, key=lambda one: one.detail.cpus).detail
-    by_thread = [one.detail.busiest_thread for one in seen]
-    told = any(share is not None for share in by_thread) or most.threads == 1
+    threads = [one.detail.busiest_thread for one in seen if one.detail.busiest_thread is not None]
+    name = next((f", {thread.name}," for thread in threads if thread.name), "")
     return Told(
         weight="explains",
-        certainty="shown" if told else "likely",
+        certainty="shown" if threads or most.threads == 1 else "likely",
         seen=f"The server used {most.cpus:.2f} CPUs of the {most.available:g} that it had, and no more.",
         evidence=[
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
-            *ranged("CPU of its busiest thread", "CPUs", by_thread),
+            *ranged("CPU of its busiest thread", "CPUs", [thread.cpu_share for thread in threads]),
             *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
             *ranged("threads", "", [one.detail.threads for one in seen]),
             *_cost(seen),
         ],
-        cause="One thread does the work, and it had a whole CPU: the others stay idle, however many there "
-        "are.",
+        cause=f"One thread{name} had a whole CPU and can use no more: what it does is the limit, and "
+        "further CPUs stay idle, however many there are.",
         advice="Start more workers (the setting workers, where the server has it), or compare it with "
         "servers that are held to one CPU.",
     )

@@ -1,7 +1,7 @@
 """Stalls: stretches of time in which nothing was answered, and what server and kernel did in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import fmean
 
 from loadcurve.explain.finding import Finding, ranged
@@ -81,6 +81,7 @@ class Meanwhile:
     throttled_s: float | None
     retransmits: float | None
     context_switches: float | None
+    waiting: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def _length_ms(stall: Sequence[SlowRequest]) -> float:
 def _meanwhile(series: ProbeSeries | None, start_s: float, end_s: float) -> Meanwhile:
     """Return what the samples say whose whole time lies in the stall."""
     if series is None:
-        return Meanwhile(None, None, None, None, None, None)
+        return Meanwhile(*[None] * len(fields(Meanwhile)))
     inside = [
         place
         for place in range(1, len(series.t_s))
@@ -172,7 +173,8 @@ def _meanwhile(series: ProbeSeries | None, start_s: float, end_s: float) -> Mean
         busy_cpus=_mean(series.busy_cpus, inside),
         throttled_s=_sum(series.throttled_s, inside),
         retransmits=_sum(series.retransmits, inside),
-        context_switches=_sum(series.context_switches, inside),
+        context_switches=_sum(series.voluntary_context_switches, inside),
+        waiting=_mean(series.listen_queue, inside),
     )
 
 
@@ -214,7 +216,12 @@ def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
             *ranged("steal in the stall", "CPUs", [one.stolen_cpus for one in meanwhiles]),
             *ranged("time throttled in the stall", "s", [one.throttled_s for one in meanwhiles]),
             *ranged("segments sent again in the stall", "", [one.retransmits for one in meanwhiles]),
-            *ranged("context switches in the stall", "", [one.context_switches for one in meanwhiles]),
+            *ranged(
+                "times that its threads went to sleep in the stall",
+                "",
+                [one.context_switches for one in meanwhiles],
+            ),
+            *ranged("connections that waited to be accepted", "", [one.waiting for one in meanwhiles]),
         ],
         cause=why.cause,
         advice=why.advice,
