@@ -458,6 +458,15 @@ def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
     assert "No counter" in finding.cause
 
 
+def test_a_trial_that_is_slow_at_every_point_does_not_hide_in_its_own_spread():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if trial == 2:
+            record["load"]["rate_rps"]["answered"] *= 0.5
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.trials, len(finding.points)) == ("odd_trial", [2], 5)
+
+
 def test_a_small_difference_is_none_to_care_about_however_significant():
     def plant(record: Data, trial: int, connections: float) -> None:
         exact = 1000.0 * connections
@@ -501,6 +510,15 @@ def test_steal_is_told_and_burst_credits_where_the_machine_has_them():
     assert "credit" not in finding.cause
     [finding] = found(plant, Setup(host={"machine_product": "t3.large"})).values()
     assert "credit" in finding.cause
+
+
+def test_a_single_tick_of_steal_in_a_short_window_is_no_finding():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["duration_s"] = 0.3
+        cpu = {"cpu": 0, "busy_share": 0.8, "softirq_share": 0.1, "steal_share": 0.033}
+        record["probe"]["cpus"] = [cpu]
+
+    assert found(plant) == {}
 
 
 def test_steal_of_a_cpu_that_neither_side_uses_does_not_matter():

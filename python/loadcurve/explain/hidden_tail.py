@@ -18,8 +18,8 @@ reader concludes. Less may be the turns of the generator's loop."""
 OWN_LATENESS_SHARE = 0.5
 """Where the generator's own lateness is more than this part of the difference, it is not the server's
 doing."""
-PERCENTILES = ("p99", "p90", "p50")
-"""The farthest one that the answers bound in both is compared."""
+PERCENTILES = ("p99", "p95", "p90", "p75", "p50")
+"""The farthest one at which the two differ is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,17 @@ def _hidden(record: PointRecord) -> Hidden | None:
     load = record.load
     if load.load.model != "open":
         return None
+    lateness = load.generator.lateness_ms
+    own_ms = (lateness.p99 if lateness else None) or 0.0
     for percentile in PERCENTILES:
         latency_ms = _value(load.latency_ms, percentile)
         service_ms = _value(load.service_time_ms, percentile)
         if latency_ms is None or service_ms is None:
             continue
-        lateness = load.generator.lateness_ms
-        own_ms = (lateness.p99 if lateness else None) or 0.0
         difference_ms = latency_ms - service_ms
         counts = latency_ms >= HIDDEN_FACTOR * service_ms and difference_ms >= HIDDEN_MS
-        return (
-            Hidden(percentile, latency_ms, service_ms)
-            if counts and own_ms <= OWN_LATENESS_SHARE * difference_ms
-            else None
-        )
+        if counts and own_ms <= OWN_LATENESS_SHARE * difference_ms:
+            return Hidden(percentile, latency_ms, service_ms)
     return None
 
 

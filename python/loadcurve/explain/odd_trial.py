@@ -1,12 +1,13 @@
 """One trial that differs from its siblings at a point (a burp)."""
 
+import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, variance
+from statistics import fmean, median
 
 from loadcurve.explain.finding import Evidence, Finding, ranged
-from loadcurve.explain.sighting import Told, finding
+from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject, is_usable
 from loadcurve.result.records import PointRecord
 
@@ -90,67 +91,90 @@ COUNTERS = (
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """A trial that is not like its siblings."""
+    """A trial that is not like its siblings at one point."""
 
-    measure: Measure
     value: float
-    siblings: float
+    siblings_mean: float
     """The geometric mean of the others."""
-    residual: float
     p_value: float
     """After Bonferroni's correction for all trials, points and measures of the server."""
+    siblings: list[PointRecord]
+
+    @property
+    def factor(self) -> float:
+        """How many times the others' mean it is."""
+        return self.value / self.siblings_mean
 
 
 def find(subject: Subject) -> list[Finding]:
     """Find trials that differ from their siblings by more than these differ among each other."""
-    by_place = [[record for record in records if is_usable(record)] for records in subject.by_place()]
-    return [
-        finding(CODE, subject, [record], _tell(record, odd, by_place[subject.place(record)]))
-        for measure in MEASURES
-        for record, odd in _odd(by_place, measure)
-    ]
-
-
-def _odd(by_place: Sequence[Sequence[PointRecord]], measure: Measure) -> list[tuple[PointRecord, Odd]]:
-    groups = [_logs(records, measure) for records in by_place]
-    tested = sum(len(group) for group in groups if len(group) >= TRIALS_MIN) * len(MEASURES)
+    usable = [[record for record in records if is_usable(record)] for records in subject.by_place()]
     found = []
-    for place, group in enumerate(groups):
-        if len(group) < TRIALS_MIN:
-            continue
-        elsewhere = [other for other_place, other in enumerate(groups) if other_place != place]
-        usual = _usual_variance([[log for _, log in other] for other in elsewhere])
-        for index, (record, log) in enumerate(group):
-            others = [other for other_index, (_, other) in enumerate(group) if other_index != index]
-            difference = log - fmean(others)
-            if abs(difference) < math.log(measure.practical_factor):
-                continue
-            residual, p_value = deleted_residual(log, others, usual)
-            if p_value * tested <= SIGNIFICANCE:
-                odd = Odd(
-                    measure, math.exp(log), math.exp(fmean(others)), residual, min(p_value * tested, 1.0)
-                )
-                found.append((record, odd))
+    for measure in MEASURES:
+        by_trial: dict[int, list[Sighting[Odd]]] = {}
+        for sighting in _odd(usable, measure):
+            by_trial.setdefault(sighting.record.trial, []).append(sighting)
+        for sightings in by_trial.values():
+            found += merged(CODE, subject, sightings, functools.partial(_tell, measure))
     return found
 
 
-def _logs(records: Sequence[PointRecord], measure: Measure) -> list[tuple[PointRecord, float]]:
-    return [(record, math.log(value)) for record in records if (value := measure.of(record))]
+def _odd(usable: Sequence[Sequence[PointRecord]], measure: Measure) -> Iterator[Sighting[Odd]]:
+    """Yield the trials that are odd, given the usable records of each place of the sweep."""
+    places = [_Place(records, measure) for records in usable]
+    enough = [place for place in places if len(place.logs) >= TRIALS_MIN]
+    tested = sum(len(place.logs) for place in enough) * len(MEASURES)
+    for place in enough:
+        for trial, log in place.logs.items():
+            others = place.without(trial)
+            mean = fmean(others)
+            if abs(log - mean) < math.log(measure.practical_factor):
+                continue
+            usual = _usual_variance([other for other in enough if other is not place], trial)
+            p_value = min(deleted_residual(log, others, usual)[1] * tested, 1.0)
+            if p_value <= SIGNIFICANCE:
+                siblings = [record for record in place.records if record.trial != trial]
+                odd = Odd(math.exp(log), math.exp(mean), p_value, siblings)
+                yield Sighting(next(one for one in place.records if one.trial == trial), odd)
 
 
-def _usual_variance(groups: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """Return how much trials differ at the other points, and with how many degrees of freedom that is known.
+def variance(values: Sequence[float]) -> float:
+    """Return the sample's variance; the standard library's is exact and a hundred times slower."""
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
-    It is the median of the points' variances, so that points with a burp of their own count as little as
-    others, divided by the median of the distribution of a variance, about (1 - 2 / 9f)³ of its mean for f
-    degrees of freedom (Wilson and Hilferty 1931). A median tells about as much as half of the values would.
+
+class _Place:
+    """The logarithms of a measure at one place of the sweep."""
+
+    def __init__(self, records: Sequence[PointRecord], measure: Measure) -> None:
+        self.records = [record for record in records if measure.of(record)]
+        self.logs = {record.trial: math.log(measure.of(record) or 1.0) for record in self.records}
+        self._variances: dict[int, float] = {}
+
+    def without(self, trial: int) -> list[float]:
+        """Return the logarithms of the other trials."""
+        return [log for other, log in self.logs.items() if other != trial]
+
+    def variance_without(self, trial: int) -> float:
+        """Return the variance of the other trials, which is computed once."""
+        if trial not in self._variances:
+            self._variances[trial] = variance(self.without(trial))
+        return self._variances[trial]
+
+
+def _usual_variance(elsewhere: Sequence[_Place], trial: int) -> tuple[float, float] | None:
+    """Return how much the other trials differ at other places, and with how many degrees of freedom.
+
+    It is the median of the places' variances, so that a burp of another trial counts as little as anything,
+    divided by the median of the distribution of a variance, about (1 - 2 / 9f)³ of its mean for f degrees of
+    freedom (Wilson and Hilferty 1931). A median tells about as much as half of the values would.
     """
-    known = [(variance(group), len(group) - 1) for group in groups if len(group) >= TRIALS_MIN]
-    if not known:
+    if not elsewhere:
         return None
-    freedom = median(freedom for _, freedom in known)
-    usual = median(value for value, _ in known) / (1 - 2 / (9 * freedom)) ** 3
-    return usual, sum(freedom for _, freedom in known) / 2
+    freedoms = [len(place.without(trial)) - 1 for place in elsewhere]
+    usual = median(place.variance_without(trial) for place in elsewhere)
+    return usual / (1 - 2 / (9 * median(freedoms))) ** 3, sum(freedoms) / 2
 
 
 def deleted_residual(
@@ -176,27 +200,30 @@ def deleted_residual(
     return residual, 2 * float(stdtr(freedom, -abs(residual)))
 
 
-def _tell(record: PointRecord, odd: Odd, siblings: Sequence[PointRecord]) -> Told:
-    measure, others = odd.measure, [one for one in siblings if one is not record]
-    explained = _explained(record, others)
-    names = [evidence[0].name for evidence in explained]
-    more = f"{odd.value / odd.siblings:,.2f} times"
+def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
+    """Tell of one trial, by the point where it differs most."""
+    most = max(seen, key=lambda one: abs(math.log(one.detail.factor)))
+    record, odd = most.record, most.detail
+    explained = _explained(record, odd.siblings)
+    names = ", ".join(both[0].name for both in explained)
     cause = (
-        f"In this trial the machine tells of something that the others do not have: {', '.join(names)}."
-        if names
+        f"In this trial the machine tells of something that the others do not have: {names}."
+        if explained
         else "No counter of the kernel differs between this trial and the others, so it was a thing of this "
         "start of the server (its memory, its processes), or of the generator."
     )
+    siblings = [measure.of(sibling) for one in seen for sibling in one.detail.siblings]
     return Told(
         weight="distorts",
         certainty="likely",
-        seen=f"Trial {record.trial} had a {measure.name} of {odd.value:,.4g} {measure.unit}, {more} that of "
-        f"its {len(others)} siblings, further off than these differ among each other (p = "
-        f"{odd.p_value:.2g}).",
+        seen=f"Trial {record.trial} had a {measure.name} of {odd.value:,.4g} {measure.unit}, "
+        f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, further off than these differ "
+        f"among each other (p = {odd.p_value:.2g}).",
         evidence=[
-            *ranged(f"{measure.name} of this trial", measure.unit, [odd.value]),
-            *ranged(f"{measure.name} of the others", measure.unit, [measure.of(one) for one in others]),
-            *ranged("p, corrected for all trials and points", "", [odd.p_value]),
+            *ranged(f"{measure.name} of this trial", measure.unit, [one.detail.value for one in seen]),
+            *ranged(f"{measure.name} of the others", measure.unit, siblings),
+            *ranged("times that of the others", "", [one.detail.factor for one in seen]),
+            *ranged("p, corrected for all trials and points", "", [one.detail.p_value for one in seen]),
             *(evidence for both in explained for evidence in both),
         ],
         cause=cause,

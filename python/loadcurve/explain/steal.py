@@ -13,6 +13,9 @@ CODE = "steal"
 STEAL_SHARE = 0.02
 """Of the time of the CPUs in use: what takes 2 % of a busy CPU takes as much of the throughput, as much as
 trials differ anyway, and comes in stretches that show far more in the slowest requests."""
+STEAL_MIN_S = 0.05
+"""The kernel tells steal in ticks of 10 ms: a few of them, in a short window, are more than 2 % and mean
+nothing."""
 BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 """Machine types whose CPU is a credit that can be used up; then the host withholds it as steal."""
 
@@ -39,7 +42,7 @@ def find(subject: Subject) -> list[Finding]:
 
 def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
     shares = [cpu.steal_share for cpu in record.probe.cpus or [] if not used or cpu.cpu in used]
-    if not shares or max(shares) < STEAL_SHARE:
+    if not shares or max(shares) < max(STEAL_SHARE, STEAL_MIN_S / record.load.duration_s):
         return None
     series = record.probe.series
     moments = [value for value in (series.steal_cpus or []) if value is not None] if series else []
