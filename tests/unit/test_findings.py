@@ -254,6 +254,16 @@ def test_connections_that_the_load_itself_closes_are_no_finding():
     assert found(plant) == {}
 
 
+def test_connections_replaced_after_failures_are_told_as_errors_and_not_as_closed():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        close_after(record, 10.0)
+        # The warm-up has failures of its own, which no figure counts.
+        record["load"]["requests"]["failed"] = 40
+        record["load"]["errors"]["closed_early"] = 40
+
+    assert set(found(plant)) == {"wrong_answers"}
+
+
 def test_a_close_after_a_thousand_requests_is_too_rare_to_matter():
     assert found(lambda record, *_: close_after(record, 1000.0)) == {}
 

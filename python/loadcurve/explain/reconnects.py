@@ -51,13 +51,16 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     if load.load.calls is not None or load.load.model == "sessions":
         return None
     connections = load.connections
-    # A request that failed has cost its connection, whoever ended it; that is told as an error.
-    reconnects = connections.opened - load.load.connections - load.requests.failed
+    # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
+    # in the warm-up is not counted, so what the server closes by a rule must be more than what failures
+    # explain.
+    failed = load.requests.failed
+    reconnects = connections.opened - load.load.connections - failed
     replies = connections.replies_per_connection
-    if reconnects < RECONNECTS_MIN or replies is None or not connections.opened:
+    if reconnects < max(RECONNECTS_MIN, failed) or not replies:
         return None
     # Of the whole load, warm-up included, as connections are counted.
-    share = reconnects / (replies * connections.opened) if replies else 1.0
+    share = reconnects / (replies * connections.opened)
     if share < RECONNECTS_SHARE:
         return None
     return Reconnecting(
