@@ -10,23 +10,22 @@ use super::faults::{Delay, Faults, LastAnswer, OutcomeShares, Stalls};
 
 pub(crate) const USAGE: &str = "
 Faults of limit, none of which is there by default (0):
-  --delay TIME              answers are sent so long after their request came: 5ms
-  --delay-share SHARE       only this share of the answers is (default 1)
-  --stall-every TIME        again and again after so long the server does nothing at all: 2s
-  --stall-for TIME          for so long: 300ms
-  --reset-share SHARE       so many requests are answered by a reset of the connection
-  --error-share SHARE       so many answers have the status 500
-  --truncated-share SHARE   so many answers lack their last byte and end the connection
+  --delay TIME                answers are sent so long after their request came: 5ms
+  --delay-share SHARE         only this share of the answers is (default 1)
+  --stall-every TIME          again and again after so long the server does nothing at all: 2s
+  --stall-for TIME            for so long: 300ms
+  --reset-share SHARE         so many requests are answered by a reset of the connection
+  --error-share SHARE         so many answers have the status 500
+  --truncated-share SHARE     so many answers lack their last byte and end the connection
   --wrong-length-share SHARE  so many answers have a body that is one byte longer
-  --seed N                  what all shares are drawn from (default 1)
-  --spared-requests N       the first of all requests are answered rightly and at once, whatever the shares say
-  --keepalive-requests N    a connection is closed after so many answers
-  --announce-close BOOLEAN  whether the last of them says so (default true)
-  --idle-timeout-s SECONDS  a client that is silent for so long is closed
-  --accept-every TIME       one client is accepted in each such time: 5ms
-  --work TIME               each request uses so much processor time of the one thread: 50us
-  --connection-memory SIZE  memory in use for each connection: 64KiB
-  --leak SIZE               memory lost with each request: 100B
+  --seed N                    what all shares are drawn from (default 1)
+  --spared-requests N         the first of all requests are answered rightly and at once, whatever the shares say
+  --keepalive-requests N      a connection is closed after so many answers
+  --announce-close BOOLEAN    whether the last of them says so (default true)
+  --accept-every TIME         one client is accepted in each such time: 5ms
+  --work TIME                 each request uses so much processor time of the one thread: 50us
+  --connection-memory SIZE    memory in use for each connection: 64KiB
+  --leak SIZE                 memory lost with each request: 100B
   --connections-per-thread N  one more idle thread begins with each N connections that are open at once
 ";
 
