@@ -7,7 +7,7 @@ from statistics import fmean
 from loadcurve.explain.finding import Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import LoadResult, SlowRequest
+from loadcurve.result.load import LoadResult, Silence, SlowRequest
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
@@ -16,15 +16,12 @@ CODE = "stall"
 STALL_MIN_MS = 100.0
 """Shorter ones are of the length of the probe's own interval, and of what a busy machine does to any
 process."""
-UNUSUAL_FACTOR = 10.0
-"""A request of a stall takes at least so many times the median; else waiting is what this load does
-anyway."""
-TOGETHER_S = 0.02
-"""Requests that a stall held up end within this time of each other: the server has them all before it
-again."""
-TOGETHER_MIN = 5
-"""So many of the slowest requests that end together are no accident; with fewer connections it is all of
-them."""
+UNUSUAL_FACTOR = 20.0
+"""A stall lasts at least so many times the mean time from answer to answer: of answers that come at random,
+one pause in 500 million is as long."""
+COVERED_SHARE = 0.8
+"""A slow request that was under way for this part of a silence shows that there was something to answer in
+it."""
 OWN_LATENESS_SHARE = 0.5
 """Where the generator itself was late by this part of a stall, it stood still as well: nothing shows the
 server."""
@@ -86,19 +83,18 @@ class Meanwhile:
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """The stalls of one record that its slowest requests show, and what happened in the longest."""
+    """The stalls of one record, and what happened in the longest."""
 
     count: int
-    start_s: float
-    length_ms: float
+    longest: Silence
     requests: int
-    all_connections: bool
+    """Of the slowest requests, those that were under way in a stall."""
     usual_server_cpus: float | None
     meanwhile: Meanwhile
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find stalls: many of the slowest requests, due at different times, that ended at the same moment."""
+    """Find stretches of time without an answer although requests were under way."""
     sightings = [
         Sighting(record, stalled) for record in subject.records if (stalled := _stalled(record)) is not None
     ]
@@ -107,60 +103,50 @@ def find(subject: Subject) -> list[Finding]:
 
 def _stalled(record: PointRecord) -> Stalled | None:
     load = record.load
-    stalls = _stalls(load)
+    stalls = [(silence, held) for silence in _silences(load) if (held := _held_up(load, silence))]
     if not stalls:
         return None
-    longest = max(stalls, key=_length_ms)
-    length_ms = _length_ms(longest)
+    # Silences are told with the longest first.
+    longest = stalls[0][0]
     lateness = load.generator.lateness_ms
-    if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * length_ms:
+    if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
         return None
-    start_s = max(_end_s(one) for one in longest) - length_ms / 1000
-    series, server = record.probe.series, record.probe.server
+    server = record.probe.server
     return Stalled(
         count=len(stalls),
-        start_s=start_s,
-        length_ms=length_ms,
-        requests=sum(len(stall) for stall in stalls),
-        all_connections=len({one.connection for one in longest}) >= load.load.connections,
+        longest=longest,
+        requests=len({id(request) for _, held in stalls for request in held}),
         usual_server_cpus=server.cpu_share if server else None,
-        meanwhile=_meanwhile(series, start_s, start_s + length_ms / 1000),
+        meanwhile=_meanwhile(record.probe.series, longest),
     )
 
 
-def _stalls(load: LoadResult) -> list[list[SlowRequest]]:
-    """Return the groups of slow requests that ended together."""
-    median_ms = load.latency_ms.p50
-    if median_ms is None:
+def _silences(load: LoadResult) -> list[Silence]:
+    """Return the silences that are long, and unusual for this rate."""
+    answered_rps = load.rate_rps.answered
+    if not answered_rps:
         return []
-    least_ms = max(STALL_MIN_MS, UNUSUAL_FACTOR * median_ms)
-    # Connections whose SYN was sent again are made at the same moment without any stall.
-    slow = [
+    least_ms = max(STALL_MIN_MS, UNUSUAL_FACTOR * 1000 / answered_rps)
+    return [silence for silence in load.silences if silence.length_ms >= least_ms]
+
+
+def _held_up(load: LoadResult, silence: Silence) -> list[SlowRequest]:
+    """Return the slow requests that were under way in a silence, apart from those that waited for a SYN."""
+    start_s, end_s = silence.start_s, silence.start_s + silence.length_ms / 1000
+    return [
         one
         for one in load.slowest
-        if one.error is None and not one.syn_retransmits and one.latency_ms >= least_ms
+        if not one.syn_retransmits
+        and min(one.due_s + one.latency_ms / 1000, end_s) - max(one.due_s, start_s)
+        >= COVERED_SHARE * (end_s - start_s)
     ]
-    groups: list[list[SlowRequest]] = []
-    for one in sorted(slow, key=_end_s):
-        if not groups or _end_s(one) - _end_s(groups[-1][0]) > TOGETHER_S:
-            groups.append([])
-        groups[-1].append(one)
-    needed = min(TOGETHER_MIN, load.load.connections)
-    return [group for group in groups if len(group) >= needed]
 
 
-def _end_s(one: SlowRequest) -> float:
-    return one.due_s + one.latency_ms / 1000
-
-
-def _length_ms(stall: Sequence[SlowRequest]) -> float:
-    return max(one.latency_ms for one in stall)
-
-
-def _meanwhile(series: ProbeSeries | None, start_s: float, end_s: float) -> Meanwhile:
+def _meanwhile(series: ProbeSeries | None, silence: Silence) -> Meanwhile:
     """Return what the samples say whose whole time lies in the stall."""
     if series is None:
         return Meanwhile(*[None] * len(fields(Meanwhile)))
+    start_s, end_s = silence.start_s, silence.start_s + silence.length_ms / 1000
     inside = [
         place
         for place in range(1, len(series.t_s))
@@ -194,21 +180,18 @@ def _sum(column: Column, places: Sequence[int]) -> float | None:
 
 def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
     details = [one.detail for one in seen]
-    longest = max(details, key=lambda stalled: stalled.length_ms)
+    longest = max(details, key=lambda stalled: stalled.longest.length_ms)
     meanwhiles = [detail.meanwhile for detail in details]
-    # With the slowest requests on every connection it is certain; ten of many connections only make it
-    # likely.
-    nothing = "nothing was answered" if longest.all_connections else "next to nothing was answered"
     why = _why(longest)
     return Told(
         weight="distorts",
         certainty="likely",
-        seen=f"For {longest.length_ms:,.0f} ms, from {longest.start_s:,.2f} s on, {nothing}: requests that "
-        "fell due at different times were all answered at its end.",
+        seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
+        "was answered, although requests were under way.",
         evidence=[
-            *ranged("longest stall", "ms", [detail.length_ms for detail in details]),
-            *ranged("stalls among the slowest requests", "", [detail.count for detail in details]),
-            *ranged("slow requests that ended together", "", [detail.requests for detail in details]),
+            *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
+            *ranged("stalls", "", [detail.count for detail in details]),
+            *ranged("slowest requests that were held up", "", [detail.requests for detail in details]),
             *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
             *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),
             *ranged("CPU of the server in the window", "CPUs", [one.usual_server_cpus for one in details]),
