@@ -1,12 +1,15 @@
 """The servers of this package, which are always there."""
 
 import socket
+import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 from server_support import CATALOG, members_of_session, server_of, wait_until
 
 from loadcurve.server.check import check_server
+from loadcurve.server.failure import ServerFailure
 
 FORKING_SERVERS = ["simple", "persistent", "pipelined"]
 
@@ -28,11 +31,74 @@ def test_a_client_that_stays_does_not_keep_its_process_beyond_the_stop(name, con
         assert members_of_session(pid) == set()
 
 
+def _options(server) -> dict[str, str]:
+    """Return the options that a running server was started with."""
+    command = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
+    return dict(zip(command[2::2], command[3::2], strict=False))
+
+
 def test_the_settings_of_pipelined_reach_the_program(content_folder):
     entry = CATALOG["pipelined"]
     with server_of(entry, content_folder, listen_backlog=7, keepalive_timeout=1, buffer_bytes=1000) as server:
-        command = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
-        options = dict(zip(command[2::2], command[3::2], strict=False))
+        options = _options(server)
     assert options["--backlog"] == "7"
     assert options["--idle-timeout-s"] == "1"
     assert options["--buffer-bytes"] == "1000"
+
+
+def test_the_faults_of_limit_reach_the_program(content_folder):
+    passed_on = {
+        "keepalive_requests": 100,
+        "announce_close": False,
+        "delay": "5ms",
+        "delay_share": 0.5,
+        "stall_every": "1h",
+        "stall_for": "300ms",
+        "reset_share": 0.01,
+        "error_share": 0.02,
+        "truncated_share": 0.03,
+        "wrong_length_share": 0.04,
+        "seed": 7,
+        "spared_requests": 50,
+        "accept_every": "1ms",
+        "work": "50us",
+        "connection_memory": "64KiB",
+        "leak": "100B",
+        "connections_per_thread": 100,
+    }
+    renamed = {"listen_backlog": ("--backlog", 7), "keepalive_timeout": ("--idle-timeout-s", 60)}
+    expected = {f"--{name.replace('_', '-')}": value for name, value in passed_on.items()}
+    expected |= dict(renamed.values())
+    entry = CATALOG["limit"]
+    settings = passed_on | {name: value for name, (_, value) in renamed.items()}
+    assert settings.keys() == entry.description.settings.keys()
+    with server_of(entry, content_folder, **settings) as server:
+        options = _options(server)
+    assert {name: options[name] for name in expected} == {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in expected.items()
+    }
+
+
+def test_a_delay_of_limit_is_there_and_without_it_nothing_waits(content_folder):
+    with server_of(CATALOG["limit"], content_folder, delay="100ms") as server:
+        assert _answer_s(server.port) >= 0.1
+    with server_of(CATALOG["limit"], content_folder) as server:
+        assert min(_answer_s(server.port) for _ in range(5)) < 0.1
+
+
+def test_faults_that_contradict_each_other_are_told_in_the_programs_own_words(content_folder):
+    settings = {"stall_every": "1s", "stall_for": "2s"}
+    with (
+        pytest.raises(ServerFailure, match="--stall-for is 2s: expected less than --stall-every"),
+        server_of(CATALOG["limit"], content_folder, **settings),
+    ):
+        pass
+
+
+def _answer_s(port: int) -> float:
+    """Return how long an answer took, its connection included."""
+    start_s = time.monotonic()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/1k.txt") as answer:
+        answer.read()
+    return time.monotonic() - start_s

@@ -20,7 +20,7 @@ def limit_server(content: Path) -> Iterator[str]:
     for _ in range(PORT_ATTEMPTS):
         address = f"127.0.0.1:{free_port()}"
         command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", address, "--root", content]
-        with subprocess.Popen([*ends_with_parent(), *command]) as server:
+        with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.DEVNULL) as server:
             try:
                 wait_until(lambda: server.poll() is not None or _accepts(address), "the server listens")  # noqa: B023
                 # It ends at once where another program was faster to take the port.

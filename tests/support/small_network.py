@@ -41,7 +41,9 @@ def main(ports: int, server_program: str, folder: str, command: list[str]) -> in
     start_loopback()
     # Nobody else is in this network, so any port outside the range is free.
     port = FIRST_PORT - 1
-    server = subprocess.Popen([server_program, "limit", "--listen", f"127.0.0.1:{port}", "--root", folder])
+    server_command = [server_program, "limit", "--listen", f"127.0.0.1:{port}", "--root", folder]
+    # What is printed here is the load's.
+    server = subprocess.Popen(server_command, stdout=subprocess.DEVNULL)
     try:
         wait_for(port)
         Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{FIRST_PORT} {FIRST_PORT + ports - 1}")

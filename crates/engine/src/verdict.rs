@@ -3,12 +3,14 @@
 mod evidence;
 mod outcomes;
 mod pace;
+mod settled;
+mod steadiness;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-pub(crate) use evidence::{Evidence, KeptUp, OddBody, Scheduled};
+pub(crate) use evidence::{Course, CoursePeriod, Evidence, KeptUp, OddBody, Scheduled};
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -57,6 +59,7 @@ impl Verdict {
         verdict.judge_lateness(evidence);
         verdict.judge_saturation(evidence);
         verdict.judge_littles_law(evidence);
+        verdict.judge_settled(evidence);
         verdict.note_missing_percentiles(evidence);
         verdict.note_warm_up(evidence);
         verdict

@@ -58,6 +58,10 @@ pub enum Purpose {
     Arrivals = 0x6172_7269,
     /// The choice of requests.
     Requests = 0x7265_7175,
+    /// What becomes of requests, where a server makes faults.
+    Outcomes = 0x6f75_7463,
+    /// Which answers a server delays.
+    Delays = 0x6465_6c61,
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What the command line asks for.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,8 +8,11 @@ use lexopt::prelude::*;
 use loadcurve_servers::{persistent, pipelined, simple};
 
 use crate::forking::{ServeClient, Settings};
+use crate::limit::Faults;
+use crate::limit::options::{self, FaultOptions};
+use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, count, parsed};
 
-pub(crate) const USAGE: &str = "\
+const USAGE: &str = "\
 Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
 
 Kinds:
@@ -20,21 +22,23 @@ Kinds:
   pipelined   the same, but requests that arrive together are answered together, in order
 
 Options:
-  --listen ADDRESS:PORT     where to listen; all but limit print it, and take a free port for 0
+  --listen ADDRESS:PORT     where to listen, which is printed; 0 takes a free port
   --root FOLDER             the files to serve; limit reads them once, at the start
   --backlog N               length of the listen queue (default 4096)
-  --idle-timeout-s SECONDS  a client that is silent for so long is closed (default 5; not for limit)
+  --idle-timeout-s SECONDS  a client that is silent for so long is closed (default 5, for limit never)
   --buffer-bytes N          how much of a client's requests is buffered, which bounds each of them
                             (default 8192, for pipelined 51200; not for limit)
   --version                 the version
 ";
 
+const ADDRESS: Quantity<SocketAddr> =
+    Quantity { read: parsed, expected: "an address with a port, such as 127.0.0.1:8080" };
 const DEFAULT_BACKLOG: i32 = 4096;
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A command line that makes sense.
 pub(crate) enum Asked {
-    Limit { listen: SocketAddr, backlog: i32, root: PathBuf },
+    Limit { listen: SocketAddr, backlog: i32, root: PathBuf, faults: Faults },
     Forking { settings: Settings, root: PathBuf, serve_client: ServeClient },
     Print(String),
 }
@@ -43,16 +47,28 @@ pub(crate) enum Asked {
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut kind, mut listen, mut root, mut backlog) = (None, None, None, DEFAULT_BACKLOG);
     let (mut idle_timeout, mut buffer_bytes) = (None, None);
+    let (mut fault_options, mut fault_option) = (FaultOptions::default(), None);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("listen") => listen = Some(parser.value()?.parse()?),
+            Long("listen") => listen = Some(value_of(&mut parser, "listen", &ADDRESS)?),
             Long("root") => root = Some(PathBuf::from(parser.value()?)),
-            Long("backlog") => backlog = parser.value()?.parse()?,
-            Long("idle-timeout-s") => idle_timeout = Some(parser.value()?.parse_with(timeout)?),
-            Long("buffer-bytes") => buffer_bytes = Some(parser.value()?.parse::<NonZeroUsize>()?.get()),
-            Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
+            Long("backlog") => backlog = value_of(&mut parser, "backlog", &count())?,
+            Long("idle-timeout-s") => {
+                idle_timeout = Some(value_of(&mut parser, "idle-timeout-s", &SECONDS)?);
+            }
+            Long("buffer-bytes") => {
+                buffer_bytes = Some(value_of(&mut parser, "buffer-bytes", &COUNT_ABOVE_ZERO)?.get());
+            }
+            Long("help") | Short('h') => return Ok(Asked::Print(format!("{USAGE}{}", options::USAGE))),
             Long("version") => {
                 return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
+            }
+            Long(option) => {
+                let option = option.to_owned();
+                if !fault_options.read(&option, &mut parser)? {
+                    return Err(Long(&option).unexpected());
+                }
+                fault_option = Some(option);
             }
             Value(value) if kind.is_none() => kind = Some(value.string()?),
             other => return Err(other.unexpected()),
@@ -62,10 +78,11 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let listen = listen.ok_or("missing --listen")?;
     let root = root.ok_or("missing --root")?;
     let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
-        "limit" if idle_timeout.is_some() || buffer_bytes.is_some() => {
-            return Err("limit knows neither --idle-timeout-s nor --buffer-bytes".into());
+        "limit" if buffer_bytes.is_some() => return Err("limit does not know --buffer-bytes".into()),
+        "limit" => {
+            let faults = fault_options.faults(idle_timeout)?;
+            return Ok(Asked::Limit { listen, backlog, root, faults });
         }
-        "limit" => return Ok(Asked::Limit { listen, backlog, root }),
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
         "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),
@@ -75,22 +92,33 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             );
         }
     };
-    let settings = Settings {
-        listen,
-        backlog,
-        idle_timeout: idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
-        buffer_bytes: buffer_bytes.unwrap_or(default_buffer_bytes),
-    };
-    Ok(Asked::Forking { settings, root, serve_client })
+    if let Some(option) = fault_option {
+        return Err(format!("{kind} does not know --{option}, a fault of limit").into());
+    }
+    let idle_timeout = idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT);
+    if idle_timeout.is_zero() {
+        return Err("--idle-timeout-s is 0: expected a number of seconds above 0".into());
+    }
+    let buffer_bytes = buffer_bytes.unwrap_or(default_buffer_bytes);
+    Ok(Asked::Forking {
+        settings: Settings { listen, backlog, idle_timeout, buffer_bytes },
+        root,
+        serve_client,
+    })
 }
 
-/// A timeout of so many seconds.
-fn timeout(text: &str) -> Result<Duration, &'static str> {
-    let seconds = text.parse().map_err(|_| "expected a number of seconds")?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
-        _ => Err("expected a number of seconds above 0"),
-    }
+/// The value of an option.
+///
+/// # Errors
+/// Says which option has which value, and what is expected.
+pub(crate) fn value_of<T>(
+    parser: &mut lexopt::Parser,
+    option: &str,
+    quantity: &Quantity<T>,
+) -> Result<T, lexopt::Error> {
+    let text = parser.value()?.string()?;
+    let value = (quantity.read)(&text);
+    value.ok_or_else(|| format!("--{option} is {text:?}: expected {}", quantity.expected).into())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 /// File bodies by the path that a request names, such as `/pictures/a.png`.
 pub(crate) type Content = HashMap<String, Vec<u8>>;
 
-/// Reads every regular file under `root`.
+/// Reads every regular file under `root`, those that a link leads to included; nothing else is waited for or followed.
 pub(crate) fn read(root: &Path) -> io::Result<Content> {
     let mut content = Content::new();
     add_folder(root, "", &mut content)?;
@@ -21,7 +21,7 @@ fn add_folder(folder: &Path, prefix: &str, content: &mut Content) -> io::Result<
         let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             add_folder(&entry.path(), &path, content)?;
-        } else {
+        } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
             content.insert(path, fs::read(entry.path())?);
         }
     }

@@ -1,15 +1,16 @@
 //! A process for each client: what `simple`, `persistent` and `pipelined` share.
 
-use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use loadcurve_servers::connection::Connection;
 use loadcurve_servers::site::Site;
 use rustix::event::{Timespec, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::SocketFlags;
 
 use crate::clock;
+use crate::listening;
 use crate::process::{self, Fork};
 
 /// How long the listen queue is left alone after a connection could not be accepted.
@@ -33,9 +34,8 @@ pub(crate) type ServeClient = fn(&Site, Connection<TcpStream>) -> io::Result<()>
 /// # Errors
 /// When the address cannot be listened on.
 pub(crate) fn serve(settings: &Settings, site: &Site, serve_client: ServeClient) -> io::Result<()> {
-    let listener = listening_socket(settings.listen, settings.backlog)?;
     process::leave_reaping_to_the_kernel()?;
-    writeln!(io::stdout(), "listening on {}", listener.local_addr()?)?;
+    let listener = listening::listen(settings.listen, settings.backlog, SocketFlags::empty())?;
     loop {
         let client = match listener.accept() {
             Ok((client, _)) => client,
@@ -60,16 +60,6 @@ pub(crate) fn serve(settings: &Settings, site: &Site, serve_client: ServeClient)
             Err(error) => eprintln!("loadcurve-server: a client is turned away, no process for it: {error}"),
         }
     }
-}
-
-fn listening_socket(listen: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
-    let family = if listen.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let listener =
-        rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
-    sockopt::set_socket_reuseaddr(&listener, true)?;
-    rustix::net::bind(&listener, &listen)?;
-    rustix::net::listen(&listener, backlog)?;
-    Ok(listener.into())
 }
 
 fn connection(client: TcpStream, settings: &Settings) -> io::Result<Connection<TcpStream>> {

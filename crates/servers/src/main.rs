@@ -6,20 +6,22 @@ use std::process::ExitCode;
 
 use loadcurve_servers::site::Site;
 
-use arguments::{Asked, USAGE};
+use arguments::Asked;
 
 mod arguments;
 mod clock;
 mod content;
 mod forking;
 mod limit;
+mod listening;
 mod process;
+mod quantities;
 
 fn main() -> ExitCode {
     let asked = match arguments::parse(lexopt::Parser::from_env()) {
         Ok(asked) => asked,
         Err(error) => {
-            eprintln!("loadcurve-server: {error}\n\n{USAGE}");
+            eprintln!("loadcurve-server: {error}\n(loadcurve-server --help lists all options)");
             return ExitCode::from(2);
         }
     };
@@ -41,9 +43,9 @@ fn obey(asked: Asked) -> Result<(), String> {
             print!("{text}");
             Ok(())
         }
-        Asked::Limit { listen, backlog, root } => {
+        Asked::Limit { listen, backlog, root, faults } => {
             let content = content::read(&root).map_err(|error| unreadable(&root, error))?;
-            let Err(error) = limit::serve(listen, backlog, content);
+            let Err(error) = limit::serve(listen, backlog, content, faults);
             Err(format!("cannot serve on {listen}: {error}"))
         }
         Asked::Forking { settings, root, serve_client } => {

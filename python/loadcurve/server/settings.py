@@ -1,18 +1,25 @@
 """The settings of a server: what ``server.toml`` declares, and what a study may give."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from loadcurve.errors import BadInput
 from loadcurve.study.expected import nearest, show
+from loadcurve.study.quantities import (
+    DURATION_IN_WORDS,
+    SIZE_IN_WORDS,
+    parse_duration_s,
+    parse_size_bytes,
+)
 from loadcurve.study.toml_document import TomlTable
 
 AUTO = "auto"
 """The value of a counting setting that stands for the number of the server's CPUs."""
 
-SettingValue = bool | int | str
+SettingValue = bool | int | float | str
 
 
 class BooleanSetting(TomlTable):
@@ -83,7 +90,56 @@ class TextSetting(TomlTable):
         return value
 
 
-Setting = Annotated[BooleanSetting | IntegerSetting | TextSetting, Field(discriminator="type")]
+class ShareSetting(TomlTable):
+    """A part of a whole, from 0 to 1."""
+
+    type: Literal["share"]
+    default: float = Field(ge=0, le=1)
+    doc: str
+
+    def accept(self, value: object) -> SettingValue:
+        """Return the value as it is kept; raises ValueError that says what is expected."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ValueError("expected a number from 0 to 1")
+        return value
+
+
+class QuantitySetting(TomlTable):
+    """A duration or a size; the server is given the text as it was written."""
+
+    type: Literal["duration", "size"]
+    default: str
+    doc: str
+
+    @model_validator(mode="after")
+    def _check_default(self) -> Self:
+        self.accept(self.default)
+        return self
+
+    def accept(self, value: object) -> SettingValue:
+        """Return the value as it is kept; raises ValueError that says what is expected."""
+        # Seconds or bytes, without the exponent that a float's own text may have.
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text = f"{Decimal(str(value)):f}" if is_number else value
+        parse, in_words = _QUANTITIES[self.type]
+        try:
+            if isinstance(text, str):
+                parse(text)
+                return text
+        except ValueError:
+            pass
+        raise ValueError(f"expected {in_words}")
+
+
+_QUANTITIES = {
+    "duration": (parse_duration_s, DURATION_IN_WORDS),
+    "size": (parse_size_bytes, SIZE_IN_WORDS),
+}
+
+Setting = Annotated[
+    BooleanSetting | IntegerSetting | TextSetting | ShareSetting | QuantitySetting,
+    Field(discriminator="type"),
+]
 
 
 class UnusableSetting(BadInput):

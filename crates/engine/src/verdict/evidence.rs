@@ -1,11 +1,11 @@
 //! What the verdict is reached from.
 
-use loadcurve_plan::{LoadPlan, Model, Stop};
+use loadcurve_plan::{LoadPlan, Model, Rate, Stop};
 use loadcurve_record::{FailureCounts, MismatchedBody, OperationTally, StatusCounts, WarmUpCounts};
 
 use crate::capacity::Capacity;
 use crate::requests::RequestSource;
-use crate::result::{Lateness, LoadResult, Merged, Requests};
+use crate::result::{Lateness, LoadResult, Merged, Requests, SeriesPeriod};
 
 /// What the verdict is reached from.
 #[derive(Clone, Debug)]
@@ -31,10 +31,30 @@ pub(crate) struct Evidence {
     pub(crate) scheduled: Option<Scheduled>,
     pub(crate) answered_rps: Option<f64>,
     pub(crate) mean_latency_ms: Option<f64>,
+    pub(crate) course: Course,
     pub(crate) lateness: Option<Lateness>,
     pub(crate) threads: usize,
     /// How busy the generator's threads were, between 0 and 1.
     pub(crate) cpu_share: Option<f64>,
+}
+
+/// How the load went over time.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    /// How long requests were sent before the window.
+    pub(crate) warmup_s: f64,
+    /// Whether the load itself changed on purpose: its rate stepped or ramped.
+    pub(crate) rate_changes: bool,
+    pub(crate) periods: Vec<CoursePeriod>,
+}
+
+/// What was answered in one period of the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoursePeriod {
+    pub(crate) width_s: f64,
+    pub(crate) answered: u64,
+    /// None without an answer.
+    pub(crate) mean_latency_ms: Option<f64>,
 }
 
 /// What a closed loop kept going.
@@ -96,10 +116,32 @@ impl Evidence {
             scheduled: Scheduled::of(result, plan, merged),
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
+            course: Course::of(&result.series, plan),
             lateness: generator.lateness_ms,
             threads: plan.threads,
             cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
         }
+    }
+}
+
+impl Course {
+    fn of(series: &[SeriesPeriod], plan: &LoadPlan) -> Self {
+        let rate = plan.model.rate_rps().or(plan.model.connection_rate_cps());
+        let mut periods: Vec<CoursePeriod> = series
+            .iter()
+            .map(|period| CoursePeriod {
+                width_s: period.width_s,
+                answered: period.answered,
+                mean_latency_ms: period.latency_ms.mean,
+            })
+            .collect();
+        // A rest of a period is too short to stand beside whole ones.
+        if let [.., before, last] = periods.as_slice() {
+            if last.width_s < before.width_s / 2.0 {
+                periods.pop();
+            }
+        }
+        Self { warmup_s: plan.warmup_s, rate_changes: matches!(rate, Some(Rate::Changing(_))), periods }
     }
 }
 

@@ -16,6 +16,25 @@ const LITTLES_LAW_TOLERANCE: f64 = 0.1;
 /// Answers for each request kept up that Little's law needs, so that the edges of the window do not matter.
 const LITTLES_LAW_ANSWERS: f64 = 20.0;
 
+impl Evidence {
+    /// Whether the answers kept pace with the schedule; without one there is none to fall behind.
+    ///
+    /// Those that were still under way at the end do not count against it: a request is answered a latency after it was
+    /// due, so by the end of the window those of all but its last latency are.
+    pub(super) fn keeps_pace(&self) -> bool {
+        let (Some(scheduled), Some(answered_rps), Some(mean_latency_ms)) =
+            (self.scheduled, self.answered_rps, self.mean_latency_ms)
+        else {
+            return true;
+        };
+        // Where hardly anything is answered within the window, half of it still has to show the rate.
+        let answerable_s = (self.duration_s - mean_latency_ms / 1e3).max(self.duration_s / 2.0);
+        let expected = KEPT_RATE_SHARE * scheduled.due_rps * answerable_s;
+        // One more, because requests are whole.
+        answered_rps * self.duration_s + 1.0 >= expected
+    }
+}
+
 impl Verdict {
     /// Requests that were not sent although a connection was free were the generator's to send.
     pub(super) fn judge_sent_rate(&mut self, evidence: &Evidence) {
@@ -36,20 +55,11 @@ impl Verdict {
     }
 
     /// Whether the answers kept pace with the schedule.
-    ///
-    /// Those that were still under way at the end do not count against it: a request is answered a latency after it was
-    /// due, so by the end of the window those of all but its last latency are.
     pub(super) fn judge_answered_rate(&mut self, evidence: &Evidence) {
-        let (Some(scheduled), Some(answered_rps), Some(mean_latency_ms)) =
-            (evidence.scheduled, evidence.answered_rps, evidence.mean_latency_ms)
-        else {
+        let (Some(scheduled), Some(answered_rps)) = (evidence.scheduled, evidence.answered_rps) else {
             return;
         };
-        // Where hardly anything is answered within the window, half of it still has to show the rate.
-        let answerable_s = (evidence.duration_s - mean_latency_ms / 1e3).max(evidence.duration_s / 2.0);
-        let expected = KEPT_RATE_SHARE * scheduled.due_rps * answerable_s;
-        // One more, because requests are whole.
-        if answered_rps * evidence.duration_s + 1.0 >= expected {
+        if evidence.keeps_pace() {
             return;
         }
         let never_sent = match evidence.requests.never_sent - scheduled.never_sent_while_free {

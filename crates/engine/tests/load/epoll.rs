@@ -8,6 +8,7 @@ mod limits;
 mod lists;
 mod protocol;
 mod queue;
+mod settled;
 mod slowest;
 mod stalls;
 mod support;

@@ -9,6 +9,7 @@ mod limits;
 mod lists;
 mod protocol;
 mod queue;
+mod settled;
 mod slowest;
 mod stalls;
 mod support;

@@ -1,8 +1,10 @@
-//! The forking servers: what they answer, in memory and as the real program over sockets.
+//! The forking servers: what they answer, in memory and as the real program over sockets. And the faults of `limit`.
 
 mod answers;
 mod cases;
+mod clock;
 mod connections;
+mod faults;
 mod folder;
 mod memory;
 mod options;

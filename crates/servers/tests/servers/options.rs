@@ -39,9 +39,39 @@ fn an_unknown_kind_is_named_with_those_that_there_are() {
 }
 
 #[test]
-fn an_option_that_limit_does_not_know_is_refused_and_not_ignored() {
-    let arguments = ["limit", "--listen", "127.0.0.1:0", "--root", ".", "--buffer-bytes", "100"];
-    assert_refused(&arguments, 2, "limit knows neither --idle-timeout-s nor --buffer-bytes");
+fn an_option_of_another_kind_is_refused_and_not_ignored() {
+    let with = |kind: &'static str, option: &'static str, value: &'static str| {
+        [kind, "--listen", "127.0.0.1:0", "--root", ".", option, value]
+    };
+    assert_refused(&with("limit", "--buffer-bytes", "100"), 2, "limit does not know --buffer-bytes");
+    assert_refused(&with("simple", "--delay", "5ms"), 2, "simple does not know --delay, a fault of limit");
+}
+
+#[test]
+fn a_mistaken_fault_is_named_with_its_value_and_what_is_expected() {
+    let cases = [
+        ("--delay", "soon", "a duration such as 500ms, 1.5s or 1m, or a number of seconds"),
+        ("--work", "-5us", "a duration such as 500ms, 1.5s or 1m, or a number of seconds"),
+        ("--leak", "much", "a size such as 512B, 10kB or 1KiB, or a whole number of bytes"),
+        ("--reset-share", "5%", "a share, from 0 to 1"),
+        ("--keepalive-requests", "-1", "a whole number"),
+        ("--announce-close", "no", "true or false"),
+    ];
+    for (option, value, expected) in cases {
+        let arguments = ["limit", "--listen", "127.0.0.1:0", "--root", ".", option, value];
+        assert_refused(&arguments, 2, &format!("{option} is {value:?}: expected {expected}\n"));
+    }
+}
+
+#[test]
+fn faults_that_contradict_each_other_are_named() {
+    let with = |faults: [&'static str; 4]| {
+        [&["limit", "--listen", "127.0.0.1:0", "--root", "."], &faults[..]].concat()
+    };
+    let stalls = with(["--stall-every", "1s", "--stall-for", "1s"]);
+    assert_refused(&stalls, 2, "--stall-for is 1s: expected less than --stall-every, which is 1s");
+    let shares = with(["--reset-share", "0.6", "--error-share", "0.5"]);
+    assert_refused(&shares, 2, "are 0.6, 0.5, 0 and 0: expected at most 1 together");
 }
 
 #[test]
