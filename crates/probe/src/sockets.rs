@@ -1,8 +1,6 @@
 //! Sockets of TCP by their state, which the kernel tells of all of them by a socket of its own.
 
-use std::collections::VecDeque;
 use std::fs;
-use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::Serialize;
@@ -10,7 +8,7 @@ use serde::Serialize;
 use crate::listen_queue::kernel_socket;
 use crate::parse::inet_diag::{End, Family, question_for_all, states};
 
-/// What is read of an answer in one visit: some two hundred sockets.
+/// What the kernel writes at a time: some two hundred sockets.
 const PART_BYTES: usize = 16 * 1024;
 
 /// How many sockets are in each state of RFC 9293; both ends of a connection within the machine count.
@@ -51,80 +49,41 @@ impl SocketStates {
     }
 }
 
-/// A family's sockets, of which some have been counted.
-pub(crate) struct List {
-    family: Family,
-    /// Where the kernel answers, once it was asked.
-    kernel: Option<OwnedFd>,
+/// Counts all sockets at one moment, of which `time_wait` are those that the kernel is not asked for; none where it
+/// does not tell.
+pub(crate) fn counted(time_wait: Option<u64>) -> Option<SocketStates> {
+    let mut counted = SocketStates { time_wait: time_wait?, ..SocketStates::default() };
+    let has_v6 = fs::exists("/proc/net/tcp6").unwrap_or(false);
+    let families = [Some(Family::V4), has_v6.then_some(Family::V6)];
+    families.into_iter().flatten().try_for_each(|family| counted.add(family))?;
+    Some(counted)
 }
 
-impl List {
-    /// The sockets of every family that the kernel has.
-    pub(crate) fn all() -> Vec<Self> {
-        let has_v6 = fs::exists("/proc/net/tcp6").unwrap_or(false);
-        let families = [Some(Family::V4), has_v6.then_some(Family::V6)];
-        families.into_iter().flatten().map(|family| Self { family, kernel: None }).collect()
-    }
-}
-
-/// A count of all sockets that is under way.
-#[derive(Default)]
-pub(crate) struct Count {
-    states: SocketStates,
-    is_refused: bool,
-}
-
-impl Count {
-    /// Visits a list: counts some of it, and leaves the rest to be visited next.
-    pub(crate) fn visit(&mut self, mut list: List, left: &mut VecDeque<List>) {
-        match self.go_on(&mut list) {
-            Some(End::Open) => left.push_front(list),
-            Some(End::Done) => {}
-            Some(End::Refused) | None => self.is_refused = true,
-        }
-    }
-
-    /// Ends the count; none where the kernel does not tell. It was not asked for those in `TIME_WAIT`.
-    pub(crate) fn end(&mut self, time_wait: Option<u64>) -> Option<SocketStates> {
-        let Self { states, is_refused } = std::mem::take(self);
-        (!is_refused).then_some(SocketStates { time_wait: time_wait?, ..states })
-    }
-
-    fn go_on(&mut self, list: &mut List) -> Option<End> {
-        let kernel = if let Some(kernel) = list.kernel.take() {
-            kernel
-        } else {
-            let kernel = kernel_socket()?;
-            send(&kernel, &question_for_all(list.family), SendFlags::empty()).ok()?;
-            kernel
-        };
+impl SocketStates {
+    fn add(&mut self, family: Family) -> Option<()> {
+        let kernel = kernel_socket()?;
+        send(&kernel, &question_for_all(family), SendFlags::empty()).ok()?;
         let mut part = vec![0; PART_BYTES];
-        let (length, _) = recv(&kernel, part.as_mut_slice(), RecvFlags::DONTWAIT).ok()?;
-        let end = states(&part[..length], |state| self.states.count(state));
-        list.kernel = Some(kernel);
-        Some(end)
+        loop {
+            let (length, _) = recv(&kernel, part.as_mut_slice(), RecvFlags::DONTWAIT).ok()?;
+            match states(&part[..length], |state| self.count(state)) {
+                End::Open => {}
+                End::Done => return Some(()),
+                End::Refused => return None,
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
     use std::net::{TcpListener, TcpStream};
 
-    use super::{Count, List, SocketStates};
-
-    /// Counts all sockets of this machine, and the visits that this takes.
-    fn counted() -> (SocketStates, usize) {
-        let (mut count, mut left, mut visits) = (Count::default(), VecDeque::from(List::all()), 0);
-        while let Some(list) = left.pop_front() {
-            count.visit(list, &mut left);
-            visits += 1;
-        }
-        (count.end(Some(7)).unwrap(), visits)
-    }
+    use super::{SocketStates, counted};
 
     #[test]
-    fn both_ends_of_connections_are_counted_in_several_visits_where_there_are_many() {
+    fn both_ends_of_connections_are_counted_also_where_the_answer_has_several_parts() {
+        // 72 bytes and a header of 16 for each socket, in parts of 16 KiB.
         const MANY: usize = 400;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let connections: Vec<_> = (0..MANY)
@@ -132,19 +91,16 @@ mod tests {
                 (TcpStream::connect(listener.local_addr().unwrap()).unwrap(), listener.accept().unwrap())
             })
             .collect();
-        let (states, visits) = counted();
+        let states = counted(Some(7)).unwrap();
         assert!(states.established >= 2 * MANY as u64, "{states:?}");
         assert!(states.listen >= 1);
         assert_eq!(states.time_wait, 7, "they are counted elsewhere");
-        // 72 bytes and a header of 16 for each socket, in parts of 16 KiB.
-        assert!(visits >= 2 * MANY * 88 / (16 * 1024), "{visits} visits");
         drop(connections);
     }
 
     #[test]
     fn without_a_count_of_those_in_time_wait_there_is_none_of_all() {
-        assert_eq!(Count::default().end(None), None);
-        assert_eq!(Count { is_refused: true, ..Count::default() }.end(Some(1)), None);
+        assert_eq!(counted(None), None);
     }
 
     #[test]

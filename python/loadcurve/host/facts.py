@@ -44,6 +44,24 @@ SYSCTLS = (
 )
 """Settings of the kernel that decide what connections meet."""
 
+KERNEL_PARAMETERS = frozenset(
+    {
+        *("mitigations", "nopti", "pti", "spectre_v2", "retbleed", "nosmt", "maxcpus", "nosmp"),
+        *("isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "threadirqs", "preempt"),
+        *("idle", "processor.max_cstate", "intel_idle.max_cstate", "intel_pstate", "amd_pstate"),
+        *(
+            "cpufreq.default_governor",
+            "clocksource",
+            "tsc",
+            "transparent_hugepage",
+            "hugepages",
+            "numa_balancing",
+        ),
+        *("cgroup_disable", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy", "psi", "audit"),
+    }
+)
+"""Parameters of the kernel that decide how fast a machine is."""
+
 VULNERABILITIES = "sys/devices/system/cpu/vulnerabilities/*"
 
 
@@ -69,7 +87,7 @@ def host_facts(readings: Readings | None = None) -> dict[str, Any]:
         "container": _container(readings),
         "kernel": platform.release(),
         "kernel_build": platform.version(),
-        "kernel_command_line": readings.text("proc/cmdline"),
+        "kernel_parameters": _kernel_parameters(readings),
         "operating_system": _operating_system(),
         "python": platform.python_version(),
         "python_packages": _packages(),
@@ -125,6 +143,12 @@ def _boost(readings: Readings) -> bool | None:
     if boost is not None:
         return boost == 1
     return None if without_turbo is None else without_turbo == 0
+
+
+def _kernel_parameters(readings: Readings) -> list[str]:
+    """Return those words of the kernel's command line that bear on speed; others may be nobody's business."""
+    words = (readings.text("proc/cmdline") or "").split()
+    return [word for word in words if word.partition("=")[0] in KERNEL_PARAMETERS]
 
 
 def _kib_in_bytes(text: str | None) -> int | None:
