@@ -3,7 +3,15 @@
 from os import PathLike
 from typing import Self, final
 
-__all__ = ["Load", "RequestList", "body_length", "percentile_curve", "toml_positions", "uring_refusal"]
+__all__ = [
+    "Load",
+    "LocalPorts",
+    "RequestList",
+    "body_length",
+    "percentile_curve",
+    "toml_positions",
+    "uring_refusal",
+]
 
 @final
 class Load:
@@ -29,6 +37,36 @@ class Load:
 
     def finish(self) -> str:
         """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+
+@final
+class LocalPorts:
+    """The local ports that connections to one destination could take, as they are now."""
+
+    @staticmethod
+    def towards(destination: str, proc: str | PathLike[str]) -> LocalPorts | None:
+        """Count the ports towards a numeric ``host:port``, by what the kernel tells in ``/proc``.
+
+        ``None`` where the kernel does not tell its range of local ports.
+
+        Raises:
+            ValueError: the destination is not of the form.
+
+        """
+
+    @property
+    def available(self) -> int:
+        """How many more connections to the destination there can be."""
+
+    @property
+    def held_for_s(self) -> float:
+        """How long a port is held after its connection was closed on this side first."""
+
+    @property
+    def settings(self) -> list[str]:
+        """Settings of sysctl that make more ports available, or for a shorter time; as root."""
+
+    def needed_for_ever(self, turnover_cps: float) -> int:
+        """Return how many ports are taken where so many connections per second are opened and closed."""
 
 @final
 class RequestList:

@@ -31,6 +31,7 @@ def ceiling(rates_by_connections: dict[int, float]) -> Ceiling:
         measured_at="2026-01-01T00:00:00Z",
         body_bytes=1024,
         rig=RIG,
+        host={"kernel": RIG.kernel},
         points=[
             CeilingPoint(
                 connections=connections,
@@ -111,6 +112,8 @@ def test_the_ceiling_is_measured_at_every_number_of_connections(monkeypatch: pyt
     begun: list[int] = []
     measured = measure_ceiling(divide_cpus(None, None), begun.append)
     assert begun == [point.connections for point in measured.points] == [1, 4]
+    assert measured.host["cpu_model"] == measured.rig.cpu_model
+    assert "sysctls" in measured.host
     for point in measured.points:
         assert point.lowest_requests_per_s <= point.requests_per_s <= point.highest_requests_per_s
         assert 0 < point.generator_cpu_share <= 1.1

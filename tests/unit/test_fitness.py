@@ -99,19 +99,31 @@ def test_ports_last_as_long_as_time_wait_lets_them(machine: Path) -> None:
     # 28,232 ports, each taken for 60 s: 470.5 connections per second; 400 per second take 24,000 ports.
     enough = fitness.check_ports(readings, 400)
     assert enough.fitness == "good"
-    assert "28,232 local ports: 471 new connections per second" in enough.found
-    assert "need 24,000 ports" in enough.found
+    assert enough.found.startswith("28,232 local ports are free")
+    assert "471 on this machine (a port waits 60 s), 471 towards others (a port waits 60 s)" in enough.found
+    assert "400 per second need 24,000 ports on this machine, 24,000 ports towards others" in enough.found
     short = fitness.check_ports(readings, 1000)
     assert short.fitness == "caution"
     assert "need 60,000 ports" in short.found
-    assert short.remedy is not None
-    assert "ip_local_port_range" in short.remedy
+    settings = 'net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse=1'
+    assert short.remedy == f"sysctl -w {settings}"
 
 
 def test_reuse_of_ports_on_this_machine_is_part_of_the_arithmetic(machine: Path) -> None:
     write(machine, "proc/sys/net/ipv4/tcp_tw_reuse", "2")
     readings = write(machine, "proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")
-    assert "28,232 on this machine (tcp_tw_reuse = 2)" in fitness.check_ports(readings, None).found
+    found = fitness.check_ports(readings, 1000).found
+    assert "28,232 on this machine (a port waits 1 s), 471 towards others (a port waits 60 s)" in found
+    assert "1,000 per second need 1,000 ports on this machine, 60,000 ports towards others" in found
+
+
+def test_where_every_setting_is_at_its_best_no_command_is_given(machine: Path) -> None:
+    write(machine, "proc/sys/net/ipv4/tcp_tw_reuse", "1")
+    readings = write(machine, "proc/sys/net/ipv4/ip_local_port_range", "1024\t65535")
+    check = fitness.check_ports(readings, 100_000)
+    # 64,512 ports, each held for a second.
+    assert (check.fitness, check.remedy) == ("caution", None)
+    assert "64,512 towards others" in check.found
 
 
 @pytest.mark.parametrize(("longest", "expected"), [("128", "caution"), ("4096", "good")])
@@ -124,3 +136,5 @@ def test_a_kernel_that_refuses_io_uring_is_quoted() -> None:
     assert fitness.check_uring(None).fitness == "good"
     refused = fitness.check_uring("io_uring is not available: set kernel.io_uring_disabled to 0")
     assert (refused.fitness, "kernel.io_uring_disabled" in refused.found) == ("caution", True)
+    assert refused.remedy == "sysctl -w kernel.io_uring_disabled=0"
+    assert fitness.check_uring("this kernel is older than 6.0").remedy is None

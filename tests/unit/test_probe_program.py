@@ -147,6 +147,23 @@ def test_the_queue_of_the_servers_address_is_the_one_that_ss_shows(tree):
             assert probe.last()["listen_queue"] == {"waiting": 3, "backlog": 23}
 
 
+def test_sockets_are_counted_in_the_states_that_closing_one_end_brings_them_to(tree):
+    count = 50
+    with socket.socket() as server, ExitStack() as ends:
+        server.bind(("127.0.0.1", 0))
+        server.listen(count)
+        for _ in range(count):
+            client = ends.enter_context(socket.create_connection(server.getsockname()))
+            ends.enter_context(server.accept()[0])
+            client.shutdown(socket.SHUT_WR)
+        with running_probe("--pid", tree.pid, "--interval", "20ms") as probe:
+            states = probe.first("socket_states")
+    # RFC 9293: the end that has closed waits for the other one, which waits for its program to close.
+    assert states["fin_wait_2"] >= count
+    assert states["close_wait"] >= count
+    assert states["listen"] >= 1
+
+
 def test_where_nobody_listens_there_is_no_queue(tree):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

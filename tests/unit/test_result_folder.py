@@ -120,8 +120,8 @@ def test_a_disk_without_room_is_refused_with_needed_and_free_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**6, 0, 10**6))
-    # 72 points of 384 KiB, and 8 MiB for the rest.
-    with pytest.raises(BadInput, match=r"1,000,000 bytes free, .*72 points .* need 36,700,160"):
+    # 72 points of 512 KiB, and 8 MiB for the rest.
+    with pytest.raises(BadInput, match=r"1,000,000 bytes free, .*72 points .* need 46,137,344"):
         RunFolder.create(tmp_path / "run", synthetic.run_record(), "")
 
 

@@ -3,10 +3,12 @@
 mod descriptors;
 mod ports;
 
+use std::path::Path;
+
 use loadcurve_plan::LoadPlan;
 
 pub(crate) use descriptors::Descriptors;
-pub(crate) use ports::LocalPorts;
+pub use ports::LocalPorts;
 
 /// The open files and local ports of a load.
 #[derive(Clone, Debug)]
@@ -24,7 +26,7 @@ impl Capacity {
     pub(crate) fn secure(plan: &LoadPlan) -> Result<Self, String> {
         let connections = plan.model.connections();
         let descriptors = Descriptors::allow(connections)?;
-        let ports = LocalPorts::towards(plan.address);
+        let ports = LocalPorts::towards(plan.address, Path::new("/proc"));
         if let Some(ports) = &ports {
             ports.require(connections)?;
         }

@@ -26,6 +26,7 @@ mod worker;
 #[cfg(test)]
 mod worker_tests;
 
+pub use capacity::LocalPorts;
 pub use kernel::TcpCounters;
 pub use load::{Load, Progress, StartError, uring_refusal};
 pub use requests::{ListedRequest, RequestList, body_length};

@@ -33,9 +33,7 @@ pub(crate) struct Listener {
 impl Listener {
     /// Prepares to look at what listens at this address; none where the kernel cannot be asked.
     pub(crate) fn new(address: SocketAddr) -> Option<Self> {
-        let (family, kind, protocol) = (AddressFamily::NETLINK, SocketType::DGRAM, netlink::SOCK_DIAG);
-        let kernel = socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol)).ok()?;
-        Some(Self { kernel, address, remote_port: 0 })
+        Some(Self { kernel: kernel_socket()?, address, remote_port: 0 })
     }
 
     /// The queue now; none where nobody listens, or the kernel does not tell.
@@ -48,6 +46,12 @@ impl Listener {
         let Queue { waiting, backlog } = queue(&answer[..length])?;
         Some(ListenQueue { waiting, backlog })
     }
+}
+
+/// A socket at which the kernel tells of sockets; none where it does not.
+pub(crate) fn kernel_socket() -> Option<OwnedFd> {
+    let (family, kind, protocol) = (AddressFamily::NETLINK, SocketType::DGRAM, netlink::SOCK_DIAG);
+    socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol)).ok()
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(crate) struct Sockets {
     /// Established, or closed by the other side only.
     established: Option<u64>,
     /// Waiting for stray segments after the end of a connection.
-    time_wait: Option<u64>,
+    pub(crate) time_wait: Option<u64>,
     /// Without a process, before the end of a connection.
     orphaned: Option<u64>,
 }

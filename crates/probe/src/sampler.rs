@@ -15,7 +15,7 @@ use crate::pace::Pace;
 use crate::parse::group;
 use crate::round::Round;
 use crate::sample::{CpuTime, PressureSample, Sample, Units};
-use crate::sockets::{self, List, SocketStates};
+use crate::sockets;
 use crate::switches::SwitchCounts;
 use crate::threads::Visit;
 use crate::throttle::Limits;
@@ -33,6 +33,7 @@ mod share {
     pub(super) const THREADS: f64 = 0.0005;
     pub(super) const SWITCHES: f64 = 0.0010;
     pub(super) const FOOTPRINT: f64 = 0.0014;
+    /// All sockets at one sample, or none.
     pub(super) const SOCKETS: f64 = 0.0004;
 }
 
@@ -62,8 +63,8 @@ pub(crate) struct Sampler {
     switch_counts: SwitchCounts,
     footprint_round: Round<u32>,
     footprint: Footprint,
-    sockets_round: Round<List>,
-    socket_states: SocketStates,
+    sockets_pace: Pace,
+    sockets_due: Duration,
 }
 
 impl Sampler {
@@ -99,8 +100,8 @@ impl Sampler {
             switch_counts: SwitchCounts::default(),
             footprint_round: Round::new(pace(share::FOOTPRINT), SLOW_INTERVAL),
             footprint: Footprint::empty(),
-            sockets_round: Round::new(pace(share::SOCKETS), SLOW_INTERVAL),
-            socket_states: SocketStates::default(),
+            sockets_pace: pace(share::SOCKETS),
+            sockets_due: now,
         })
     }
 
@@ -142,6 +143,13 @@ impl Sampler {
             self.may_have_newcomers |= gone > 0;
         }
         self.go_on_with_threads(now, &mut sample);
+        if now >= self.sockets_due {
+            let time_wait = sample.sockets.and_then(|sockets| sockets.time_wait);
+            if let Some(counted) = within(&mut self.sockets_pace, now, || sockets::counted(time_wait)) {
+                sample.socket_states = counted;
+                self.sockets_due = now + SLOW_INTERVAL;
+            }
+        }
         self.go_on_with_rounds(now, &mut sample);
         sample.probe_cpu_s = clock::own_cpu_time().as_secs_f64();
         Ok(sample)
@@ -170,7 +178,7 @@ impl Sampler {
 
     /// Goes on with what takes several samples, and adds what has come to its end.
     fn go_on_with_rounds(&mut self, now: Duration, sample: &mut Sample) {
-        let Self { buffer, tree, switch_counts, footprint, socket_states, .. } = self;
+        let Self { buffer, tree, switch_counts, footprint, .. } = self;
         let threads = || tree.thread_counts().map(|(pid, threads)| Visit::of_process(pid, threads));
         if self.switches_round.go_on(now, clock::own_cpu_time, threads, |visit, left| {
             switch_counts.visit(visit, left, buffer);
@@ -186,11 +194,6 @@ impl Sampler {
             },
         ) {
             sample.footprint = Some(std::mem::replace(footprint, Footprint::empty()));
-        }
-        if self.sockets_round.go_on(now, clock::own_cpu_time, List::all, |list, left| {
-            sockets::visit(list, left, socket_states);
-        }) {
-            sample.socket_states = Some(std::mem::take(socket_states));
         }
     }
 }

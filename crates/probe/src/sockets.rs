@@ -1,16 +1,15 @@
-//! Sockets of TCP by their state, from the kernel's lists of all of them.
+//! Sockets of TCP by their state, which the kernel tells of all of them by a socket of its own.
 
-use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
+use std::fs;
 
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::Serialize;
 
-use crate::parse::network::socket_state;
-use crate::parse::text::split_at;
+use crate::listen_queue::kernel_socket;
+use crate::parse::inet_diag::{End, Family, question_for_all, states};
 
-/// What is read of a list in one visit.
-const CHUNK_BYTES: usize = 4096;
+/// What the kernel writes at a time: some two hundred sockets.
+const PART_BYTES: usize = 16 * 1024;
 
 /// How many sockets are in each state of RFC 9293; both ends of a connection within the machine count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,7 +29,7 @@ pub(crate) struct SocketStates {
 
 impl SocketStates {
     /// Counts a state, in the kernel's numbers: `include/net/tcp_states.h`.
-    fn count(&mut self, state: usize) {
+    fn count(&mut self, state: u8) {
         let counter = match state {
             1 => &mut self.established,
             2 => &mut self.syn_sent,
@@ -50,78 +49,66 @@ impl SocketStates {
     }
 }
 
-/// A list of sockets that is being read.
-pub(crate) struct List {
-    file: Box<dyn Read>,
-    /// The begin of a line whose end has not been read.
-    begun: Vec<u8>,
+/// Counts all sockets at one moment, of which `time_wait` are those that the kernel is not asked for; none where it
+/// does not tell.
+pub(crate) fn counted(time_wait: Option<u64>) -> Option<SocketStates> {
+    let mut counted = SocketStates { time_wait: time_wait?, ..SocketStates::default() };
+    let has_v6 = fs::exists("/proc/net/tcp6").unwrap_or(false);
+    let families = [Some(Family::V4), has_v6.then_some(Family::V6)];
+    families.into_iter().flatten().try_for_each(|family| counted.add(family))?;
+    Some(counted)
 }
 
-impl List {
-    /// The lists of both address families.
-    pub(crate) fn all() -> Vec<Self> {
-        let files = ["/proc/net/tcp", "/proc/net/tcp6"].map(File::open);
-        files.into_iter().flatten().map(Self::new).collect()
-    }
-
-    fn new(file: impl Read + 'static) -> Self {
-        Self { file: Box::new(file), begun: Vec::new() }
-    }
-
-    /// Reads some more of the list and counts its sockets; whether there is more.
-    fn read_some(&mut self, states: &mut SocketStates) -> bool {
-        let mut chunk = [0; CHUNK_BYTES];
-        let count = self.file.read(&mut chunk).unwrap_or(0);
-        self.begun.extend_from_slice(&chunk[..count]);
-        let mut rest = self.begun.as_slice();
-        while let Some((line, behind)) = split_at(rest, b'\n') {
-            if let Some(state) = socket_state(line) {
-                states.count(state);
+impl SocketStates {
+    fn add(&mut self, family: Family) -> Option<()> {
+        let kernel = kernel_socket()?;
+        send(&kernel, &question_for_all(family), SendFlags::empty()).ok()?;
+        let mut part = vec![0; PART_BYTES];
+        loop {
+            let (length, _) = recv(&kernel, part.as_mut_slice(), RecvFlags::DONTWAIT).ok()?;
+            match states(&part[..length], |state| self.count(state)) {
+                End::Open => {}
+                End::Done => return Some(()),
+                End::Refused => return None,
             }
-            rest = behind;
         }
-        self.begun = rest.to_vec();
-        count > 0
-    }
-}
-
-/// Visits a list: reads some of it, and leaves the rest to be visited next.
-pub(crate) fn visit(mut list: List, left: &mut VecDeque<List>, states: &mut SocketStates) {
-    if list.read_some(states) {
-        left.push_front(list);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
+    use std::net::{TcpListener, TcpStream};
 
-    use super::{CHUNK_BYTES, List, SocketStates, visit};
+    use super::{SocketStates, counted};
 
-    const TITLE: &str =
-        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+    #[test]
+    fn both_ends_of_connections_are_counted_also_where_the_answer_has_several_parts() {
+        // 72 bytes and a header of 16 for each socket, in parts of 16 KiB.
+        const MANY: usize = 400;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connections: Vec<_> = (0..MANY)
+            .map(|_| {
+                (TcpStream::connect(listener.local_addr().unwrap()).unwrap(), listener.accept().unwrap())
+            })
+            .collect();
+        let states = counted(Some(7)).unwrap();
+        assert!(states.established >= 2 * MANY as u64, "{states:?}");
+        assert!(states.listen >= 1);
+        assert_eq!(states.time_wait, 7, "they are counted elsewhere");
+        drop(connections);
+    }
 
-    /// Counts the sockets of a list of these states, and the visits that this takes.
-    fn counted(states: impl IntoIterator<Item = usize>) -> (SocketStates, usize) {
-        let lines = states.into_iter().map(|state| {
-            format!(
-                "   7: 0100007F:1F90 0100007F:D431 {state:02X} 00000000:00000000 00:00000000 00000000     0"
-            )
-        });
-        let mut text = format!("{TITLE:<149}\n");
-        text.extend(lines.map(|line| format!("{line:<149}\n")));
-        let mut left = VecDeque::from([List::new(std::io::Cursor::new(text.into_bytes()))]);
-        let (mut states, mut visits) = (SocketStates::default(), 0);
-        while let Some(list) = left.pop_front() {
-            visit(list, &mut left, &mut states);
-            visits += 1;
-        }
-        (states, visits)
+    #[test]
+    fn without_a_count_of_those_in_time_wait_there_is_none_of_all() {
+        assert_eq!(counted(None), None);
     }
 
     #[test]
     fn every_state_is_counted_under_its_name() {
-        let (states, _) = counted([1, 1, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 99]);
+        let mut states = SocketStates::default();
+        for state in [1, 1, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 99] {
+            states.count(state);
+        }
         let expected = SocketStates {
             established: 3,
             syn_sent: 1,
@@ -136,13 +123,5 @@ mod tests {
             closing: 1,
         };
         assert_eq!(states, expected);
-    }
-
-    #[test]
-    fn a_long_list_is_read_in_several_visits_that_may_end_within_a_line() {
-        let (states, visits) = counted(std::iter::repeat_n(1, 1000));
-        assert_eq!(states.established, 1000);
-        // With the one that finds the end.
-        assert_eq!(visits, (1001 * 150_usize).div_ceil(CHUNK_BYTES) + 1);
     }
 }

@@ -4,12 +4,14 @@ use pyo3::prelude::*;
 
 mod histogram;
 mod load;
+mod ports;
 mod requests;
 mod toml_positions;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<load::Load>()?;
+    module.add_class::<ports::LocalPorts>()?;
     module.add_class::<requests::RequestList>()?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;

@@ -200,7 +200,9 @@ mod tests {
                 let mut times = times.clone();
                 times.sort_unstable();
                 let mut one = Answered::default();
-                times.iter().for_each(|time| one.mark(Nanos(*time)));
+                for time in &times {
+                    one.mark(Nanos(*time));
+                }
                 all.merge(&one);
             }
             let mut times = workers.concat();

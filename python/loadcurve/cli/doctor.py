@@ -13,14 +13,25 @@ from rich.text import Text
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
-from loadcurve.report.doctor import ceiling_table, check_lines, programs_line
+from loadcurve.report.doctor import Programs, ceiling_table, check_lines, programs_lines
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.run.ceiling import keep_ceiling, measure_ceiling
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.check import CatalogRow, catalog_rows
+from loadcurve.server.check import catalog_rows
+from loadcurve.server.install import Packages, install_command_here
 
-TOOLS = ("wrk", "wrk2", "ab", "httperf", "h2load", "oha", "hey", "bombardier", "vegeta")
-"""Other load generators, with which results can be cross-checked."""
+TOOLS = {
+    "wrk": Packages(debian=["wrk"], alpine=["wrk"]),
+    "wrk2": Packages(),
+    "ab": Packages(debian=["apache2-utils"], fedora=["httpd-tools"], alpine=["apache2-utils"]),
+    "httperf": Packages(debian=["httperf"], fedora=["httperf"]),
+    "h2load": Packages(debian=["nghttp2-client"], fedora=["nghttp2"], alpine=["nghttp2"]),
+    "oha": Packages(arch=["oha"], everywhere="cargo install oha"),
+    "hey": Packages(debian=["hey"], everywhere="go install github.com/rakyll/hey@latest"),
+    "bombardier": Packages(everywhere="go install github.com/codesenberg/bombardier@latest"),
+    "vegeta": Packages(everywhere="go install github.com/tsenart/vegeta/v12@latest"),
+}
+"""Other load generators, with which results can be cross-checked, and what carries them."""
 
 DISTURBING = ("steal", "other load")
 """Checks that tell whether something else had a part of the machine."""
@@ -70,16 +81,22 @@ def _keep(ceiling: Ceiling, checks: Sequence[Check]) -> str:
 
 def _print_programs(out: Console) -> None:
     rows = catalog_rows(load_catalog())
-    out.print(programs_line("servers", *_split(rows)))
-    present = [tool for tool in TOOLS if shutil.which(tool)]
-    out.print(
-        programs_line("other load generators", present, [tool for tool in TOOLS if tool not in present])
+    servers = Programs(
+        title="servers",
+        why="a study measures those of its servers that are installed, and names the others",
+        present=[f"{row.name} {row.version}" for row in rows if row.version is not None],
+        absent={row.name: row.install for row in rows if row.version is None},
     )
-
-
-def _split(rows: Sequence[CatalogRow]) -> tuple[list[str], list[str]]:
-    present = [f"{row.name} {row.version}" for row in rows if row.version is not None]
-    return present, [row.name for row in rows if row.version is None]
+    tools = Programs(
+        title="other load generators",
+        why="what two independent load generators agree on can be believed",
+        present=[tool for tool in TOOLS if shutil.which(tool)],
+        absent={
+            tool: install_command_here(packages) for tool, packages in TOOLS.items() if not shutil.which(tool)
+        },
+    )
+    for programs in (servers, tools):
+        out.print(programs_lines(programs))
 
 
 def _as_json(checks: Sequence[Check], ceiling: Ceiling | None) -> dict[str, Any]:

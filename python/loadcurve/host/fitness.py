@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcurve._engine import uring_refusal
+from loadcurve._engine import LocalPorts, uring_refusal
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.readings import Readings
@@ -17,10 +17,9 @@ Fitness = Literal["good", "caution", "bad", "unknown"]
 
 MANY_CONNECTIONS = 10_000
 """As many connections as a study of scalability asks for."""
-TIME_WAIT_S = 60
-"""``TCP_TIMEWAIT_LEN`` of Linux."""
-REUSE_AFTER_S = 1
-"""After how long Linux lets a port in TIME_WAIT be used again where ``tcp_tw_reuse`` allows it."""
+THIS_MACHINE = "127.0.0.1:0"
+ANOTHER_MACHINE = "192.0.2.1:0"
+"""An address that is nobody's (RFC 5737); ports are held for it as for all machines but this one."""
 SHORTEST_GOOD_LISTEN_QUEUE = 4096
 WATCHED_S = 1.0
 MOST_STEAL = 0.01
@@ -66,7 +65,8 @@ def check_cpus(readings: Readings, cpus: CpuDivision) -> Check:
     found = f"server on {_join(cpus.server)}, load on {_join(cpus.load)}"
     why = "what shares a CPU or a core with the server slows it, and is measured as if it were the server"
     if cpus.overlap:
-        return Check("CPUs", "bad", f"{found}: both use {_join(cpus.overlap)}", why)
+        problem = f"{found}: both use {_join(cpus.overlap)}; this needs a machine with more CPUs"
+        return Check("CPUs", "bad", problem, why)
     shared = [cpu for cpu in cpus.load if not _siblings(readings, cpu).isdisjoint(cpus.server)]
     if shared:
         remedy = "lscpu -e   # and choose server_cpus and load_cpus on different cores"
@@ -158,27 +158,28 @@ def check_open_files(soft: int, hard: int) -> Check:
 
 def check_ports(readings: Readings, connection_rate_cps: float | None) -> Check:
     """Do the arithmetic of local ports: each new connection takes one until its TIME_WAIT is over."""
-    limits = readings.numbers("proc/sys/net/ipv4/ip_local_port_range")
-    why = (
-        f"a port that the load has closed waits {TIME_WAIT_S} s in TIME_WAIT before it can go to the same "
-        "address again"
+    here, elsewhere = (
+        LocalPorts.towards(destination, readings.root / "proc")
+        for destination in (THIS_MACHINE, ANOTHER_MACHINE)
     )
-    if limits is None or len(limits) != 2:  # noqa: PLR2004 -- the lowest and the highest
+    why = "a port that the load has closed waits in TIME_WAIT before it can go to the same address again"
+    if here is None or elsewhere is None:
         return Check("ports", "unknown", "the kernel does not tell the range of local ports", why)
-    ports = limits[1] - limits[0] + 1
-    lasting_cps = ports / TIME_WAIT_S
-    found = f"{ports:,} local ports: {lasting_cps:,.0f} new connections per second to one address for ever"
-    reuse = readings.number("proc/sys/net/ipv4/tcp_tw_reuse")
-    if reuse:
-        where = "on this machine" if reuse == 2 else "anywhere"  # noqa: PLR2004 -- the kernel's value
-        found += f", {ports / REUSE_AFTER_S:,.0f} {where} (tcp_tw_reuse = {reuse})"
+    places = {"on this machine": here, "towards others": elsewhere}
+    found = f"{here.available:,} local ports are free; new connections per second to one address for ever: "
+    found += ", ".join(
+        f"{ports.available / ports.held_for_s:,.0f} {where} (a port waits {ports.held_for_s:g} s)"
+        for where, ports in places.items()
+    )
     if connection_rate_cps is None:
         return Check("ports", "good", found, why)
-    needed = round(connection_rate_cps * TIME_WAIT_S)
-    found += f"; {connection_rate_cps:,.0f} per second need {needed:,} ports without reuse"
-    if needed <= ports:
+    needed = {where: ports.needed_for_ever(connection_rate_cps) for where, ports in places.items()}
+    found += f"; {connection_rate_cps:,.0f} per second need "
+    found += ", ".join(f"{count:,} ports {where}" for where, count in needed.items())
+    if all(count <= places[where].available for where, count in needed.items()):
         return Check("ports", "good", found, why)
-    remedy = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse=1'
+    # Where nothing is left to set, only fewer connections help.
+    remedy = f"sysctl -w {' '.join(elsewhere.settings)}" if elsewhere.settings else None
     return Check("ports", "caution", found, why, remedy)
 
 
@@ -204,7 +205,8 @@ def check_uring(refusal: str | None) -> Check:
     why = "the load costs less with io_uring; without it, it takes epoll"
     if refusal is None:
         return Check("io_uring", "good", "available", why)
-    return Check("io_uring", "caution", refusal, why)
+    remedy = "sysctl -w kernel.io_uring_disabled=0" if "io_uring_disabled" in refusal else None
+    return Check("io_uring", "caution", refusal, why, remedy)
 
 
 def check_limits() -> Check:
@@ -216,7 +218,8 @@ def check_limits() -> Check:
         )
         group.make()
     except LimitsUnavailable as unavailable:
-        return Check("control groups", "caution", str(unavailable), why)
+        remedy = "systemd-run --user --scope -p Delegate=yes loadcurve doctor   # or as root"
+        return Check("control groups", "caution", str(unavailable), why, remedy)
     group.remove()
     return Check("control groups", "good", "CPUs and memory can be limited", why)
 

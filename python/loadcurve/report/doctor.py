@@ -1,6 +1,7 @@
 """What the doctor says, for the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -29,11 +30,26 @@ def check_lines(check: Check) -> RenderableType:
     return Group(heading, Padding(more, (0, 0, 0, max(map(len, _STYLES)) + 1)))
 
 
-def programs_line(title: str, present: Iterable[str], absent: Iterable[str]) -> RenderableType:
-    """Return which programs are installed and which are not."""
-    line = Text.assemble((title, "bold"), ": ", ", ".join(present) or "none")
-    missing = ", ".join(absent)
-    return Text.assemble(line, ("; not installed: " + missing, "dim")) if missing else line
+@dataclass(frozen=True)
+class Programs:
+    """Programs of one kind, and why they matter."""
+
+    title: str
+    why: str
+    present: Sequence[str]
+    absent: Mapping[str, str | None]
+    """By name the command that installs each, where one is known."""
+
+
+def programs_lines(programs: Programs) -> RenderableType:
+    """Return which programs are installed, which are not, and how to install these."""
+    lines = Text.assemble((programs.title, "bold"), ": ", ", ".join(programs.present) or "none")
+    if programs.absent:
+        lines.append("; not installed: " + ", ".join(programs.absent), style="dim")
+    lines.append(f"\n{programs.why}", style="dim")
+    for command in dict.fromkeys(filter(None, programs.absent.values())):
+        lines.append(f"\n$ {command}")
+    return Padding(lines, (0, 0, 0, max(map(len, _STYLES)) + 1))
 
 
 def ceiling_table(ceiling: Ceiling) -> Table:

@@ -1,7 +1,7 @@
 """The rig's ceiling: the most that this generator reaches here, against a server that does nothing."""
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -46,6 +46,8 @@ class Ceiling(Record):
     body_bytes: Count
     """The length of the answers' bodies; longer answers have a lower ceiling."""
     rig: Rig
+    host: dict[str, Any]
+    """What the machine was like then, as in ``run.json``."""
     points: Annotated[list[CeilingPoint], Field(min_length=1)]
 
     def requests_per_s_at(self, connections: int) -> float:

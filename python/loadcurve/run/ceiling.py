@@ -76,8 +76,9 @@ def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lamb
                 )
                 plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
                 points.append(_point([run_load(plan, lambda _: None) for _ in range(RUNS)]))
+    facts = host_facts()
     return Ceiling(
-        measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, host_facts()), points=points
+        measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, facts), host=facts, points=points
     )
 
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use loadcurve_plan::Nanos;
 
@@ -23,7 +24,7 @@ const STATE_LISTEN: &str = "0A";
 
 /// The local ports that connections to one destination could take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LocalPorts {
+pub struct LocalPorts {
     destination: SocketAddr,
     /// What the kernel chooses from.
     range: RangeInclusive<u16>,
@@ -53,10 +54,13 @@ struct Published<'a> {
 }
 
 impl LocalPorts {
-    /// The ports towards `destination` now; none where the kernel does not publish its range.
-    pub(super) fn towards(destination: SocketAddr) -> Option<Self> {
-        let setting = |name| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
-        let sockets = |name| fs::read_to_string(format!("/proc/self/net/{name}")).unwrap_or_default();
+    /// The ports towards `destination` now, as `proc`, which is `/proc`, tells; none where the kernel does not publish its
+    /// range.
+    #[must_use]
+    pub fn towards(destination: SocketAddr, proc: &Path) -> Option<Self> {
+        let text = |file: String| fs::read_to_string(proc.join(file)).unwrap_or_default();
+        let setting = |name| text(format!("sys/net/ipv4/{name}"));
+        let sockets = |name| text(format!("self/net/{name}"));
         let published = Published {
             range: &setting("ip_local_port_range"),
             reserved: &setting("ip_local_reserved_ports"),
@@ -95,8 +99,27 @@ impl LocalPorts {
     }
 
     /// How many more connections to the destination there can be.
-    fn available(&self) -> usize {
+    #[must_use]
+    pub fn available(&self) -> usize {
         self.range.len() - self.reserved - self.in_use - self.waiting
+    }
+
+    /// How long a port is held after its connection was closed on this side first.
+    #[must_use]
+    pub fn held_for(&self) -> Nanos {
+        self.held_for
+    }
+
+    /// How many ports a turnover takes that goes on for ever.
+    #[must_use]
+    pub fn needed_for_ever(&self, turnover_cps: f64) -> u64 {
+        self.needed(0, turnover_cps, self.held_for)
+    }
+
+    /// The settings of sysctl that make more ports available, or for a shorter time; none where all is done.
+    #[must_use]
+    pub fn settings(&self) -> Vec<String> {
+        self.wider_range().into_iter().chain(self.earlier_reuse()).collect()
     }
 
     /// Refuses connections at once that the ports do not suffice for.
@@ -158,17 +181,24 @@ impl LocalPorts {
 
     /// The advice to widen the range, where that is possible.
     fn widening(&self) -> Option<String> {
+        self.wider_range().map(|setting| format!("widen the range (as root: sysctl -w {setting})"))
+    }
+
+    fn wider_range(&self) -> Option<String> {
         let (low, high) = (*WIDEST.start(), *WIDEST.end());
-        (low < *self.range.start() || *self.range.end() < high).then(|| {
-            format!("widen the range (as root: sysctl -w net.ipv4.ip_local_port_range=\"{low} {high}\")")
-        })
+        (low < *self.range.start() || *self.range.end() < high)
+            .then(|| format!("net.ipv4.ip_local_port_range=\"{low} {high}\""))
     }
 
     /// The advice to let ports be used again, where that is not so.
     fn reuse(&self) -> Option<String> {
-        (self.held_for == TIME_WAIT).then(|| {
-            "let ports be used again after a second (as root: sysctl -w net.ipv4.tcp_tw_reuse=1)".into()
-        })
+        let advice =
+            |setting| format!("let ports be used again after a second (as root: sysctl -w {setting})");
+        self.earlier_reuse().map(advice)
+    }
+
+    fn earlier_reuse(&self) -> Option<String> {
+        (self.held_for == TIME_WAIT).then(|| "net.ipv4.tcp_tw_reuse=1".into())
     }
 }
 

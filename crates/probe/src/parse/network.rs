@@ -1,6 +1,6 @@
-//! TCP in this network namespace: `/proc/net/snmp`, `netstat`, `sockstat`, `tcp` and `tcp6`.
+//! TCP in this network namespace: `/proc/net/snmp`, `netstat` and `sockstat`.
 
-use super::text::{fields, hexadecimal, lines, number};
+use super::text::{fields, lines, number};
 
 /// The values of these names in a table of a line of names and a line of values, both beginning with `prefix`.
 pub(crate) fn named<const N: usize>(bytes: &[u8], prefix: &[u8], wanted: [&str; N]) -> [Option<u64>; N] {
@@ -26,10 +26,4 @@ fn chosen<'a, const N: usize>(
         }
     }
     found
-}
-
-/// The state of a socket by its line of `/proc/net/tcp`, as the kernel numbers them from 1; none for the title.
-pub(crate) fn socket_state(line: &[u8]) -> Option<usize> {
-    let state = fields(line).nth(3).filter(|field| field.len() == 2)?;
-    usize::try_from(hexadecimal(state)?).ok()
 }

@@ -6,9 +6,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::group::{self, GroupUsage, Throttled};
-use super::inet_diag::{self, Queue};
+use super::inet_diag::{self, End, Queue};
 use super::machine::{self, CpuTicks, Stalled};
-use super::network::{named, paired, socket_state};
+use super::network::{named, paired};
 use super::process::{self, Stat, Switches};
 use super::text;
 
@@ -147,15 +147,6 @@ fn sockets_are_found_by_name() {
     assert_eq!(paired(sockstat, b"TCP:", ["tw", "orphan", "no"]), [Some(225), Some(1), None]);
 }
 
-#[test]
-fn a_socket_of_either_family_has_its_state_in_the_fourth_column() {
-    let v4 = b"   1: 0100007F:1F90 0100007F:D431 06 00000000:00000000 03:00000DB6 00000000     0        0 0 3 00000000";
-    let v6 = b"   0: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000";
-    let title =
-        b"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
-    assert_eq!((socket_state(v4), socket_state(v6), socket_state(title)), (Some(6), Some(10), None));
-}
-
 /// What Linux 6.18 answered for a socket that listens with a backlog of 77 while three connections wait.
 const LISTENING: &[u8] = &[
     // Length, type, flags, number, sender.
@@ -182,6 +173,19 @@ fn the_queue_of_a_listening_socket_is_in_the_kernels_answer() {
     let mut established = LISTENING.to_vec();
     established[17] = 1;
     assert_eq!(inet_diag::queue(&established), None);
+}
+
+#[test]
+fn the_states_of_all_sockets_come_in_messages_of_which_the_last_says_so() {
+    let done = [20_u8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let told = |answer: &[u8]| {
+        let mut states = Vec::new();
+        let end = inet_diag::states(answer, |state| states.push(state));
+        (states, end)
+    };
+    assert_eq!(told(&[LISTENING, LISTENING].concat()), (vec![10, 10], End::Open));
+    assert_eq!(told(&[LISTENING, &done].concat()), (vec![10], End::Done));
+    assert_eq!(told(&LISTENING[..40]), (vec![], End::Refused));
 }
 
 #[test]
@@ -255,7 +259,7 @@ proptest! {
         let _ = machine::stalled(&bytes);
         let _ = named(&bytes, b"Tcp:", ["RetransSegs"]);
         let _ = paired(&bytes, b"TCP:", ["tw"]);
-        let _ = socket_state(&bytes);
+        let _ = inet_diag::states(&bytes, |_| ());
         let _ = inet_diag::queue(&bytes);
         let _ = group::usage(&bytes);
         let _ = group::throttled(&bytes);

@@ -1,6 +1,7 @@
 //! Ports counted by hand, in tables written as the kernel writes them (proc(5), its states).
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use loadcurve_plan::Nanos;
 
@@ -127,6 +128,17 @@ fn connections_that_are_closed_again_and_again_need_a_port_for_as_long_as_each_i
     assert_eq!(kept.needed(50, 0.0, seconds(300)), 50);
     let reused = ports("127.0.0.1:80", Published { reuse: "2", ..SMALL });
     assert_eq!(reused.needed(50, 100.0, seconds(300)), 150);
+    // A turnover that never ends takes what it holds at any moment.
+    assert_eq!((kept.needed_for_ever(100.0), reused.needed_for_ever(100.0)), (6_000, 100));
+}
+
+#[test]
+fn the_settings_that_help_are_those_that_are_not_made_yet() {
+    let range = "net.ipv4.ip_local_port_range=\"1024 65535\"";
+    assert_eq!(ports("192.0.2.1:80", SMALL).settings(), [range, "net.ipv4.tcp_tw_reuse=1"]);
+    assert_eq!(ports("192.0.2.1:80", Published { reuse: "1", ..SMALL }).settings(), [range]);
+    let best = Published { range: "1024 65535", reuse: "1", ..SMALL };
+    assert!(ports("192.0.2.1:80", best).settings().is_empty());
 }
 
 #[test]
@@ -141,9 +153,9 @@ fn a_shortage_is_told_with_what_was_needed_what_there_was_and_the_settings() {
 fn this_machine_publishes_its_ports() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let before = LocalPorts::towards(address).unwrap();
+    let before = LocalPorts::towards(address, Path::new("/proc")).unwrap();
     let connection = std::net::TcpStream::connect(address).unwrap();
-    let during = LocalPorts::towards(address).unwrap();
+    let during = LocalPorts::towards(address, Path::new("/proc")).unwrap();
     // The client's port is chosen from the range.
     assert!(during.range.contains(&connection.local_addr().unwrap().port()));
     assert_eq!(during.range, before.range);
