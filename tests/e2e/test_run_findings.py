@@ -219,6 +219,36 @@ def test_the_terminal_and_the_page_show_them(wrong, shared_sandbox):
     assert the(wrong, "reconnects", "closes").seen in page
 
 
+def test_an_idle_timeout_shorter_than_the_pauses_of_clients_is_told_as_the_cause_of_reconnects(sandbox):
+    servers = """\
+[servers.impatient]
+use = "limit"
+keepalive_timeout = 1
+[servers.patient]
+use = "limit"
+"""
+    load = 'think = "1200ms"\nduration = "2500ms"'
+    study = study_text(servers, load=load, connections="[20]", trials=1)
+    run = run_study(sandbox, "idle", study)
+    finding = the(run, "reconnects", "impatient")
+    assert finding.certainty == "shown"
+    assert "idle for 1 s" in finding.cause
+    assert "reconnects" not in codes(run, "patient")
+
+
+def test_local_ports_that_run_out_are_told_with_the_connections_in_time_wait(sandbox, small_network):
+    servers = "[servers.limit]"
+    load = 'rate = 500\nduration = "1s"\ncalls = 1'
+    study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
+    sandbox.write("ports.toml", study)
+    finished = sandbox.run("run", "ports.toml", "--out", "ports", within=small_network)
+    assert finished.returncode in {0, 3}, finished.stderr
+    finding = the(read_run(sandbox.work / "ports"), "ports_exhausted", "limit")
+    assert finding.certainty == "shown"
+    assert value(finding, "local ports") == 40
+    assert 20 <= value(finding, "sockets in TIME_WAIT, most") <= 45
+
+
 # --- stalls, and what a closed loop hides
 
 
@@ -239,6 +269,7 @@ use = "limit"
 
 def test_a_stall_is_told_with_its_length_and_that_the_server_was_idle(stalls):
     finding = the(stalls, "stall", "stalls")
+    # Less for the requests that came before it, more for a machine that is busy with something else.
     assert value(finding, "longest stall") == pytest.approx(400, rel=0.25)
     assert value(finding, "CPU of the server in the stall") < 0.1
     assert "did nothing" in finding.cause

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Certainty, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -30,7 +30,7 @@ class Reconnecting:
 
     reconnects: int
     share: float
-    replies_per_connection: float | None
+    replies_per_connection: float
     lifetime_p50_ms: float | None
     connect_p50_ms: float | None
     closed_early: int
@@ -77,30 +77,12 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
 def _tell(subject: Subject, seen: Sequence[Sighting[Reconnecting]]) -> Told:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
-    replies = most.replies_per_connection or 0.0
-    limit, idle_s = subject.number_setting("keepalive_requests"), subject.number_setting("keepalive_timeout")
-    if subject.server.settings.get("keepalive") is False or replies <= 1:
-        certainty, cause = "shown", "The server closes each connection after its first answer"
-        advice = "Let it keep connections (the setting keepalive, and HTTP/1.1 in the load)"
-    elif limit and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
-        certainty, cause = "shown", f"The server is set to close a connection after {limit:,} requests"
-        advice = "Raise the setting keepalive_requests"
-    elif idle_s and _lived_idle(most, idle_s):
-        certainty, cause = "shown", f"The server is set to close a connection that is idle for {idle_s:,} s"
-        advice = "Raise the setting keepalive_timeout, or let clients think for a shorter time"
-    else:
-        certainty = "likely"
-        cause = (
-            "The server closes connections by a rule of its own: after a number of requests, or of idle time"
-        )
-        advice = (
-            "Look for a limit on requests per connection and an idle timeout in the server's documentation"
-        )
+    why = _why(subject, most)
     return Told(
         weight="distorts",
-        certainty="shown" if certainty == "shown" else "likely",
-        seen="The server ended connections that the load would have kept: up to one new connection for "
-        f"every {1 / most.share:,.0f} requests.",
+        certainty=why.certainty,
+        seen="The server ended connections that the load would have kept: up to one new connection for every "
+        f"{1 / most.share:,.0f} requests.",
         evidence=[
             *ranged("connections made again", "", [detail.reconnects for detail in details]),
             *ranged("connections made again for each answer", "share", [detail.share for detail in details]),
@@ -109,8 +91,46 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Reconnecting]]) -> Told:
             *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
             *ranged("requests cut off by a close", "", [detail.closed_early or None for detail in details]),
         ],
-        cause=f"{cause}. Connecting anew is part of these figures, in throughput, in latency and in CPU.",
-        advice=f"{advice}, or give all servers the same limit, so that all pay the same for it.",
+        cause=f"{why.cause}. Connecting anew is part of these figures, in throughput, in latency and in CPU.",
+        advice=f"{why.advice}, or give all servers the same limit, so that all pay the same for it.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why the server closes connections, and what to do about it; clauses without a full stop."""
+
+    certainty: Certainty
+    cause: str
+    advice: str
+
+
+def _why(subject: Subject, most: Reconnecting) -> Why:
+    """Return the setting that explains the closing, or that none is known."""
+    limit, idle_s = subject.number_setting("keepalive_requests"), subject.number_setting("keepalive_timeout")
+    replies = most.replies_per_connection
+    if idle_s and _lived_idle(most, idle_s):
+        return Why(
+            "shown",
+            f"The server is set to close a connection that is idle for {idle_s:,} s",
+            "Raise the setting keepalive_timeout, or let clients think for a shorter time",
+        )
+    if subject.server.settings.get("keepalive") is False or replies <= 1:
+        return Why(
+            "shown",
+            "The server closes each connection after its first answer",
+            "Let it keep connections (the setting keepalive, and HTTP/1.1 in the load)",
+        )
+    if limit and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
+        return Why(
+            "shown",
+            f"The server is set to close a connection after {limit:,} requests",
+            "Raise the setting keepalive_requests",
+        )
+    return Why(
+        "likely",
+        "The server closes connections by a rule of its own: after a number of requests, or of idle time",
+        "Look for a limit on requests per connection and an idle timeout in the server's documentation",
     )
 
 
