@@ -6,13 +6,15 @@ skipped, with what it saw, where something else took the CPUs.
 
 import json
 import os
+import time
 
+import psutil
 import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
-from loadcurve.result.folder import Run, read_run
-from support.sandbox import Sandbox
+from loadcurve.result.folder import TRIALS_FILE, Run, read_run
+from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 
 QUIET_ATTEMPTS = 3
@@ -329,11 +331,24 @@ def test_a_server_of_one_thread_is_at_the_limit_of_one_cpu_however_many_it_has(s
     assert not codes(run, "rests") & {"cpu_limit", "one_thread"}
 
 
-def test_a_generator_that_is_asked_for_too_much_is_told_as_the_limit(sandbox):
-    load = 'rate = 400000\nduration = "500ms"\nthreads = 1'
-    study = study_text(load=load, connections="[500]", trials=1, warmup="0s").replace('"closed"', '"open"')
-    run = run_study(sandbox, "too-much", study)
-    assert "rig_limit" in codes(run, "limit")
+def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sandbox):
+    load = 'rate = 500\nduration = "1s"'
+    study = study_text(load=load, connections="[8]", trials=1).replace('"closed"', '"open"')
+    sandbox.write("late.toml", study)
+    command = sandbox.start("run", "late.toml", "--out", "late")
+    trials = sandbox.work / "late" / TRIALS_FILE
+    wait_until(lambda: trials.exists() or command.poll() is not None, "the trial begins")
+    generator = psutil.Process(command.pid)
+    while command.poll() is None and trials.stat().st_size == 0:
+        generator.suspend()
+        time.sleep(0.1)
+        generator.resume()
+        time.sleep(0.1)
+    assert finish(command).returncode in {0, 3}
+    finding = the(read_run(sandbox.work / "late"), "rig_limit", "limit")
+    assert finding.certainty == "shown"
+    # At least one of a hundred requests fell due early in a stop of 100 ms.
+    assert value(finding, "lateness of the generator, p99") > 50
 
 
 # --- one trial
