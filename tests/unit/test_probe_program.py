@@ -110,8 +110,8 @@ def test_the_busiest_thread_is_found_among_those_that_wait(tree):
     thread = int(tree.do("busy"))
     main = psutil.Process(tree.pid)
     assert thread != tree.pid
+    before, before_s = _thread_time_s(main, thread), time.monotonic()
     with running_probe("--session", tree.pid, "--interval", "50ms") as probe:
-        before, before_s = _thread_time_s(main, thread), time.monotonic()
         shares = [one["busiest_thread"] for one in (probe.next() for _ in range(20)) if one["busiest_thread"]]
         passed_s = time.monotonic() - before_s
         after = _thread_time_s(main, thread)
