@@ -5,15 +5,17 @@ import math
 import random
 
 import pytest
+from pydantic import ValidationError
 
 from loadcurve.explain import odd_trial
 from loadcurve.explain.all import findings
-from loadcurve.explain.finding import WEIGHTS
+from loadcurve.explain.finding import WEIGHTS, Finding
 from loadcurve.explain.listen_queue import syn_moments_s
+from loadcurve.explain.process_changes import throughput_beside_neighbours
 from loadcurve.explain.subject import subjects
 from loadcurve.result.records import LimitsRecord, PointRecord
 from support import synthetic_run as synthetic
-from support.explained_run import Data, Setup, evidence, found, planted_run, series
+from support.explained_run import CONNECTIONS, Data, Setup, evidence, found, planted_run, series
 
 
 def encoded_ms(times_ms: list[float]) -> str:
@@ -377,6 +379,22 @@ def test_a_change_without_effect_says_that_the_throughput_did_not_move():
     assert "did not move" in finding.seen
 
 
+def test_a_curve_that_bends_is_no_bump():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["rate_rps"]["answered"] = connections / (connections + 9)
+
+    [subject] = subjects(planted_run(plant))
+    beside = throughput_beside_neighbours(subject, CONNECTIONS.index(25))
+    # A straight line between the two neighbours alone would lie 6 % below it.
+    assert beside.value == pytest.approx(1, abs=0.005)
+
+
+def test_at_the_ends_of_the_sweep_nothing_is_expected():
+    [subject] = subjects(planted_run())
+    assert throughput_beside_neighbours(subject, 0) is None
+    assert throughput_beside_neighbours(subject, len(CONNECTIONS) - 1) is None
+
+
 def test_a_single_thread_that_comes_and_goes_is_no_change():
     def plant(record: Data, trial: int, connections: float) -> None:
         record["probe"]["server"]["threads"] = {"min": 7, "max": 8}
@@ -433,6 +451,14 @@ def test_memory_that_comes_to_a_level_is_no_leak():
 def test_memory_that_is_given_back_is_no_leak():
     teeth = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(20)]
     assert found(lambda record, *_: record["probe"].update(series=series(memory_bytes=teeth))) == {}
+
+
+def test_a_server_that_grows_at_its_first_points_only_is_warming_up():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if connections < 50:
+            record["probe"]["series"] = series(memory_bytes=leak(512))
+
+    assert found(plant) == {}
 
 
 def test_growth_in_some_trials_only_is_no_leak():
@@ -679,6 +705,12 @@ def test_every_finding_has_evidence_and_the_weightiest_come_first():
     assert all(one.evidence for one in found_here)
     weights = [WEIGHTS.index(one.weight) for one in found_here]
     assert weights == sorted(weights)
+
+
+def test_a_finding_without_evidence_cannot_be_made():
+    one = findings(planted_run(everything))[0]
+    with pytest.raises(ValidationError, match="evidence"):
+        Finding.model_validate(one.model_dump() | {"evidence": []})
 
 
 def test_neighbouring_points_and_trials_are_one_finding_and_distant_ones_are_two():
