@@ -585,7 +585,11 @@ def slow(due_s: float, latency_ms: float, connection: int, **more: object) -> Da
 
 def stall(record: Data, **more: object) -> None:
     """Nothing is answered from 0.9 s to 1.5 s, and requests that fell due before it wait for its end."""
-    record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 600}, {"start_s": 0.1, "length_ms": 4}]
+    record["load"]["silences"] = [
+        {"start_s": 0.9, "length_ms": 600},
+        {"start_s": 0.2, "length_ms": 150},
+        {"start_s": 0.1, "length_ms": 4},
+    ]
     record["load"]["slowest"] = [slow(0.895 + 0.001 * n, 605 - n, n, **more) for n in range(10)]
 
 
@@ -603,7 +607,8 @@ def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cau
     assert "600 ms, from 0.90 s on, nothing was answered" in finding.seen
     assert cause in finding.cause
     shown = evidence(finding)
-    assert (shown["stalls"], shown["slowest requests that were held up"]) == (1, 10)
+    assert shown["stretches without an answer as long as a stall"] == 2
+    assert shown["slowest requests that were held up"] == 10
     assert shown["CPU of the server in the stall"] == 2 * cpu_in_stall
 
 

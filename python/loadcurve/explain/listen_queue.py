@@ -127,8 +127,7 @@ def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
         ],
         cause=f"Connections came faster than the server accepted them, until its listen queue{holds} was "
         "full. The kernel then drops the SYN without a word, and the client's kernel sends it again after a "
-        "second, and later again: these are whole seconds of waiting in which the server may well have been "
-        "idle.",
+        "second, and later again: whole seconds of waiting that are no work of the server's.",
         advice=f"Raise {raised}, let the server accept faster, or open fewer connections at once.",
     )
 

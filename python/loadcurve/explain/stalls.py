@@ -85,7 +85,8 @@ class Meanwhile:
 class Stalled:
     """The stalls of one record, and what happened in the longest."""
 
-    count: int
+    silences: int
+    """As long as a stall; the slowest requests need not tell what was under way in each."""
     longest: Silence
     requests: int
     """Of the slowest requests, those that were under way in a stall."""
@@ -103,7 +104,8 @@ def find(subject: Subject) -> list[Finding]:
 
 def _stalled(record: PointRecord) -> Stalled | None:
     load = record.load
-    stalls = [(silence, held) for silence in _silences(load) if (held := _held_up(load, silence))]
+    silences = _silences(load)
+    stalls = [(silence, held) for silence in silences if (held := _held_up(load, silence))]
     if not stalls:
         return None
     # Silences are told with the longest first.
@@ -113,7 +115,7 @@ def _stalled(record: PointRecord) -> Stalled | None:
         return None
     server = record.probe.server
     return Stalled(
-        count=len(stalls),
+        silences=len(silences),
         longest=longest,
         requests=len({id(request) for _, held in stalls for request in held}),
         usual_server_cpus=server.cpu_share if server else None,
@@ -190,7 +192,7 @@ def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
         "was answered, although requests were under way.",
         evidence=[
             *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
-            *ranged("stalls", "", [detail.count for detail in details]),
+            *ranged("stretches without an answer as long as a stall", "", [one.silences for one in details]),
             *ranged("slowest requests that were held up", "", [detail.requests for detail in details]),
             *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
             *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),

@@ -16,9 +16,9 @@ MOST_EVIDENCE = 5
 """A finding in the terminal names at most this many figures, the most telling first."""
 
 WEIGHT_TITLES: dict[Weight, str] = {
-    "invalidates": "not the server's figure",
-    "distorts": "more than the server's figure",
-    "explains": "why it is so",
+    "invalidates": "do not use these figures",
+    "distorts": "these figures hold more than serving",
+    "explains": "why these figures are so",
 }
 CAUSE_TITLES: dict[Certainty, str] = {"shown": "Cause", "likely": "Likely cause"}
 _STYLES: dict[Weight, str] = {"invalidates": "red", "distorts": "yellow", "explains": "cyan"}
