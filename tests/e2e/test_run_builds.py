@@ -50,7 +50,7 @@ def test_a_check_builds_the_server_first(sandbox):
     assert "not built" in sandbox.run("servers", "own", *WITH_CATALOG).stdout
     finished = sandbox.run("servers", "check", "own", *WITH_CATALOG)
     assert (finished.returncode, finished.stderr) == (0, "building own …\n")
-    assert "verified, stopped, nothing left behind" in finished.stdout
+    assert "no process left, port free, folder gone" in finished.stdout
     assert "found" in sandbox.run("servers", "own", *WITH_CATALOG).stdout
 
 

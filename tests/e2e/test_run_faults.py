@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.result.folder import read_run
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text, write_failing_server, write_missing_server
 
@@ -36,9 +37,47 @@ def test_a_server_that_dies_is_recorded_with_its_last_words_and_the_run_goes_on(
     assert "out of memory" in failure["log_tail"]
     points = [record for record in records if record["server"] == "limit"]
     assert [(one["kind"], one["point"]["connections"]) for one in points] == [("point", 1), ("point", 2)]
-    assert "frail: failed at connections 1: the server ended during the load" in finished.stderr
+    assert "frail: failed at connections 1: frail ended with status 3 during the trial." in finished.stderr
     assert "not measured" in finished.stdout
     assert "out of memory" in (sandbox.work / "run" / "report.html").read_text()
+
+
+def test_where_every_point_has_its_own_start_a_failure_costs_one_point(sandbox):
+    write_frail_server(sandbox, "exits")
+    # With the questions whether it is ready and serves the right content, the server answers 12 requests.
+    few, many = REQUESTS_BEFORE_FAILURE - 2, REQUESTS_BEFORE_FAILURE * 2
+    sandbox.write(
+        "tiny.toml",
+        study_text("[servers.frail]", load="connections = 1", restart="point", warmup="0s", trials=1).replace(
+            "connections = [1, 2]", f"requests_total = [{few}, {many}, {few - 1}]"
+        ),
+    )
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert finished.returncode == 0, finished.stderr
+    records = records_of(sandbox.work / "run")
+    assert [(one["kind"], one["point"]["requests_total"]) for one in records] == [
+        ("point", few),
+        ("failure", many),
+        ("point", few - 1),
+    ]
+    assert "1 trial failed" in (sandbox.work / "run" / "report.html").read_text()
+    assert "3 of 3 points" in finished.stderr
+    assert read_run(sandbox.work / "run").complete
+
+
+def test_a_server_that_does_not_start_is_recorded_at_the_point_that_it_was_started_for(sandbox):
+    write_frail_server(sandbox, "exits")
+    program = sandbox.work / "catalog/frail/server.toml"
+    program.write_text(program.read_text().replace("failing_server.py", "no_such_server.py"))
+    sandbox.write("tiny.toml", study_text("[servers.frail]\n[servers.limit]", restart="point", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
+    assert finished.returncode == 0, finished.stderr
+    failures = [one for one in records_of(sandbox.work / "run") if one["kind"] == "failure"]
+    assert [(one["reason"]["code"], one["point"]) for one in failures] == [
+        ("died", {"connections": 1}),
+        ("died", {"connections": 2}),
+    ]
+    assert "no_such_server.py" in failures[0]["log_tail"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +119,35 @@ def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sa
     (reason,) = [one for one in record["load"]["verdict"]["reasons"] if one["code"] == "mismatch"]
     assert "512 instead of 1,024 bytes for GET /1k.txt" in reason["text"]
     assert reason["text"] in (sandbox.work / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "said"),
+    [
+        ('use = "limit"\nbinary = "plain.txt"', "not_started", "plain.txt is not executable; if it is"),
+        ('use = "limit"\nbinary = "nowhere"', "not_started", "there is no program "),
+        ('use = "limit"\nbinary = "/bin/echo"', "version_unknown", "printed nothing that matches"),
+        (
+            'use = "command"\nstart = ["no-such", "{port}"]\nversion = "1"',
+            "not_started",
+            "no program no-such was",
+        ),
+        ('use = "url"\nurl = "http://127.0.0.1:1"', "not_ready", "nobody answers there"),
+    ],
+)
+def test_what_the_study_names_and_cannot_be_used_fails_in_each_trial(keys, code, said, sandbox):
+    sandbox.write("plain.txt", "no program")
+    sandbox.write("tiny.toml", study_text(f"[servers.named]\n{keys}\n[servers.limit]"))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "run")
+    assert [(one.server, one.reason.code) for one in run.failures] == [("named", code)] * 2
+    assert said in run.failures[0].reason.text
+    assert said in run.run.servers["named"].problem
+    assert len(run.points) == 2 * 2
+    assert run.complete
+    assert f"named: failed: {run.failures[0].reason.text}" in finished.stderr
+    assert "Trials that failed" in (sandbox.work / "run" / "report.html").read_text()
 
 
 def test_without_any_installed_server_nothing_is_written(sandbox):

@@ -1,5 +1,7 @@
 """`loadcurve run` with servers that are held to a share of the machine."""
 
+import sys
+
 import pytest
 
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable, control_group_trees
@@ -55,6 +57,97 @@ limits = { cpus = 0.1, memory = "64MiB" }
     assert groups_left() == []
 
 
+GREEDY_SERVER = """\
+import functools, http.server, sys
+kept = []
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        kept.append(bytearray(b"x" * (1 << 20)))
+        super().do_GET()
+handler = functools.partial(Handler, directory=sys.argv[2])
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
+"""
+"""A server that keeps a mebibyte for each request."""
+
+
+@pytest.mark.parametrize("restart", ["sweep", "point"])
+def test_a_server_that_outgrows_its_memory_is_recorded_so_and_the_run_goes_on(restart, sandbox):
+    sandbox.write("greedy.py", GREEDY_SERVER)
+    servers = f"""\
+[servers.greedy]
+use = "command"
+start = ["{sys.executable}", "{{study}}/greedy.py", "{{port}}", "{{content}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+[servers.limit]
+"""
+    text = study_text(servers, load="connections = 2", warmup="0s", restart=restart, trials=2)
+    # The second point takes more requests than there are mebibytes.
+    text = text.replace("connections = [1, 2]", "requests_total = [4, 100, 5]")
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "out")
+    failures = [(one.server, one.reason.code, one.point) for one in run.failures]
+    assert failures == [("greedy", "out_of_memory", {"requests_total": 100})] * 2
+    text = run.failures[0].reason.text
+    assert "was ended by SIGKILL during the trial" in text
+    assert "The kernel had killed 1 of its processes: its limit of 64 MiB was used up." in text
+    assert text in finished.stderr
+    assert text in (sandbox.work / "out" / "report.html").read_text()
+    measured = [one.point["requests_total"] for one in run.points if one.server == "greedy"]
+    assert measured == ([4] * 2 if restart == "sweep" else [4, 5] * 2)
+    assert [one.point["requests_total"] for one in run.points if one.server == "limit"] == [4, 100, 5] * 2
+    assert groups_left() == []
+
+
+def test_a_server_that_loses_a_process_to_its_limit_of_memory_and_goes_on_has_a_caveat(sandbox):
+    # Two requests come before the load; a later one makes a child that needs more than there is.
+    child = "os.fork() or (bytearray(b'x' * (1 << 28)), os._exit(0))"
+    losing = GREEDY_SERVER.replace(
+        'kept.append(bytearray(b"x" * (1 << 20)))',
+        f"""kept.append(1)
+        if len(kept) == 5:
+            {child}
+            os.wait()""",
+    ).replace("import ", "import os, ")
+    sandbox.write("losing.py", losing)
+    servers = f"""\
+[servers.losing]
+use = "command"
+start = ["{sys.executable}", "{{study}}/losing.py", "{{port}}", "{{content}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+"""
+    text = study_text(servers, load="requests_total = 9", connections="[1, 2]", warmup="0s", trials=1)
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    points = read_run(sandbox.work / "out").points
+    assert [point.limit_use and point.limit_use.oom_kills for point in points] == [1, 0]
+    (caveat,) = points[0].caveats
+    assert points[1].caveats == []
+    assert f"losing: {caveat.text}" in finished.stderr
+    assert f"1 point: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
+
+
+def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox):
+    servers = f"""\
+[servers.greedy]
+use = "command"
+start = ["{sys.executable}", "-c", "x = bytearray(b'x' * (1 << 28))", "{{port}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
+"""
+    sandbox.write("tiny.toml", study_text(servers, trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    (failure,) = read_run(sandbox.work / "out").failures
+    assert failure.reason.code == "out_of_memory"
+    assert "was ended by SIGKILL before it was ready. The kernel had killed 1" in failure.reason.text
+    assert groups_left() == []
+
+
 def test_a_machine_type_limits_a_server_to_its_size_and_is_recorded_with_its_price(sandbox):
     servers = '[servers.micro]\nuse = "limit"\nmachine = "t2.micro"'
     sandbox.write("tiny.toml", study_text(servers, connections="[1]", trials=1))
@@ -76,6 +169,29 @@ def test_more_cpus_than_the_servers_side_has_are_a_failure_that_says_what_to_cha
     assert [(failure.server, failure.reason.code) for failure in failures] == [
         ("large", "limits_unavailable")
     ]
+
+
+WITHOUT_CONTROL_GROUPS = """
+for folder in /sys/fs/cgroup /sys/fs/cgroup/*; do
+    mountpoint --quiet "$folder" && mount --bind -o ro "$folder" "$folder"
+done
+exec "$@"
+"""
+
+
+@pytest.mark.needs("unshare")
+def test_a_server_whose_limits_cannot_be_set_is_not_measured_without_them(sandbox):
+    servers = '[servers.limited]\nuse = "limit"\nmachine = "t2.micro"\n[servers.limit]'
+    sandbox.write("tiny.toml", study_text(servers, trials=1))
+    within = ["unshare", "--mount", "sh", "-c", WITHOUT_CONTROL_GROUPS, "sh"]
+    finished = sandbox.run("run", "tiny.toml", "--out", "out", within=within)
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "out")
+    assert {point.server for point in run.points} == {"limit"}
+    (failure,) = run.failures
+    assert (failure.server, failure.reason.code) == ("limited", "limits_unavailable")
+    assert "Read-only file system. Run as root, or inside a control group" in failure.reason.text
+    assert failure.reason.text in finished.stderr
 
 
 @pytest.mark.parametrize(

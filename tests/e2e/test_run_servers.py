@@ -1,12 +1,15 @@
 """`loadcurve run`: which servers a study measures, and what each of them is."""
 
 import json
+import os
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from loadcurve import __version__
-from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.found import EXTRA_PROGRAM_FOLDERS, NATIVE_FOLDER
 from support.tiny_study import study_text
 
 OTHER_VERSION = f"""\
@@ -15,6 +18,7 @@ OTHER_VERSION = f"""\
 """
 
 
+SEARCH_PATH = os.pathsep.join((os.environ["PATH"], *EXTRA_PROGRAM_FOLDERS))
 LIMIT_ARGUMENTS = '"limit", "--listen", "{address}:{port}", "--root", "{content}"'
 
 
@@ -44,6 +48,27 @@ def test_two_versions_of_one_server_stand_side_by_side(sandbox):
         "limit": (__version__, str(NATIVE_FOLDER / "loadcurve-server")),
         "limit-new": ("9.9.9", str(sandbox.work / "study/bin/server")),
     }
+
+
+@pytest.mark.needs("nginx")
+def test_two_versions_of_nginx_stand_side_by_side_each_with_its_own_program(sandbox):
+    installed = Path(shutil.which("nginx", path=SEARCH_PATH))
+    said = subprocess.run([installed, "-v"], capture_output=True, text=True, check=True).stderr
+    version = said.split("nginx/")[1].split()[0]
+    other = "9" * len(version)
+    program = sandbox.write("study/bin/nginx", "")
+    program.write_bytes(
+        installed.read_bytes().replace(f"nginx/{version}".encode(), f"nginx/{other}".encode())
+    )
+    program.chmod(0o755)
+    servers = '[servers.nginx]\n[servers.nginx-other]\nuse = "nginx"\nbinary = "bin/nginx"'
+    record = run_servers(sandbox, servers)
+    assert {name: server["version"] for name, server in record["servers"].items()} == {
+        "nginx": version,
+        "nginx-other": other,
+    }
+    points = map(json.loads, (sandbox.work / "run" / "trials.jsonl").read_text().splitlines())
+    assert {point["server"] for point in points} == {"nginx", "nginx-other"}
 
 
 def test_any_program_is_measured_that_a_study_names_with_its_version(sandbox):
@@ -84,13 +109,14 @@ def test_a_study_may_start_a_server_of_the_catalogue_in_another_way(sandbox):
             'start = ["sh", "{prot}"]',
             ":23: servers.command.start: start names {prot}, which is unknown there",
         ),
-        ('start = ["{binary}"]', ":22: servers.command.binary: missing; expected the program"),
+        ('start = ["sh"]', ":23: servers.command.start: given without {port}; expected it where"),
+        ('start = ["{binary}", "{port}"]', ":22: servers.command.binary: missing; expected the program"),
         (
-            'start = ["sh"]\nbinary = "sh"',
+            'start = ["sh", "{port}"]\nbinary = "sh"',
             ":24: servers.command.binary: given, but start does not use {binary}",
         ),
         (
-            'start = ["sh"]\nversion_command = ["sh", "{port}"]',
+            'start = ["sh", "{port}"]\nversion_command = ["sh", "{port}"]',
             ":24: servers.command.version_command: version_command names {port}",
         ),
         ("workers = 2", ":23: servers.command.workers: The server command has no setting `workers`"),
@@ -105,10 +131,16 @@ def test_a_program_that_is_named_badly_is_bad_input(keys, said, sandbox):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ('start = ["sh"]', 'it in the study, such as version = "1.2", or version_command = ['),
-        ('start = ["sh"]\nversion_command = ["echo", "none"]', "printed nothing that matches the pattern"),
-        ('start = ["bin/none"]\nversion = "1"', "there is no program "),
-        ('start = ["no-such-program"]\nversion = "1"', "no program no-such-program was found on PATH"),
+        ('start = ["sh", "{port}"]', 'it in the study, such as version = "1.2", or version_command = ['),
+        (
+            'start = ["sh", "{port}"]\nversion_command = ["echo", "none"]',
+            "printed nothing that matches the pattern",
+        ),
+        ('start = ["bin/none", "{port}"]\nversion = "1"', "there is no program "),
+        (
+            'start = ["no-such-program", "{port}"]\nversion = "1"',
+            "no program no-such-program was found on PATH",
+        ),
     ],
 )
 def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(keys, said, sandbox):

@@ -7,7 +7,7 @@ import pytest
 
 from loadcurve import __version__
 from support.sandbox import LOADCURVE
-from support.tiny_study import write_missing_server
+from support.tiny_study import write_entry, write_missing_server
 
 HEAVY = {"altair", "numpy", "polars", "scipy", "vl_convert"}
 
@@ -39,7 +39,25 @@ def test_a_check_starts_verifies_and_stops_a_server(sandbox):
     finished = sandbox.run("servers", "check", "limit")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert f"limit {__version__} at " in finished.stdout
-    assert "verified, stopped, nothing left behind" in finished.stdout
+    steps = [line.split()[0] for line in finished.stdout.splitlines()[1:]]
+    assert steps == ["started", "ready", "verified", "verified", "stopped"]
+    assert "/64k.txt, 65,536 bytes, SHA-256 " in finished.stdout
+    assert "by SIGTERM after " in finished.stdout
+    assert "no process left, port free, folder gone" in finished.stdout
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+
+
+def test_a_check_says_that_a_server_had_to_be_stopped_by_force(sandbox):
+    script = "trap : TERM; {binary} limit --listen {address}:{port} --root {content} & while :; do wait; done"
+    write_entry(
+        sandbox.work / "catalog/stubborn",
+        binary="{native}/loadcurve-server",
+        start=f'"/bin/sh", "-c", \'{script}\'',
+        more='[stop]\ntimeout = "300ms"',
+    )
+    finished = sandbox.run("servers", "check", "stubborn", "--catalog", "catalog")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "by force, 0.3 s after SIGTERM" in finished.stdout
 
 
 def test_a_check_of_a_missing_server_says_how_to_install_it(sandbox):

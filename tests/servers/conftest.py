@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, found, marked_processes
+from server_support import CATALOG, found, marked_processes, processes_using
 
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.content import make_content
@@ -54,6 +54,7 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         monkeypatch.setattr(tempfile, "tempdir", None)
         yield folder
         assert marked_processes(folder) == set()
+        assert processes_using(folder / "tmp") == set()
         assert list((folder / "tmp").glob("loadcurve-*")) == []
         assert list((folder / "state").rglob("*.json")) == []
 

@@ -13,7 +13,7 @@ port, folder, behaviours = int(sys.argv[1]), sys.argv[2], set(sys.argv[3:])
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
-        if "dies-when-asked" in behaviours:
+        if "dies-when-asked" in behaviours or ("dies-of-64k" in behaviours and "64k" in self.path):
             print("this is the end", flush=True)
             os._exit(3)
         if "unavailable" in behaviours:

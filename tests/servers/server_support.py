@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
+from loadcurve.server.processes import running_processes, uses_folder
 
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
@@ -48,6 +50,14 @@ def marked_processes(state: Path) -> set[int]:
             if ours and f"{MARK_VARIABLE}=".encode() in environment and process_state != "Z":
                 found.add(int(folder.name))
     return found
+
+
+def processes_using(folder: Path) -> set[int]:
+    """Return the ids of the processes that work in a folder or have a file of it open.
+
+    So those are found, too, that have left their session and written over their environment.
+    """
+    return {process.identity.pid for process in running_processes() if uses_folder(process.identity, folder)}
 
 
 def members_of_session(session: int) -> set[int]:
@@ -90,6 +100,13 @@ def answer_to(server: Server, path: str) -> http.client.HTTPResponse:
     response.read()
     connection.close()
     return response
+
+
+def bytes_answered_to_head(port: int, path: str) -> bytes:
+    """Return all that a server sends when it is asked for the header of a path and to close behind it."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def listen_backlog(port: int) -> int:

@@ -2,6 +2,7 @@
 
 import _thread
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.group import group_parent
 from loadcurve.server.launch import Launch
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
-from loadcurve.server.processes import ProcessIdentity, identify
+from loadcurve.server.processes import ProcessIdentity, identify, is_running
 
 OWNER_SCRIPT = """
 import sys, time
@@ -128,10 +129,25 @@ def test_a_path_outside_the_content_is_bad_input(scripted, content_folder):
         server.verify(["/2k.txt"])
 
 
-def test_a_server_that_was_killed_is_not_alive(scripted, content_folder):
+def test_a_server_that_ends_after_it_was_ready_fails_with_how_it_ended(scripted, content_folder):
     with server_of(scripted(), content_folder) as server:
+        server.require_life()
         os.kill(server.pid, signal.SIGKILL)
-        wait_until(lambda: not server.is_alive())
+        with pytest.raises(ServerFailure, match="scripted was ended by SIGKILL during the trial") as caught:
+            wait_until(server.require_life)
+    assert caught.value.code == "died"
+    assert "GET /1k.txt" in caught.value.log_tail
+
+
+def test_a_server_that_dies_of_what_it_is_verified_by_has_died_and_not_answered_wrongly(
+    scripted, content_folder
+):
+    with (
+        server_of(scripted("dies-of-64k"), content_folder) as server,
+        pytest.raises(ServerFailure, match="ended with status 3 during the trial") as caught,
+    ):
+        server.verify(["/deep/64k.txt"])
+    assert caught.value.code == "died"
 
 
 @pytest.mark.parametrize("behaviour", ["forks", "forks-away"])
@@ -139,6 +155,23 @@ def test_children_that_outlive_their_server_are_killed(behaviour, scripted, cont
     with server_of(scripted(behaviour), content_folder) as server:
         pid = server.pid
     assert members_of_session(pid) == set()
+
+
+def test_a_person_who_looks_at_the_logs_in_a_terminal_is_left_alone(scripted, content_folder):
+    with server_of(scripted(), content_folder) as server:
+        shell, terminal = pty.fork()
+        if shell == 0:
+            os.chdir(server.marks.folder)
+            # What the shell starts is, as the server in the background, no child of this process.
+            os.execvp("sh", ["sh", "-c", "sleep 3600 & echo $!; wait"])
+        reader = identify(int(os.read(terminal, 100)))
+    try:
+        assert is_running(reader)
+    finally:
+        for pid in (reader.pid, shell):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(shell, 0)
+        os.close(terminal)
 
 
 def test_a_server_that_ignores_the_stop_signal_is_killed_after_its_timeout(scripted, content_folder):

@@ -6,7 +6,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, members_of_session, server_of, wait_until
+from server_support import CATALOG, bytes_answered_to_head, members_of_session, server_of, wait_until
 
 from loadcurve.server.check import check_server
 from loadcurve.server.failure import ServerFailure
@@ -19,6 +19,15 @@ def test_the_packages_own_servers_pass_the_same_check(name):
     checked = check_server(CATALOG[name])
     assert checked.found.binary.parent.name == "native"
     assert checked.found.version.startswith("0.")
+
+
+@pytest.mark.parametrize("name", ["limit", *FORKING_SERVERS])
+def test_the_answer_to_head_is_the_header_of_the_file_without_the_file(name, content_folder):
+    with server_of(CATALOG[name], content_folder) as server:
+        answer = bytes_answered_to_head(server.port, "/deep/64k.txt")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-length: 65536" in head.lower().split(b"\r\n")
+    assert body == b""
 
 
 @pytest.mark.parametrize("name", FORKING_SERVERS)

@@ -15,6 +15,7 @@ from server_support import (
     CATALOG,
     SERVERS,
     answer_to,
+    bytes_answered_to_head,
     found,
     is_root,
     listen_backlog,
@@ -26,6 +27,7 @@ from server_support import (
     wait_until,
 )
 
+from conftest import CHANGED_SETTINGS
 from loadcurve.errors import BadInput
 from loadcurve.server.check import catalog_rows, check_server
 from loadcurve.server.content import content_of_folder, make_content
@@ -57,9 +59,8 @@ def access_logs(place):
 @servers(*SERVERS)
 def test_nothing_of_a_server_is_left_after_its_block(name, content_folder):
     with server_of(CATALOG[name], content_folder) as server:
-        assert server.is_alive()
+        server.require_life()
         port, pid = server.port, server.pid
-    assert not server.is_alive()
     assert members_of_session(pid) == set()
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection("127.0.0.1", port).request("GET", "/1k.txt")
@@ -77,6 +78,14 @@ def test_an_ordinary_user_can_check_a_server(name):
 @servers(*SERVERS, fixture="running")
 def test_a_server_serves_each_file_as_it_is(running):
     running.server.verify(["/1k.txt", "/deep/a%20b.txt?again=1"])
+
+
+@servers(*SERVERS, fixture="running")
+def test_the_answer_to_head_is_the_header_of_the_file_without_the_file(running):
+    head, end, body = bytes_answered_to_head(running.server.port, "/deep/a%20b.txt").partition(b"\r\n\r\n")
+    assert head.split()[1] == b"200"
+    assert b"content-length: 65536" in head.lower().split(b"\r\n")
+    assert (end, body) == (b"\r\n\r\n", b"")
 
 
 @servers("nginx", *APACHES, "h2o", "lighttpd", "mini-httpd", fixture="running")
@@ -125,8 +134,7 @@ def test_without_keepalive_the_first_answer_closes_the_connection(name, content_
 
 @servers_with("keepalive_requests", fixture="changed")
 def test_a_connection_is_closed_after_as_many_requests_as_the_setting_allows(changed):
-    # Some servers count the requests after the first one.
-    allowed = 4 if changed.name in {*APACHES, "lighttpd"} else 3
+    allowed = CHANGED_SETTINGS["keepalive_requests"]
     connection = http.client.HTTPConnection("127.0.0.1", changed.server.port)
     answers = []
     for _ in range(allowed):
@@ -136,6 +144,24 @@ def test_a_connection_is_closed_after_as_many_requests_as_the_setting_allows(cha
         answers.append(response.will_close)
     connection.close()
     assert answers == [False] * (allowed - 1) + [True]
+
+
+@servers_with("keepalive_requests")
+def test_a_single_request_for_each_connection_is_no_keepalive(name, content_folder):
+    with server_of(CATALOG[name], content_folder, keepalive_requests=1) as server:
+        assert answer_to(server, "/1k.txt").will_close
+
+
+@servers("nginx", *APACHES, "lighttpd")
+def test_what_is_sent_with_sendfile_is_what_the_configuration_says(name, content_folder):
+    directive = {"nginx": r"sendfile (\w+);", "lighttpd": r'server.network-backend = "(\w+)"'}
+    said = []
+    for sendfile in (True, False):
+        with server_of(CATALOG[name], content_folder, sendfile=sendfile) as server:
+            configuration = "".join(server.configuration.values())
+            said += re.findall(directive.get(name, r"EnableSendfile (\w+)"), configuration)
+            server.verify(["/1k.txt", "/deep/64k.txt"])
+    assert said == {"nginx": ["on", "off"], "lighttpd": ["sendfile", "writev"]}.get(name, ["On", "Off"])
 
 
 @servers_with("listen_backlog", fixture="changed")

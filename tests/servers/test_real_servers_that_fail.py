@@ -5,12 +5,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, SERVERS, is_root, server_of, servers
+from server_support import CATALOG, SERVERS, is_root, server_of, servers, wait_until
 
 import loadcurve.server.instance as instance_module
+import loadcurve.server.launch as launch_module
 from loadcurve.server.catalog import read_entry
+from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides, find_server
+from loadcurve.server.instance import Server
+
+STARTS_IN_THE_BACKGROUND = {
+    "nginx": ["{binary}", "-p", "{private}", "-c", "{private}/nginx.conf", "-g", "daemon on;"],
+    "apache-event": ["{binary}", "-d", "{private}", "-f", "{private}/httpd.conf", "-k", "start"],
+    "lighttpd": ["{binary}", "-f", "{private}/lighttpd.conf"],
+    "mini-httpd": [
+        *("{binary}", "-C", "{private}/mini_httpd.conf"),
+        *("-h", "{address}", "-p", "{port}", "-d", "{content}"),
+    ],
+    "h2o": ["{binary}", "-m", "daemon", "-c", "{private}/h2o.conf"],
+    "caddy": ["{binary}", "start", "--config", "{private}/caddy.json", "--pidfile", "{private}/pid"],
+}
+"""How each server is started so that it goes into the background, as its package does."""
 
 
 def failure_of(entry, content_folder, **settings):
@@ -49,6 +65,23 @@ def test_a_configuration_that_the_server_does_not_understand_is_told_in_its_own_
     assert all(line in str(failure) for line in failure.log_tail.splitlines())
 
 
+@servers(*STARTS_IN_THE_BACKGROUND)
+@pytest.mark.parametrize("group", ["as here", "none"])
+def test_a_server_that_goes_into_the_background_is_found_there_and_ended(
+    name, group, content_folder, monkeypatch
+):
+    # An ordinary user has no control group, in which the kernel would tell whose a process is.
+    if group == "none":
+        monkeypatch.setattr(launch_module, "group_parent", lambda: None)
+    looked_for = find_server(CATALOG[name], {}, Overrides(start=STARTS_IN_THE_BACKGROUND[name]))
+    server = Server(looked_for, content_folder, content_of_folder(content_folder))
+    with pytest.raises(ServerFailure, match=" ended with status 0 ") as caught, server:
+        # The server in the background may answer before the one in the foreground has ended.
+        wait_until(server.require_life)
+    assert caught.value.code == "died"
+    assert "It runs on in the background: its start command must keep it" in caught.value.text
+
+
 @servers("nginx", "apache-event")
 def test_a_rejected_setting_is_told_with_the_line_of_the_configuration(name, content_folder):
     setting = {"nginx": "worker_connections", "apache-event": "listen_backlog"}[name]
@@ -79,8 +112,8 @@ def test_a_given_program_that_is_not_executable_is_named(name, tmp_path):
     program.chmod(0o644)
     missing = find_server(CATALOG[name], {}, Overrides(binary=program))
     assert isinstance(missing, MissingServer)
-    assert missing.failure().code == "not_installed"
-    assert f"{program} is not executable" in missing.reason
+    assert missing.failure().code == "not_started"
+    assert f"{program} is not executable; if it is the program, run: chmod +x" in missing.failure().text
 
 
 @servers("nginx")

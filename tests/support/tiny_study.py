@@ -48,7 +48,7 @@ restart = "{restart}"
 
 def write_missing_server(catalog: Path, name: str) -> None:
     """Add a server to a catalogue whose program is nowhere."""
-    _write_entry(
+    write_entry(
         catalog / name,
         binary="no-such-program-anywhere",
         start='"{binary}"',
@@ -64,7 +64,7 @@ def write_failing_server(
     It exits with some last words, or hangs, or answers every second request with 512 bytes.
     """
     arguments = f'"{FAILING_SERVER}", "{{port}}", "{{content}}", "{requests_total}", "{failure}"'
-    _write_entry(
+    write_entry(
         catalog / name,
         binary=sys.executable,
         start=f'"{{binary}}", {arguments}',
@@ -74,7 +74,7 @@ def write_failing_server(
 def write_counted_server(catalog: Path, name: str) -> Path:
     """Add the server `limit` to a catalogue; each start appends a line to the file that is returned."""
     script = "echo started >> {entry}/starts; exec {binary} limit --listen {address}:{port} --root {content}"
-    _write_entry(catalog / name, binary="{native}/loadcurve-server", start=f'"/bin/sh", "-c", \'{script}\'')
+    write_entry(catalog / name, binary="{native}/loadcurve-server", start=f'"/bin/sh", "-c", \'{script}\'')
     return catalog / name / "starts"
 
 
@@ -84,7 +84,7 @@ def write_built_server(catalog: Path, name: str, script: str = "") -> Path:
     Each build appends a line to the file that is returned.
     """
     builds = catalog.parent / f"{name}-builds"
-    _write_entry(
+    write_entry(
         catalog / name,
         binary="{build}/server",
         build='build = ["/bin/sh", "{entry}/build.sh", "{build}"]',
@@ -95,7 +95,8 @@ def write_built_server(catalog: Path, name: str, script: str = "") -> Path:
     return builds
 
 
-def _write_entry(folder: Path, *, binary: str, start: str, build: str = "", more: str = "") -> None:
+def write_entry(folder: Path, *, binary: str, start: str, build: str = "", more: str = "") -> None:
+    """Add a server to a catalogue, whose program prints its version as the second word."""
     folder.mkdir(parents=True)
     (folder / "server.toml").write_text(
         f"""\

@@ -1,5 +1,6 @@
 """Reading the catalogue, the packaged one and the user's."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.install import install_command
+from loadcurve.server.settings import IntegerSetting
 from loadcurve.server.templates import quoted
 
 MINIMAL = """
@@ -53,12 +56,30 @@ def test_the_packaged_servers_are_there():
     assert [entry.name for entry in load_catalog()] == PACKAGED.split()
 
 
-def test_settings_of_the_same_name_have_the_same_type_in_all_packaged_servers():
-    types: dict[str, set[str]] = {}
+def test_settings_of_the_same_name_have_the_same_type_unit_and_meaning_in_all_packaged_servers():
+    kinds: dict[str, set[tuple[str, bool, str]]] = {}
     for entry in load_catalog():
         for name, setting in entry.description.settings.items():
-            types.setdefault(name, set()).add(setting.type)
-    assert {name for name, found in types.items() if len(found) > 1} == set()
+            # What it is called in the server's own configuration, and what is special there, come behind.
+            meaning = re.split(r"[(;:.]", setting.doc)[0].strip()
+            counts_cpus = isinstance(setting, IntegerSetting) and setting.auto
+            kinds.setdefault(name, set()).add((setting.type, counts_cpus, meaning))
+    assert {name: found for name, found in kinds.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("entry", list(load_catalog()), ids=lambda entry: entry.name)
+def test_every_packaged_server_says_where_its_manual_is_and_how_to_get_it_and_its_version(entry):
+    description = entry.description
+    assert description.documentation.startswith("https://")
+    assert description.notes
+    if description.from_study is None:
+        assert re.compile(description.version.pattern).groups
+        assert install_command(description.install, ["debian"])
+
+
+@pytest.mark.parametrize("name", ["thttpd", "cherokee"])
+def test_a_server_that_no_debian_has_is_marked_as_untried(name):
+    assert load_catalog()[name].description.notes[0].startswith("Untried")
 
 
 def test_a_users_entry_stands_beside_the_packaged_ones(catalog):

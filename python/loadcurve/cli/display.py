@@ -33,6 +33,7 @@ class RunDisplay:
         self._points_over = 0
         self._trials_planned = 0
         self._points_per_trial = 0
+        self._failure_ends_trial = True
         self._trial: PlannedTrial | None = None
         self._point: Point = {}
         self._progress: Progress | None = None
@@ -41,6 +42,7 @@ class RunDisplay:
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
         self._points_per_trial = len(study.points())
+        self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
         self._estimate_s = estimated_duration_s(study)
@@ -68,10 +70,11 @@ class RunDisplay:
         self._progress = progress
 
     def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
-        """A point was measured, or a trial has failed."""
+        """A point was measured, or a server has failed."""
         place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
         if isinstance(record, FailureRecord):
-            self._points_over = (record.trial + 1) * self._points_per_trial
+            over_with_trial = (record.trial + 1) * self._points_per_trial
+            self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
             self.note(f"{place}: failed{at}: {record.reason.text}")
             return
@@ -81,8 +84,8 @@ class RunDisplay:
             self.note(f"{place}: done, {self._time_left()}")
 
     def _note_new_caveats(self, record: PointRecord) -> None:
-        """Print what the probe says against its figures, once for each server."""
-        for caveat in record.probe.caveats:
+        """Print what must be known of a server's figures, once for each server."""
+        for caveat in record.caveats:
             if (record.server, caveat.code) not in self._told_caveats:
                 self._told_caveats.add((record.server, caveat.code))
                 self.note(f"{record.server}: {caveat.text}")

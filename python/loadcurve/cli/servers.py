@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.server.catalog import CatalogEntry, load_catalog
-from loadcurve.server.check import CatalogRow, catalog_rows, check_server
+from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
 from loadcurve.server.found import NATIVE_FOLDER, MissingServer, find_server
 from loadcurve.study.expected import show
 
@@ -73,7 +73,7 @@ def _settings(entry: CatalogEntry) -> Table:
 
 
 def check_command(name: str, catalogs: Sequence[Path]) -> None:
-    """Start a server, verify its answers, stop it, and say so; where it is not built yet, build it first.
+    """Start a server, verify its answers, stop it, and show each step; where it is not built yet, build it.
 
     Raises:
         ServerFailure: a step failed; the text says which.
@@ -87,7 +87,24 @@ def check_command(name: str, catalogs: Sequence[Path]) -> None:
     checked = check_server(entry)
     out = Console(highlight=False)
     out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}"))
-    out.print(f"ready after {checked.ready_after_s * 1000:,.0f} ms, verified, stopped, nothing left behind")
+    out.print(_round(checked))
+
+
+def _round(checked: CheckedServer) -> Table:
+    """Show what was done with a server, step by step."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("started", f"at {checked.address}, in a folder of its own")
+    table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
+    for path, answer in checked.content.items():
+        table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))
+    stop = checked.found.entry.description.stop
+    how = f"by {stop.signal} after {checked.stopped_after_s * 1000:,.0f} ms"
+    if checked.stopped_after_s > stop.timeout_s:
+        how = f"by force, {stop.timeout_s:g} s after {stop.signal}"
+    table.add_row("stopped", f"{how}: no process left, port free, folder gone")
+    return table
 
 
 def _where(row: CatalogRow) -> str:

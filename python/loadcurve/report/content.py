@@ -93,7 +93,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something that the probe says about one server, at so many of its points."""
+    """Something that must be known of one server, at so many of its points."""
 
     server: str
     text: str
@@ -172,7 +172,8 @@ def _summary(run: Run) -> list[str]:
             for failure in run.failures[:3]
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
-        sentences.append(f"{text.plural(len(run.failures), 'trial')} failed ({reasons}{more}).")
+        failed = len({failure.trial for failure in run.failures})
+        sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
     if not run.complete:
         cut = " The last record was cut off and is left out." if run.cut_off else ""
         sentences.append(
@@ -255,7 +256,7 @@ def _remarks(run: Run) -> list[Remark]:
 
 
 def _caveats(run: Run) -> list[Caveat]:
-    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.probe.caveats)
+    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.caveats)
     return [Caveat(server, caveat, points) for (server, caveat), points in counts.items()]
 
 

@@ -42,7 +42,7 @@ class Run:
 
     @property
     def failures(self) -> list[FailureRecord]:
-        """The trials that ended early, in the order of failing."""
+        """The starts that ended early, in the order of failing."""
         return [record for record in self.records if isinstance(record, FailureRecord)]
 
     @property
@@ -52,7 +52,9 @@ class Run:
 
     @property
     def points_lost(self) -> int:
-        """Points that were never measured because their trial failed."""
+        """Points that were never measured because their server failed."""
+        if self.run.study["trials"]["restart"] == "point":
+            return len(self.failures)
         failed = {record.trial for record in self.failures}
         measured_in_failed = sum(1 for record in self.points if record.trial in failed)
         return len(failed) * len(self.run.points) - measured_in_failed

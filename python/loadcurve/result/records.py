@@ -54,6 +54,8 @@ class ServerRecord(Record):
     """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None
     """How to install a missing server, as a command."""
+    problem: str | None = None
+    """What was looked for in vain, or what is wrong with what was found."""
     documentation: str | None
     limits: LimitsRecord | None
     machine: MachineRecord | None
@@ -85,6 +87,8 @@ class RunRecord(Record):
     """The rig's ceiling, where it was measured before the run."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
+    caveats: tuple[Reason, ...] = ()
+    """What must be known of the whole run to read its numbers."""
 
 
 class LimitUse(Record):
@@ -102,6 +106,13 @@ class LimitUse(Record):
         return self.model_copy(update={"oom_kills": self.oom_kills - earlier.oom_kills})
 
 
+KILLED_FOR_MEMORY = Reason(
+    code="killed_for_memory",
+    text="the kernel killed processes of the server, because its limit of memory was used up",
+)
+"""The caveat of a server that goes on without some of its processes."""
+
+
 class PointRecord(Record):
     """One measured point of one trial."""
 
@@ -116,9 +127,20 @@ class PointRecord(Record):
     limit_use: LimitUse | None
     """During the load and its warm-up; ``None`` without a limit of memory."""
 
+    @property
+    def caveats(self) -> list[Reason]:
+        """What must be known of the server to read the figures."""
+        if self.limit_use is None or not self.limit_use.oom_kills:
+            return self.probe.caveats
+        return [*self.probe.caveats, KILLED_FOR_MEMORY]
+
 
 class FailureRecord(Record):
-    """A trial that ended early; ``point`` is the one under way, or ``None`` before the first."""
+    """A start of a server that came to nothing, or ended early.
+
+    ``point`` is the one under way, or ``None`` before the first. The rest of the trial is not measured,
+    unless the study gives every point a start of its own.
+    """
 
     kind: Literal["failure"]
     trial: Count

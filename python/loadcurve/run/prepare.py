@@ -151,7 +151,7 @@ def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
     try:
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
-        return MissingServer(entry, failure.text, None)
+        return MissingServer(entry, failure.text, None, fault=failure)
 
 
 def _limits(server: StudyServer) -> Limits:
@@ -171,8 +171,15 @@ def _is_started(server: Found | MissingServer | None) -> bool:
     return isinstance(server, FoundServer) or (isinstance(server, MissingServer) and server.build is not None)
 
 
-def serve(found: Found, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
-    """Return a server that serves the content while it is entered: one that is started, or one that runs."""
+def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
+    """Return a server that serves the content while it is entered: one that is started, or one that runs.
+
+    Raises:
+        ServerFailure: there is no such server, or it cannot be measured.
+
+    """
+    if isinstance(found, MissingServer):
+        raise found.failure()
     if isinstance(found, RunningServer):
         return AttachedServer(found, None if served is None else served.records)
     if served is None:
@@ -195,7 +202,8 @@ def _build_what_is_unbuilt(
             except ServerFailure as failure:
                 failures[entry.name] = failure
         if entry.name in failures:
-            found[name] = MissingServer(entry, str(failures[entry.name]), None)
+            fault = failures[entry.name]
+            found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
             found[name] = _find(entry, study.servers[name])
 
@@ -251,6 +259,7 @@ def server_record(
         settings=dict(known.settings),
         configuration=dict(known.configuration),
         install=server.install if isinstance(server, MissingServer) else None,
+        problem=server.reason if isinstance(server, MissingServer) else None,
         documentation=description.documentation,
         limits=_limits_record(asked),
         machine=None if asked.machine is None else _machine_record(asked.machine),

@@ -12,10 +12,12 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import RunFolder
+from loadcurve.result.load import Reason
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
 from loadcurve.run.prepare import (
+    Found,
     Served,
     chosen_cpus,
     describe_missing,
@@ -27,7 +29,7 @@ from loadcurve.run.prepare import (
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
+from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.study.model import Study
@@ -80,7 +82,7 @@ class StudyRun:
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if not isinstance(server, MissingServer)],
+            [name for name, server in self._servers.items() if _has_trials(server)],
             self.study.trials.count,
             self._seed,
         )
@@ -99,10 +101,8 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        if self._cpus.overlap:
-            self._display.note(
-                "server and load share a CPU, so they disturb each other: read the numbers with care"
-            )
+        for caveat in self._caveats():
+            self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
         with own_threads_on(self._cpus.load), content as served:
             folder = RunFolder.create(self.folder, self._record(served), self._study_text())
@@ -112,11 +112,8 @@ class StudyRun:
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
         measured = 0
         for trial in self.order:
-            server = self._servers[trial.server]
-            if isinstance(server, MissingServer):
-                continue
             # Closing ends the trial's server, too, when a record cannot be written.
-            with closing(runner.run(trial, server)) as records:
+            with closing(runner.run(trial, self._servers[trial.server])) as records:
                 for record in records:
                     folder.append(record)
                     measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
@@ -138,7 +135,16 @@ class StudyRun:
             ceiling=self._ceiling,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
+            caveats=self._caveats(),
         )
+
+    def _caveats(self) -> tuple[Reason, ...]:
+        """Return what must be known of the whole run; servers that run already were bound by others."""
+        if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
+            return ()
+        cpus = ", ".join(map(str, self._cpus.overlap))
+        text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
+        return (Reason(code="cpus_shared", text=text),)
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
@@ -154,6 +160,11 @@ class StudyRun:
 
     def _study_text(self) -> str:
         return self._study_file.read_text(encoding="utf-8")
+
+
+def _has_trials(server: Found | MissingServer) -> bool:
+    """Say whether a server is measured, or fails in each of its trials; one not installed is left out."""
+    return not isinstance(server, MissingServer) or server.fault is not None
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

@@ -1,6 +1,6 @@
 """One trial: one fresh start of one server, taken through its points."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,6 +15,7 @@ from loadcurve.run.load import Progress, run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer
 from loadcurve.server.instance import Server
 from loadcurve.server.running import AttachedServer
 from loadcurve.study.loads import Load
@@ -40,35 +41,44 @@ class TrialRunner:
     ceiling: Ceiling | None = None
     """The rig's ceiling, where it is known."""
 
-    def run(self, trial: PlannedTrial, found: Found) -> Generator[PointRecord | FailureRecord]:
-        """Yield one record for each point as soon as it is measured; a failure is the last record.
+    def run(
+        self, trial: PlannedTrial, found: Found | MissingServer
+    ) -> Generator[PointRecord | FailureRecord]:
+        """Yield one record for each point as soon as it is measured; a failure is the last record of a start.
 
         The server runs only while the trial is under way, also when the caller stops taking records.
         """
-        self.display.trial_begins(trial)
         points = self.study.points()
-        stretches = [points] if self.study.trials.restart == "sweep" else [[point] for point in points]
-        begun: Point | None = None
+        if self.study.trials.restart == "sweep":
+            yield from self._run_start(trial, found, points, None)
+        else:
+            for point in points:
+                yield from self._run_start(trial, found, [point], point)
+
+    def _run_start(
+        self, trial: PlannedTrial, found: Found | MissingServer, points: Sequence[Point], begun: Point | None
+    ) -> Generator[PointRecord | FailureRecord]:
+        """Start the server once and take it through points; ``begun`` is where a failed start belongs."""
+        self.display.trial_begins(trial)
         started_at = utc_now()
         try:
-            for stretch in stretches:
-                with serve(found, self.served, self.cpus) as server:
-                    server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
-                    with self._probe(server) as probe:
-                        for point in stretch:
-                            begun, started_at = point, utc_now()
-                            self.display.point_begins(trial, point)
-                            used_before = server.limit_use()
-                            load = self._load(server, self.study.load_at(point), self.seed + trial.block)
-                            yield PointRecord(
-                                kind="point",
-                                **trial.model_dump(),
-                                point=point,
-                                started_at=started_at,
-                                load=load,
-                                probe=probe.observed(load),
-                                limit_use=_since(used_before, server.limit_use()),
-                            )
+            with serve(found, self.served, self.cpus) as server:
+                server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
+                with self._probe(server) as probe:
+                    for point in points:
+                        begun, started_at = point, utc_now()
+                        self.display.point_begins(trial, point)
+                        used_before = server.limit_use()
+                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
+                        yield PointRecord(
+                            kind="point",
+                            **trial.model_dump(),
+                            point=point,
+                            started_at=started_at,
+                            load=load,
+                            probe=probe.observed(load),
+                            limit_use=_since(used_before, server.limit_use()),
+                        )
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             yield _failure_record(trial, begun, started_at, reason, failure.log_tail)
@@ -83,19 +93,15 @@ class TrialRunner:
     def _load(self, server: Server | AttachedServer, load: Load, seed: int) -> LoadResult:
         """Run one load while its server lives; raises ServerFailure where it does not."""
 
-        def require_life() -> None:
-            if not server.is_alive():
-                raise ServerFailure("died", "the server ended during the load", server.log_tail())
-
         def observe(progress: Progress) -> None:
-            require_life()
+            server.require_life()
             self.display.load_goes_on(progress)
 
         content = self.served.records if self.served else {}
         plan = plan_at_point(load, server.address, content, self.cpus.load, seed, authority=server.authority)
         result = run_load(plan, observe)
         # A load that a dead server refuses may be over before anyone looked.
-        require_life()
+        server.require_life()
         return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
 
 

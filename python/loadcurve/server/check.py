@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from loadcurve.errors import BadInput
+from loadcurve.result.records import ContentRecord
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
@@ -22,12 +23,19 @@ CHECK_SEED = 1
 
 @dataclass(frozen=True)
 class CheckedServer:
-    """A server that was started, verified and stopped; ``ready_after_s`` runs from start to first answer."""
+    """A server that was started, verified and stopped."""
 
     found: FoundServer
     settings: Mapping[str, SettingValue]
     configuration: Mapping[str, str]
+    address: str
+    """Where it listened, as ``host:port``."""
+    content: Mapping[str, ContentRecord]
+    """What its answers were, by path."""
     ready_after_s: float
+    """From the start to the first answer."""
+    stopped_after_s: float
+    """From the signal until nothing was left."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,22 @@ def check_server(entry: CatalogEntry) -> CheckedServer:
         # A server that root starts reads the content as another user.
         Path(folder).chmod(0o755)
         content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
+        answers = {f"/{name}": record for name, record in content.items()}
         started = time.monotonic()
         with Server(found, Path(folder), content) as server:
-            ready_after_s = time.monotonic() - started
-            server.verify([f"/{name}" for name in content])
-            return CheckedServer(found, server.settings, server.configuration, ready_after_s)
+            ready = time.monotonic()
+            server.verify(list(answers))
+            address, configuration = server.address, server.configuration
+            stopping = time.monotonic()
+        return CheckedServer(
+            found=found,
+            settings=server.settings,
+            configuration=configuration,
+            address=address,
+            content=answers,
+            ready_after_s=ready - started,
+            stopped_after_s=time.monotonic() - stopping,
+        )
 
 
 def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:

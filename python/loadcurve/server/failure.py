@@ -15,6 +15,7 @@ FailureCode = Literal[
     "not_started",
     "not_ready",
     "died",
+    "out_of_memory",
     "wrong_answer",
     "left_behind",
 ]

@@ -68,16 +68,23 @@ class FoundServer:
 
 @dataclass(frozen=True)
 class MissingServer:
-    """A server that this machine lacks: what was looked for, and how to install it, where known."""
+    """A server that this machine lacks, or that cannot be measured: why, and how to install it."""
 
     entry: CatalogEntry
     reason: str
     install: str | None
     build: Build | None = None
     """How it is built, where that is all it lacks."""
+    fault: ServerFailure | None = None
+    """What is wrong with it, where a study may count on it: the failure of each of its trials.
+
+    A server of the catalogue that is not installed is at no fault, and has no trials.
+    """
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""
+        if self.fault is not None:
+            return self.fault
         hint = f" Install it with: {self.install}" if self.install else ""
         return ServerFailure(
             "not_installed", f"{self.entry.description.title} is missing: {self.reason}.{hint}"
@@ -102,8 +109,10 @@ def find_server(
         return _unbuilt(entry, build)
     program = _program(entry, start, overrides, build)
     if isinstance(program, str):
-        hint = None if overrides.binary else install_command_here(description.install)
-        return MissingServer(entry, program, hint)
+        if overrides.binary is not None or overrides.start is not None:
+            text = f"{description.title} cannot be started: {program}."
+            return MissingServer(entry, program, None, fault=ServerFailure("not_started", text))
+        return MissingServer(entry, program, install_command_here(description.install))
     parts = _search_parts(entry, program)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
@@ -124,6 +133,9 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
     _require_known("start", start, description.start_names)
+    if description.from_study == "start" and not any("port" in placeholders(word) for word in start):
+        text = "given without {port}; expected it where the program is told on which port to listen"
+        raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
         raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")
     if overrides.binary is None and not description.binary and _uses_binary(start):

@@ -6,8 +6,8 @@ process may make a group within its own, as root may, and the user of a desktop 
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loadcurve.host.cgroups import remove_groups, unified_group
@@ -46,6 +46,15 @@ def group_of_its_own(pid: int) -> Path | None:
     """Return the group of a process that was started here, where it is not that of this process."""
     group = unified_group(PROC / str(pid))
     return None if group == unified_group() else group
+
+
+def members_of_groups(groups: Collection[Path]) -> set[int]:
+    """Return the ids of all processes in groups, of which any may have been removed."""
+    members: set[int] = set()
+    for group in groups:
+        with suppress(OSError):
+            members.update(map(int, (group / MEMBERS_FILE).read_text(encoding="ascii").split()))
+    return members
 
 
 def _move_into_new(group: Path) -> bool:

@@ -26,6 +26,7 @@ PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 FAILURE_LOG_LINES = 20
+MIB = 1 << 20
 
 
 def free_port() -> int:
@@ -124,17 +125,25 @@ class Server:
 
         Raises:
             BadInput: a path leads to no file of the content.
-            ServerFailure: an answer is missing or wrong ("wrong_answer").
+            ServerFailure: an answer is missing or wrong ("wrong_answer"), or the server has ended instead
+            ("died", "out_of_memory").
 
         """
         try:
             verify_answers(ADDRESS, self.port, paths, self._content)
         except ServerFailure as failure:
+            self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
 
-    def is_alive(self) -> bool:
-        """Say whether the main process runs."""
-        return self._launch is not None and self._launch.exit_in_words() is None
+    def require_life(self) -> None:
+        """Do nothing as long as the main process runs.
+
+        Raises:
+            ServerFailure: it has ended ("died", "out_of_memory"); the text says how.
+
+        """
+        if ended := self._running.exit_in_words():
+            self._fail_as_ended(f"{self._title} {ended} during the trial.")
 
     def log_tail(self, line_count: int = FAILURE_LOG_LINES) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the stop."""
@@ -227,10 +236,26 @@ class Server:
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
             raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
-        text = f"{self._title} {ended} before it was ready."
-        if launch.runs_without_its_main_process():
+        self._fail_as_ended(f"{self._title} {ended} before it was ready.")
+
+    def _fail_if_it_is_ending(self) -> None:
+        """Fail where the main process ends in a moment: its connections are closed shortly before."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while time.monotonic() < deadline:
+            self.require_life()
+            time.sleep(FIRST_WAIT_S)
+
+    def _fail_as_ended(self, text: str) -> NoReturn:
+        """Fail with how the server ended, and with the reason where that is its limit of memory."""
+        if self._running.went_into_the_background():
             text += " It runs on in the background: its start command must keep it in the foreground."
-        self._fail("died", text)
+        use, limit_bytes = self.limit_use(), self.found.limits.memory_bytes
+        if use is None or not use.oom_kills or limit_bytes is None:
+            self._fail("died", text)
+        limit = f"its limit of {limit_bytes / MIB:,.6g} MiB was used up"
+        self._fail(
+            "out_of_memory", f"{text} The kernel had killed {use.oom_kills} of its processes: {limit}."
+        )
 
     def _fail(self, code: FailureCode, text: str) -> NoReturn:
         raise ServerFailure(code, text, self.log_tail()) from None

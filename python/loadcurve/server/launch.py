@@ -29,6 +29,7 @@ ADDRESS = "127.0.0.1"
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
+ENDED_IN_GOOD_ORDER = "ended with status 0"
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,9 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
-    def runs_without_its_main_process(self) -> bool:
-        """Say whether the main process has ended and others of the server run on."""
-        return self.exit_in_words() is not None and any(processes_of(self._start_record))
+    def went_into_the_background(self) -> bool:
+        """Say whether the main process has ended in good order and others of the server run on."""
+        return self.exit_in_words() == ENDED_IN_GOOD_ORDER and any(processes_of(self._start_record))
 
     def foreign_listeners(self) -> set[int]:
         """Return the sockets that listen on the port and are not this server's.

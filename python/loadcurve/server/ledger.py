@@ -3,10 +3,14 @@
 Each start has one small file in the state folder, written before anything else of the start exists and
 removed after the stop. A file whose owner no longer lives belongs to a killed run.
 
-No process is ended on the strength of its id, because ids are used again. A process is ours if it carries the
-start's random mark in its environment, or if it belongs to the recorded session and either the session's
-leader is still the recorded process (same start time) or the process uses the start's private folder, whose
-name holds the same mark.
+No process is ended on the strength of its id, because ids are used again. A process is ours
+
+- if it carries the start's random mark in its environment, or is in a control group named after it;
+- if it belongs to the recorded session, whose leader is still the recorded process (same start time);
+- if it uses the start's private folder, whose name holds the mark, and either belongs to the session or began
+  after the leader, without a terminal and not as a child of the owner. So a server is found that went into
+  the background and wrote over its environment, as nginx does, and left alone is a person who looks at its
+  logs, or the probe.
 """
 
 import os
@@ -27,6 +31,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
+from loadcurve.server.group import members_of_groups
 from loadcurve.server.processes import (
     PROC,
     ProcessIdentity,
@@ -183,12 +188,28 @@ def processes_of(start: Start) -> Iterator[ProcessStatus]:
     """Every running process that is known to belong to a start, by the rule at the top of this file."""
     leader = start.session_leader
     leader_known = leader is not None and keeps_its_id(leader.identity)
+    # The kernel does not use an id again within the moment until the process is looked at.
+    grouped = members_of_groups(start.groups)
     for process in running_processes():
         in_session = leader is not None and process.session == leader.pid
-        if (in_session and (leader_known or uses_folder(process.identity, start.private_folder))) or (
-            carries_variable(process.identity, start.mark_variable)
+        may_use_folder = in_session or _may_be_in_the_background(process, start)
+        if (
+            process.identity.pid in grouped
+            or (in_session and leader_known)
+            or carries_variable(process.identity, start.mark_variable)
+            or (may_use_folder and uses_folder(process.identity, start.private_folder))
         ):
             yield process
+
+
+def _may_be_in_the_background(process: ProcessStatus, start: Start) -> bool:
+    leader = start.session_leader
+    return (
+        leader is not None
+        and process.identity.start_ticks >= leader.start_ticks
+        and process.parent != start.owner.pid
+        and not process.has_terminal
+    )
 
 
 def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int], set[int]]:

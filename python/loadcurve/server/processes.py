@@ -33,7 +33,10 @@ class ProcessStatus:
     """What ``/proc/PID/stat`` says of a process."""
 
     identity: ProcessIdentity
+    parent: int
     session: int
+    has_terminal: bool
+    """Whether it is controlled from a terminal, as what a person starts is, and a server never."""
     ended: bool
 
 
@@ -45,8 +48,13 @@ def read_status(pid: int) -> ProcessStatus | None:
         return None
     # The command's name, in parentheses, may itself hold spaces and parentheses.
     fields = text[text.rindex(")") + 1 :].split()
-    state, session, start_ticks = fields[0], int(fields[3]), int(fields[19])
-    return ProcessStatus(ProcessIdentity(pid, start_ticks), session, ended=state in DEAD_STATES)
+    return ProcessStatus(
+        identity=ProcessIdentity(pid, start_ticks=int(fields[19])),
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        has_terminal=int(fields[4]) != 0,
+        ended=fields[0] in DEAD_STATES,
+    )
 
 
 def identify(pid: int) -> ProcessIdentity:

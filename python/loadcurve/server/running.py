@@ -57,7 +57,7 @@ def find_running_server(
     try:
         address = reachable_address(target, ANSWER_TIMEOUT_S)
     except NothingMeasured as error:
-        return MissingServer(entry, str(error), None)
+        return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", f"{error}."))
     version = overrides.version or _announced_version(overrides.url, target)
     return RunningServer(entry, overrides.url, target, address, version, settings)
 
@@ -144,10 +144,5 @@ class AttachedServer:
     def limit_use(self) -> None:
         """Return nothing: it is held to no limits from here."""
 
-    def is_alive(self) -> bool:
-        """Say that it is, as far as anyone here knows: what goes wrong shows in the load."""
-        return True
-
-    def log_tail(self) -> str:
-        """Return nothing: its logs are elsewhere."""
-        return ""
+    def require_life(self) -> None:
+        """Do nothing: nobody here knows whether it lives, and what goes wrong shows in the load."""

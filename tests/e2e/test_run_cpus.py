@@ -1,0 +1,121 @@
+"""`loadcurve run`: on which CPUs each side runs, looked at in `/proc` while the load goes on."""
+
+import json
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.sandbox import finish
+from support.tiny_study import study_text
+
+CPUS = sorted(os.sched_getaffinity(0))
+needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs, one for each side")
+
+SETTINGS = {
+    "nginx": "workers = 2",
+    "apache-event": "start_servers = 1\nthreads_per_child = 5\nmin_spare_threads = 9\nmax_spare_threads = 30",
+    "apache-prefork": "start_servers = 1\nmin_spare_servers = 5",
+    "node": "workers = 2",
+}
+"""Settings with which servers have several processes or threads, and Apache grows while it is loaded."""
+
+PROGRAMS = {"apache-event": "apache2", "apache-prefork": "apache2"}
+
+
+def allowed_cpus(pid: int) -> dict[str, set[int]]:
+    """Return the CPUs of each thread of a process, by the thread's id and name; empty when it has ended."""
+    found = {}
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        try:
+            fields = dict(re.findall(r"^(\w+):\t(.*)$", status.read_text(), re.MULTILINE))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        ranges = [part.split("-") for part in fields["Cpus_allowed_list"].split(",")]
+        cpus = {cpu for bounds in ranges for cpu in range(int(bounds[0]), int(bounds[-1]) + 1)}
+        found[f"{status.parent.name} {fields['Name']}"] = cpus
+    return found
+
+
+def bound_threads(command: psutil.Process) -> dict[str, dict[str, set[int]]]:
+    """Return the CPUs of each thread of the command and its processes, by what the process is."""
+    threads: dict[str, dict[str, set[int]]] = defaultdict(dict)
+    for process in [command, *command.children(recursive=True)]:
+        try:
+            name = process.name()
+        except psutil.NoSuchProcess:
+            continue
+        threads["command" if process == command else name].update(allowed_cpus(process.pid))
+    return threads
+
+
+@needs_two_cpus
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(PROGRAMS.get(name, name))) for name in SETTINGS]
+)
+def test_every_thread_of_each_side_is_bound_while_the_load_goes_on(name, sandbox):
+    server_cpu, load_cpu = CPUS[0], CPUS[1]
+    sandbox.write(
+        "tiny.toml",
+        study_text(
+            f"[servers.{name}]\n{SETTINGS[name]}",
+            load='duration = "1s"\nthreads = 2',
+            connections="[30]",
+            trials=1,
+            host=f"server_cpus = [{server_cpu}]\nload_cpus = [{load_cpu}]",
+        ),
+    )
+    command = sandbox.start("run", "tiny.toml", "--out", "run")
+    program = PROGRAMS.get(name, name)
+    servers, generators = {}, {}
+    while command.poll() is None:
+        threads = bound_threads(psutil.Process(command.pid))
+        loading = {thread: cpus for thread, cpus in threads["command"].items() if " load-" in thread}
+        generators |= loading
+        if loading:
+            servers |= threads[program]
+    finished = finish(command)
+    assert finished.returncode in {0, 3}, finished.stderr
+    assert len(generators) == 2
+    assert set(map(frozenset, generators.values())) == {frozenset({load_cpu})}
+    assert len(servers) > 2
+    assert set(map(frozenset, servers.values())) == {frozenset({server_cpu})}
+    assert json.loads((sandbox.work / "run" / "run.json").read_text())["caveats"] == []
+
+
+def caveats_of_run_on(sandbox, host):
+    sandbox.write("tiny.toml", study_text(connections="[1]", trials=1, host=host))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode in {0, 3}, finished.stderr
+    run = sandbox.work / "run"
+    caveats = json.loads((run / "run.json").read_text())["caveats"]
+    return caveats, finished.stderr, (run / "report.html").read_text()
+
+
+def test_a_cpu_that_both_sides_use_is_a_caveat_in_the_result_and_in_the_report(sandbox):
+    shared = CPUS[0]
+    host = f"server_cpus = {CPUS}\nload_cpus = [{shared}]"
+    (caveat,), said, report = caveats_of_run_on(sandbox, host)
+    assert caveat["code"] == "cpus_shared"
+    assert f"servers and load share CPU {shared}, so they disturb each other" in caveat["text"]
+    assert caveat["text"] in said
+    assert caveat["text"][1:] in report
+
+
+@needs_two_cpus
+def test_cpus_that_are_not_given_are_divided_and_that_is_no_caveat(sandbox):
+    assert caveats_of_run_on(sandbox, "")[0] == []
+    record = json.loads((sandbox.work / "run" / "run.json").read_text())
+    assert set(record["host"]["server_cpus"]) & set(record["host"]["load_cpus"]) == set()
+
+
+def test_a_machine_of_one_cpu_runs_both_sides_on_it_with_a_caveat(sandbox):
+    sandbox.write("tiny.toml", study_text(connections="[1]", trials=1))
+    within = ["taskset", "--cpu-list", str(CPUS[0])]
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", within=within)
+    assert finished.returncode in {0, 3}, finished.stderr
+    (caveat,) = json.loads((sandbox.work / "run" / "run.json").read_text())["caveats"]
+    assert f"share CPU {CPUS[0]}" in caveat["text"]
