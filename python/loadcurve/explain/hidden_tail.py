@@ -16,8 +16,7 @@ HIDDEN_MS = 1.0
 """Latency against service time at the same percentile: twice and a millisecond more would change what a
 reader concludes. Less may be the turns of the generator's loop."""
 OWN_LATENESS_SHARE = 0.5
-"""Where the generator's own lateness is more than this part of the difference, it is not the server's
-doing."""
+"""With more than this part of the difference being the generator's own lateness, it is not the server's."""
 PERCENTILES = ("p99", "p95", "p90", "p75", "p50")
 """The farthest one at which the two differ is told."""
 

@@ -17,8 +17,7 @@ RETRIED = "connections_retried"
 FIRST_TIMEOUT_MS = 1000.0
 """Linux waits this long for the answer to its first SYN (TCP_TIMEOUT_INIT, RFC 6298)."""
 EARLY_MS = 50.0
-"""How much earlier than the timeout a connection may count: the kernel's timers are as coarse as its
-ticks."""
+"""How much earlier than the timeout a connection may count: timers are as coarse as the kernel's ticks."""
 LATE_MS = 300.0
 """How much later: the timer's slack, the second handshake and a server that accepts late."""
 RETRANSMITS_MAX = 7

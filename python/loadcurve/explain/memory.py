@@ -17,14 +17,12 @@ CONNECTIONS = "memory_per_connection"
 BYTES_PER_MIB = 1 << 20
 LEAK_BYTES_MIN = BYTES_PER_MIB
 LEAK_SHARE_MIN = 0.02
-"""Growth within a window that counts: a mebibyte and 2 %. Allocators take memory in steps that may be as
-large."""
+"""Growth within a window that counts: a mebibyte and 2 %. Allocators take as much in one step."""
 LEAK_SAMPLES_MIN = 8
 """Fewer samples than two in each quarter of a window tell no growth that goes on from a step."""
 GROWTH_BYTES_MIN = 4 * BYTES_PER_MIB
 GROWTH_SHARE_MIN = 0.2
-"""Growth along the sweep that counts: 4 MiB and a fifth of what the server takes at the fewest
-connections."""
+"""Growth along the sweep that counts: 4 MiB, and a fifth of the memory at the fewest connections."""
 SETTINGS_MIN = 3
 """Different numbers of connections through which a line is drawn: two lie on any line."""
 
@@ -83,8 +81,7 @@ def _growth(record: PointRecord) -> Growth | None:
         memory[2 * quarter : -quarter],
         memory[-quarter:],
     ]
-    # What a collector gives back, or a step that is taken once, leaves no quarter wholly above the one
-    # before.
+    # Where a collector gives back, or a step is taken once, some quarter is not wholly above the last one.
     if any(min(later) <= max(earlier) for earlier, later in pairwise(quarters)):
         return None
     slope = _slope(told)

@@ -18,8 +18,7 @@ SIGNIFICANCE = 0.05
 TRIALS_MIN = 3
 """Of two trials that differ, neither is the odd one."""
 CLEARLY_MORE = 2.0
-"""A counter explains an odd trial where it is this many times the most of the siblings, and more than its
-floor."""
+"""A counter explains an odd trial where it is this many times the siblings' most, and above its floor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ CODE = "processes_changed"
 
 THREADS_MIN = 2
 THREADS_SHARE = 0.2
-"""Threads count as changed from two and a fifth of them on: runtimes start and end single ones as they
-please."""
+"""Threads count as changed from two and a fifth of them on: runtimes start and end single ones."""
 REACH = (-2, -1, 1, 2)
 """The neighbours through which a smooth curve is drawn."""
 AROUND_MIN = 3

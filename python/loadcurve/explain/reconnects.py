@@ -12,16 +12,14 @@ CODE = "reconnects"
 
 RECONNECTS_SHARE = 0.005
 """New connections for each answer. A connection costs both sides about as much as some requests, so one for
-every 200 requests takes a few percent of the throughput; the 1,000 of several servers' defaults stay below
-that."""
+every 200 requests takes a few percent of the throughput; the usual default of 1,000 stays below that."""
 RECONNECTS_MIN = 5
 """Fewer may be accidents at the end of a load."""
 NEAR_LIMIT = (0.5, 1.1)
 """Replies per connection, in parts of a limit on requests, by which that limit explains the closing: the last
 connections have not come to it, and some servers do not count the first request."""
 NEAR_IDLE = (0.9, 1.5)
-"""The median lifetime of connections, in parts of the idle timeout, by which idleness explains the
-closing."""
+"""The median lifetime of connections, in parts of the idle timeout that explains their closing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         return None
     connections = load.connections
     # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
-    # in the warm-up is not counted, so what the server closes by a rule must be more than what failures
-    # explain.
+    # in the warm-up is not counted, so what the server closes must be more than what failures explain.
     failed = load.requests.failed
     reconnects = connections.opened - load.load.connections - failed
     replies = connections.replies_per_connection

@@ -9,8 +9,7 @@ from loadcurve.explain.subject import Subject, points_at
 from loadcurve.result.records import PointRecord
 
 GAP_MAX = 1
-"""How many points without a sighting may lie between two of one finding: at its edge a cause comes and
-goes."""
+"""How many points without a sighting may lie within one finding: at its edge a cause comes and goes."""
 
 Detail = TypeVar("Detail")
 

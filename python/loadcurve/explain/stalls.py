@@ -14,21 +14,17 @@ from loadcurve.result.records import PointRecord
 CODE = "stall"
 
 STALL_MIN_MS = 100.0
-"""Shorter ones are of the length of the probe's own interval, and of what a busy machine does to any
-process."""
+"""Shorter ones are of the length of the probe's own interval, and of what a busy machine does to anyone."""
 UNUSUAL_FACTOR = 20.0
 """A stall lasts at least so many times the mean time from answer to answer: of answers that come at random,
 one pause in 500 million is as long."""
 COVERED_SHARE = 0.8
-"""A slow request that was under way for this part of a silence shows that there was something to answer in
-it."""
+"""A slow request under way for this part of a silence shows that there was something to answer in it."""
 OWN_LATENESS_SHARE = 0.5
-"""Where the generator itself was late by this part of a stall, it stood still as well: nothing shows the
-server."""
+"""Where the generator itself was late by this part of a stall, nothing shows that it was the server."""
 IDLE_CPUS = 0.1
 BUSY_CPUS = 0.9
-"""A server that used less, or more, of a CPU in a stall than this waited for something, or worked at
-something."""
+"""A server that used less of a CPU in a stall waited for something, and with more it worked at something."""
 STOLEN_CPUS = 0.5
 """Steal of more than half a CPU in a stall is enough to hold up one thread that must run."""
 

@@ -12,8 +12,7 @@ from loadcurve.result.records import PointRecord
 CODE = "wrong_answers"
 
 BAD_SHARE = 0.001
-"""Requests without a right answer. Fewer cannot move a mean or the p99, and a lone reset happens to any
-server."""
+"""Requests without a right answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
 OWN_ERRORS = frozenset({"fd_unavailable", "address_unavailable", "file_unavailable"})
 """Failures of the load's machine, not of the server."""
 WORDS = {
