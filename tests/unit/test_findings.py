@@ -7,6 +7,7 @@ import random
 import pytest
 from pydantic import ValidationError
 
+from loadcurve.errors import BadInput
 from loadcurve.explain import odd_trial
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import WEIGHTS, Finding
@@ -101,6 +102,17 @@ def test_slow_connects_without_a_syn_sent_again_are_no_sign_of_a_listen_queue():
         record["load"]["kernel"]["syn_retransmits"] = 0
 
     assert found(plant) == {}
+
+
+def test_a_histogram_that_cannot_be_decoded_is_named():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        retried_connects(record, [0.1] * 490 + [1005.0] * 10, overflows=5)
+        record["load"]["histograms"]["connect"] = "not a histogram"
+
+    with pytest.raises(
+        BadInput, match=r"trial 0 \(nginx\) .*connections.* in trials.jsonl cannot be decoded"
+    ):
+        found(plant)
 
 
 def test_overflows_that_no_measured_request_met_are_no_finding():

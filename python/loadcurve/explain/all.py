@@ -42,6 +42,8 @@ def findings(run: Run) -> list[Finding]:
 
     Of equal weight, what was seen at more points and in more trials comes first. Only what the run folder
     holds is looked at, so a stored run gives the same findings again.
+
+    Raises ``BadInput`` where a histogram cannot be decoded.
     """
     found = [one for subject in subjects(run) for find in FINDERS for one in find(subject)]
     return sorted(found, key=_order)

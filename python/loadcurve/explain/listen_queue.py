@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadcurve import _engine
+from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
 
@@ -56,7 +58,10 @@ def syn_moments_s(linear_timeouts: int | None) -> list[float]:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find requests that waited for a SYN to be sent again, with the queue that overflowed where one did."""
+    """Find requests that waited for a SYN to be sent again, with the queue that overflowed where one did.
+
+    Raises ``BadInput`` where a histogram cannot be decoded.
+    """
     moments_s = syn_moments_s(subject.sysctl(LINEAR_TIMEOUTS))
     sightings = [
         Sighting(record, retried)
@@ -81,7 +86,7 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
     longest = load.connect_ms.max
     by_moment: dict[float, int] = {}
     if longest is not None and longest >= FIRST_TIMEOUT_MS - EARLY_MS:
-        by_moment = _counts(load.histograms.connect, load.connect_ms.count, moments_s)
+        by_moment = _counts(record, moments_s)
     timeouts = load.errors.connect_timeout
     # A time near a second may have other causes: only the kernel's own count says that SYNs were sent again.
     if syn_retransmits is None and not any(one.syn_retransmits for one in load.slowest):
@@ -92,9 +97,19 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
     return Retried(overflows, syn_retransmits, by_moment, longest, timeouts, record.probe.listen_queue)
 
 
-def _counts(histogram: str, count: int, moments_s: Sequence[float]) -> dict[float, int]:
-    """Count the connections that were established soon after each of the moments."""
-    steps = [(0.0, 0.0), *_engine.percentile_curve([histogram])]
+def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]:
+    """Count the connections that were established soon after each of the moments.
+
+    Raises ``BadInput`` where their histogram cannot be decoded.
+    """
+    count = record.load.connect_ms.count
+    try:
+        steps = [(0.0, 0.0), *_engine.percentile_curve([record.load.histograms.connect])]
+    except ValueError as error:
+        raise BadInput(
+            f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point} "
+            f"in {TRIALS_FILE} cannot be decoded: {error}"
+        ) from error
     counts: dict[float, int] = {}
     for (below, _), (percentile, time_ms) in pairwise(steps):
         for moment_s in moments_s:
