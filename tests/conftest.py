@@ -2,8 +2,11 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 
 import pytest
+
+from support.containers import Containers, open_containers
 
 INSTALL_HINTS = {
     "nginx": "apt-get install nginx",
@@ -20,3 +23,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if shutil.which(program, path=SEARCH_PATH) is None:
             hint = INSTALL_HINTS.get(program, "see your distribution's packages")
             pytest.skip(f"needs {program}, which is not installed; on Debian: {hint}")
+
+
+@pytest.fixture(scope="session")
+def containers() -> Iterator[Containers]:
+    """Give a place for containers; skip the test, with podman's own words, where there can be none."""
+    with open_containers() as place:
+        yield place

@@ -240,9 +240,9 @@ def test_an_interrupt_while_waiting_for_the_server_stops_it(scripted, content_fo
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_interrupt_around_the_spawn_leaves_nothing(moment, scripted, content_folder, monkeypatch):
-    import loadcurve.server.launch as launch_module
+    import loadcurve.server.direct as direct_module
 
-    spawn = launch_module.spawn
+    spawn = direct_module.spawn
 
     def interrupted_spawn(*arguments):
         if moment == "before":
@@ -252,7 +252,7 @@ def test_an_interrupt_around_the_spawn_leaves_nothing(moment, scripted, content_
             signal.raise_signal(signal.SIGINT)
         return process
 
-    monkeypatch.setattr(launch_module, "spawn", interrupted_spawn)
+    monkeypatch.setattr(direct_module, "spawn", interrupted_spawn)
     with pytest.raises(KeyboardInterrupt), server_of(scripted(), content_folder):
         pass
 

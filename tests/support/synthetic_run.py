@@ -1,8 +1,8 @@
 """A run folder with a known truth: three servers, three trials, eight connection counts, some mishaps.
 
-Each server follows ``throughput(c) = peak * c / (c + half)``; its three trials measure 0.98, 1.00 and 1.02
-times that, so the mean over complete trials is the truth itself. Latencies follow a log-normal distribution
-whose mean obeys Little's law.
+Each server follows ``throughput(c) = peak * c / (c + half)``; its three trials measure 1 / 1.02, 1 and 1.02
+times that, so the geometric mean over complete trials is the truth itself. Latencies follow a log-normal
+distribution whose mean obeys Little's law.
 """
 
 import functools
@@ -18,7 +18,7 @@ from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
-TRIAL_FACTORS = (0.98, 1.00, 1.02)
+TRIAL_FACTORS = (1 / 1.02, 1.00, 1.02)
 DURATION_S = 2.0
 WINDOW_START_S = 5_000.0
 SIGMA = 0.45
@@ -362,7 +362,8 @@ def run_record(texts: Texts | None = None) -> RunRecord:
             "study": {
                 "title": texts.title,
                 "question": texts.question,
-                "load": {"model": "closed", "requests": ["/1k.txt"], "duration": "2s"},
+                "content": {"folder": None, "1k.txt": 1024},
+                "load": {"model": "closed", "requests": ["/1k.txt"], "duration_s": 2.0},
                 "sweep": {"connections": list(CONNECTIONS)},
                 "trials": {"count": 3, "restart": "sweep"},
             },

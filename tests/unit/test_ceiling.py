@@ -8,7 +8,8 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason, Verdict
 from loadcurve.run import ceiling as run_ceiling
-from loadcurve.run.ceiling import keep_ceiling, kept_ceiling, measure_ceiling
+from loadcurve.run.ceiling import measure_ceiling
+from loadcurve.run.kept import keep, kept
 from support import synthetic_run
 
 RIG = Rig(
@@ -61,16 +62,16 @@ def test_between_measured_numbers_of_connections_the_ceiling_is_a_straight_line(
 def test_a_ceiling_is_kept_for_its_own_rig_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     measured = ceiling({1: 100})
-    assert kept_ceiling(RIG) is None
-    keep_ceiling(measured)
-    assert kept_ceiling(RIG) == measured
-    assert kept_ceiling(RIG.model_copy(update={"kernel": "6.1"})) is None
+    assert kept(Ceiling, RIG) is None
+    keep(measured)
+    assert kept(Ceiling, RIG) == measured
+    assert kept(Ceiling, RIG.model_copy(update={"kernel": "6.1"})) is None
 
 
 def test_a_kept_ceiling_that_cannot_be_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    keep_ceiling(ceiling({1: 100})).write_text("{")
-    assert kept_ceiling(RIG) is None
+    keep(ceiling({1: 100})).write_text("{")
+    assert kept(Ceiling, RIG) is None
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,41 @@ def test_the_trees_are_found_where_they_are_mounted(tmp_path: Path) -> None:
     }
 
 
+@pytest.fixture
+def limited_container(tmp_path: Path) -> Path:
+    """Return the folder ``/proc/PID`` of a process that crun has put into a group below the limited one."""
+    container = tmp_path / "unified/machine.slice/libpod-1.scope"
+    (container / "container").mkdir(parents=True)
+    (container / "cpu.max").write_text("50000 100000\n")
+    (container / "container/cpu.max").write_text("max 100000\n")
+    (container / "memory.max").write_text(f"{64 * MIB}\n")
+    (container / "container/memory.max").write_text("max\n")
+    (container / "memory.events").write_text("oom 2\noom_kill 1\n")
+    (tmp_path / "mountinfo").write_text(f"31 23 0:28 / {tmp_path}/unified rw,relatime - cgroup2 cgroup2 rw\n")
+    (tmp_path / "cgroup").write_text("0::/machine.slice/libpod-1.scope/container\n")
+    return tmp_path
+
+
+def test_the_limits_of_a_container_are_found_in_the_group_around_its_first_process(
+    limited_container: Path,
+) -> None:
+    limits = Limits(cpus=0.5, memory_bytes=64 * MIB)
+    group = ControlGroup.that_holds(limited_container, limits, limited_container)
+    use = group.use()
+    assert use is not None
+    assert use.oom_kills == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "resource"), [(Limits(cpus=0.4), "CPUs"), (Limits(memory_bytes=63 * MIB), "memory")]
+)
+def test_a_container_that_is_held_to_more_than_was_asked_for_is_refused(
+    limits: Limits, resource: str, limited_container: Path
+) -> None:
+    with pytest.raises(LimitsUnavailable, match=f"the limit of {resource} is not in force"):
+        ControlGroup.that_holds(limited_container, limits, limited_container)
+
+
 def test_a_group_whose_last_process_ends_in_a_moment_is_removed_then(name: str) -> None:
     try:
         group = ControlGroup.planned(name, Limits(cpus=1.0))

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +19,9 @@ from loadcurve.report.html import write_report
 from loadcurve.result.load import Reason
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
+
+REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
+"""How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
 
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
 """Text that would run, were it not escaped."""
@@ -111,7 +115,7 @@ def test_the_throughput_figure_holds_the_true_means_and_their_intervals(page: Pa
     for row in means:
         truth = synthetic.SERVERS["nginx"].throughput_rps(row["x"])
         assert row["y"] == pytest.approx(truth, rel=1e-5)
-        assert row["high"] - row["low"] == pytest.approx(2 * 4.302653 * 0.02 * truth / 3**0.5, rel=1e-4)
+        assert (row["low"], row["high"]) == pytest.approx((truth / REACH, truth * REACH), rel=1e-5)
 
 
 def test_a_sweep_over_more_than_a_factor_of_20_is_drawn_logarithmically(page: Page):
@@ -159,7 +163,7 @@ def test_the_distribution_merges_the_trials_and_starts_in_the_middle_of_the_swee
     near_90 = min(at_25, key=lambda row: abs(row["x"] - 10))
     assert near_90["y"] == pytest.approx(truth.latency_ms(25, 1 - 1 / near_90["x"]), rel=0.02)
     # Three trials of 500 requests: no tail is rarer than one in 1500; the maximum is the slowest trial's.
-    slowest = truth.latency_ms(25, 1 - 0.5 / synthetic.SAMPLES) / 0.98
+    slowest = truth.latency_ms(25, 1 - 0.5 / synthetic.SAMPLES) * 1.02
     assert (at_25[-1]["x"], at_25[-1]["y"]) == (1500, pytest.approx(slowest, rel=1e-3))
 
 
@@ -172,9 +176,9 @@ def test_an_invalid_trial_is_not_in_the_distribution(page: Page):
     }
 
 
-def test_the_table_shows_the_estimate_with_its_margin(page: Page):
-    # nginx at 1 connection: 42000 / 10 = 4200 requests/s; the half-width is 4.302653 * 84 / sqrt(3) = 208.7.
-    assert "4,200 ± 209" in page.text
+def test_the_table_shows_the_estimate_with_its_interval(page: Page):
+    # nginx at 1 connection: 42000 / 10 = 4200 requests/s, divided and multiplied by 1.050422.
+    assert "4,200 3,998 to 4,412" in page.text
 
 
 def test_cpu_and_memory_of_the_server_are_drawn_from_zero_with_their_intervals(page: Page):
@@ -186,12 +190,12 @@ def test_cpu_and_memory_of_the_server_are_drawn_from_zero_with_their_intervals(p
     for row in chart["datasets"][line["data"]["name"]]:
         if row["server"] == "nginx":
             assert row["y"] == pytest.approx(20)
-            assert row["high"] - row["low"] == pytest.approx(2 * 4.302653 * 0.02 * 20 / 3**0.5, rel=1e-4)
+            assert (row["low"], row["high"]) == pytest.approx((20 / REACH, 20 * REACH), rel=1e-4)
 
 
 def test_the_table_has_what_the_server_used(page: Page):
-    # 20 µs ± 4.302653 · 0.4 / √3 = 0.99 µs, and 16 MiB and an eighth for one connection, ± 0.8.
-    assert "20.0 ± 0.99 16.1 ± 0.80" in page.text
+    # 20 µs, and 16 MiB and an eighth for one connection, each divided and multiplied by 1.050422.
+    assert "20.0 19.0 to 21.0 16.1 15.4 to 16.9" in page.text
 
 
 def test_what_the_probe_could_not_measure_is_said_once_for_each_server(tmp_path: Path):
@@ -261,6 +265,15 @@ def test_an_interrupted_run_says_so_and_shows_what_there_is(tmp_path: Path):
     assert "The run was interrupted before its end" in page.text
     assert "tiny not measured" in page.text
     assert all(row["y"] is None or row["y"] > 0 for row in rows(page.charts["throughput-1"]))
+
+
+def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
+    record = synthetic.run_record()
+    order = [planned for planned in record.order if planned.block == 0]
+    records = [one for one in synthetic.trial_records(record) if one.block == 0]
+    page = page_of(synthetic.write_run(tmp_path, record.model_copy(update={"order": order}), records))
+    assert "With one usable trial of each server there is no interval, and no ranking." in page.text
+    assert {row.get("low") for row in rows(page.charts["throughput-1"])} == {None}
 
 
 def test_a_run_without_any_point_has_a_report_without_figures(tmp_path: Path):

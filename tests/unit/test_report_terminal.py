@@ -2,19 +2,26 @@
 
 import io
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 from rich.console import Console
 
-from loadcurve.report.terminal import summary_table
+from loadcurve.report.terminal import summary
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 
 
 def printed(folder: Path) -> list[str]:
     output = io.StringIO()
-    Console(file=output, width=80).print(summary_table(read_run(folder)))
+    Console(file=output, width=80).print(summary(read_run(folder)))
     return output.getvalue().splitlines()
+
+
+def table_of(folder: Path) -> list[str]:
+    """The lines before the ranking."""
+    lines = printed(folder)
+    return lines[: lines.index("")] if "" in lines else lines
 
 
 def test_each_server_has_at_most_six_points_with_the_first_and_the_last(tmp_path: Path):
@@ -22,12 +29,12 @@ def test_each_server_has_at_most_six_points_with_the_first_and_the_last(tmp_path
     assert header.split()[:2] == ["server", "connections"]
     nginx = lines[: [line.startswith("apache") for line in lines].index(True)]
     assert len(nginx) == 6
-    assert nginx[0].split() == ["nginx", "1", "4,200", "±", "209", "0.215", "0.603", "valid"]
+    assert nginx[0].split() == ["nginx", "1", "4,200", "±", "5.0", "%", "0.215", "0.603", "valid"]
     assert nginx[-1].split()[:2] == ["200", "40,191"]
 
 
 def test_a_missing_server_is_said_to_be_missing(tmp_path: Path):
-    assert printed(synthetic.write_run(tmp_path))[-1].split() == ["absent", "—", "—", "—", "—", "missing"]
+    assert table_of(synthetic.write_run(tmp_path))[-1].split() == ["absent", "—", "—", "—", "—", "missing"]
 
 
 def test_a_server_that_was_not_reached_is_not_shown_as_zero(tmp_path: Path):
@@ -44,6 +51,29 @@ def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
         for one in synthetic.trial_records(record)
     ]
     lines = printed(synthetic.write_run(tmp_path, record.model_copy(update={"servers": servers}), records))
-    assert len(lines) == 1 + 3 * 6 + 1
+    assert lines.index("") == 1 + 3 * 6 + 1
     assert any(line.startswith(name[:15]) for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path: Path):
+    words = " ".join(" ".join(printed(synthetic.write_run(tmp_path))).split())
+    assert "ranking over the curve: 3 blocks, 8 points" in words
+    apache, tiny = synthetic.SERVERS["apache"], synthetic.SERVERS["tiny"]
+    ratio = geometric_mean(apache.throughput_rps(c) / tiny.throughput_rps(c) for c in synthetic.CONNECTIONS)
+    assert f"apache has {ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times the throughput of tiny" in words
+    assert "left out: apache at connections = 50, 100 and 200: block 2 not measured" in words
+    assert "left out: tiny at connections = 100: block 2 invalid" in words
+    assert "The smallest difference that is seen over the curve" in words
+
+
+def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
+    record = synthetic.run_record()
+    order = [planned for planned in record.order if planned.block == 0]
+    records = [one for one in synthetic.trial_records(record) if one.block == 0]
+    folder = synthetic.write_run(tmp_path, record.model_copy(update={"order": order}), records)
+    words = " ".join(" ".join(printed(folder)).split())
+    assert "With one usable trial of each server there is no interval, and no ranking." in words
+    assert "one trial of each server has no interval, so they cannot be ranked" in words
+    assert "±" not in words
+    assert "smallest difference" not in words

@@ -7,6 +7,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
+from loadcurve.server.container.found import containerfile_of
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.install import install_command
 from loadcurve.server.settings import IntegerSetting
@@ -54,6 +55,20 @@ mini-httpd nginx node persistent pipelined simple thttpd url
 
 def test_the_packaged_servers_are_there():
     assert [entry.name for entry in load_catalog()] == PACKAGED.split()
+
+
+def test_every_packaged_server_that_debian_has_comes_with_a_containerfile_that_installs_it():
+    for entry in load_catalog():
+        packages = entry.description.install.debian or []
+        file = containerfile_of(entry)
+        if packages and entry.description.build is None:
+            assert file is not None, entry.name
+            assert set(packages) <= set(file.read_text().split()), entry.name
+
+
+def test_every_server_of_our_own_and_every_one_that_is_built_comes_with_a_containerfile():
+    for name in ("limit", "simple", "persistent", "pipelined", "hyper", "actix"):
+        assert containerfile_of(load_catalog()[name]) is not None, name
 
 
 def test_settings_of_the_same_name_have_the_same_type_unit_and_meaning_in_all_packaged_servers():

@@ -1,6 +1,7 @@
 """Curves over a run with a known truth."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.curves import CurvePoint, curves
 from support import synthetic_run as synthetic
+
+# The trials lie at 1 / 1.02, 1 and 1.02 of the truth: of the logarithms s = ln 1.02; t(0.975, 2) = 4.302653.
+REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
+"""How many times the truth the upper end of the interval of three trials is."""
 
 
 @pytest.fixture
@@ -23,20 +28,20 @@ def at(run: Run, server: str, connections: int) -> CurvePoint:
 
 
 @pytest.mark.parametrize("connections", synthetic.CONNECTIONS)
-def test_the_mean_over_the_trials_is_the_truth(run: Run, connections: int):
+def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: int):
     truth = synthetic.SERVERS["nginx"].throughput_rps(connections)
     estimate = at(run, "nginx", connections).throughput_rps
     assert estimate is not None
     assert (estimate.value, estimate.n) == (pytest.approx(truth), 3)
-    # The trials lie at 0.98, 1 and 1.02 of the truth, so s = 2 % of it; t(0.975, 2) = 4.302653.
-    assert estimate.half_width == pytest.approx(4.302653 * 0.02 * truth / 3**0.5, rel=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx((truth / REACH, truth * REACH), rel=1e-6)
 
 
 def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(run: Run):
     median = synthetic.SERVERS["nginx"].latency_ms(25, (250 - 0.5) / synthetic.SAMPLES)
     estimate = at(run, "nginx", 25).latency_ms["p50"]
     assert estimate is not None
-    assert estimate.value == pytest.approx(sum(median / factor for factor in synthetic.TRIAL_FACTORS) / 3)
+    assert estimate.value == pytest.approx(median)
+    assert estimate.high == pytest.approx(median * REACH, rel=1e-6)
 
 
 def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: Run):
@@ -45,10 +50,21 @@ def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: 
     assert resources["memory_mean_mib"].value == pytest.approx(truth.memory_bytes(10) / 2**20)
     cpu_us = resources["cpu_per_request_us"]
     assert (cpu_us.value, cpu_us.n) == (pytest.approx(45), 3)
-    assert cpu_us.half_width == pytest.approx(4.302653 * 0.02 * 45 / 3**0.5, rel=1e-6)
-    # The mean of 0.98², 1² and 1.02² is 1.000267.
-    share = truth.throughput_rps(10) * 45e-6
-    assert resources["cpu_share"].value == pytest.approx(share * (0.98**2 + 1 + 1.02**2) / 3)
+    assert (cpu_us.low, cpu_us.high) == pytest.approx((45 / REACH, 45 * REACH), rel=1e-6)
+    assert resources["cpu_share"].value == pytest.approx(truth.throughput_rps(10) * 45e-6)
+    assert resources["memory_peak_mib"].value == pytest.approx(1.1 * truth.memory_bytes(10) / 2**20)
+    assert (resources["processes_max"].value, resources["processes_max"].high) == pytest.approx((4, 4))
+
+
+def test_processor_time_too_short_to_be_told_is_averaged_as_it_is(run: Run):
+    def idle(record: PointRecord) -> PointRecord:
+        used = record.probe.server.model_copy(update={"cpu_share": 0.0 if record.block else 0.3})
+        return record.model_copy(update={"probe": record.probe.model_copy(update={"server": used})})
+
+    records = [idle(one) for one in run.points if one.server == "nginx"]
+    share = at(dataclasses.replace(run, records=records), "nginx", 1).resources["cpu_share"]
+    assert (share.value, share.n) == (pytest.approx(0.1), 3)
+    assert share.method.startswith("mean,")
 
 
 def test_a_server_that_the_probe_did_not_see_has_no_estimate_and_not_zero(run: Run):
@@ -63,7 +79,7 @@ def test_an_invalid_trial_is_in_no_estimate_but_sets_the_verdict(run: Run):
     point = at(run, "tiny", 100)
     truth = synthetic.SERVERS["tiny"].throughput_rps(100)
     assert point.throughput_rps is not None
-    assert point.throughput_rps.value == pytest.approx(truth * (0.98 + 1.00) / 2)
+    assert point.throughput_rps.value == pytest.approx(truth * (1 / 1.02) ** 0.5)
     assert (point.throughput_rps.n, len(point.trials), point.verdict) == (2, 3, "invalid")
 
 
@@ -87,7 +103,7 @@ def test_a_percentile_that_no_trial_bounds_stays_null(run: Run):
 
 
 def test_the_longest_latency_is_that_of_any_usable_trial(run: Run):
-    slowest = synthetic.SERVERS["nginx"].latency_ms(50, (synthetic.SAMPLES - 0.5) / synthetic.SAMPLES) / 0.98
+    slowest = synthetic.SERVERS["nginx"].latency_ms(50, (synthetic.SAMPLES - 0.5) / synthetic.SAMPLES) * 1.02
     assert at(run, "nginx", 50).latency_max_ms == pytest.approx(slowest)
 
 

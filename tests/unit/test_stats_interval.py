@@ -1,10 +1,12 @@
 """The interval over trials, against a textbook, another implementation and its own promise."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from loadcurve.stats.interval import mean_interval
+from loadcurve.stats.interval import Estimate, geometric_interval, mean_interval
 
 
 def test_one_trial_gives_its_value_without_an_interval():
@@ -54,3 +56,45 @@ def test_the_interval_covers_the_truth_in_19_of_20_studies():
 def test_what_has_no_estimate_is_refused(values: list[float], confidence: float):
     with pytest.raises(ValueError, match=r"value|finite|confidence"):
         mean_interval(values, confidence)
+
+
+def test_the_geometric_mean_of_halves_and_doubles_is_between_them_by_ratio():
+    # ln 1, ln 2 and ln 4 have mean ln 2 and s = ln 2; t(0.975, 2) = 4.302653 in every table.
+    estimate = geometric_interval([1.0, 2.0, 4.0])
+    reach = math.exp(4.302653 * math.log(2) / 3**0.5)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((2, 2 / reach, 2 * reach), rel=1e-6)
+    assert estimate.n == 3
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_geometric_interval_equals_scipys_of_the_logarithms(confidence: float):
+    values = [103.2, 99.8, 101.1, 97.4, 104.9, 100.3]
+    logs = np.log(values)
+    expected = np.exp(stats.t.interval(confidence, len(logs) - 1, np.mean(logs), stats.sem(logs)))
+    estimate = geometric_interval(values, confidence)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), rel=1e-9)
+    assert estimate.value == pytest.approx(stats.gmean(values))
+
+
+def test_the_geometric_interval_of_a_positive_figure_never_reaches_below_zero():
+    estimate = geometric_interval([0.01, 100.0])
+    assert estimate.low is not None
+    assert estimate.low > 0
+
+
+def test_one_trial_has_no_geometric_interval_either():
+    estimate = geometric_interval([41.5])
+    assert (estimate.value, estimate.low, estimate.high) == (pytest.approx(41.5), None, None)
+    assert estimate.relative_half_width is None
+
+
+@pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -2.0], [1.0, float("nan")]])
+def test_what_has_no_geometric_mean_is_refused(values: list[float]):
+    with pytest.raises(ValueError, match=r"value|finite"):
+        geometric_interval(values)
+
+
+def test_the_relative_half_width_is_that_of_the_farther_end():
+    assert Estimate(100.0, 90.0, 112.0, 3, "").relative_half_width == pytest.approx(0.12)
+    assert Estimate(100.0, 85.0, 112.0, 3, "").relative_half_width == pytest.approx(0.15)
+    assert Estimate(0.0, -1.0, 1.0, 3, "").relative_half_width is None

@@ -149,7 +149,13 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
     written = study().model_dump(mode="json")
     assert written["load"]["warmup_s"] == 1.0
     assert written["load"]["timeout_s"] == 5.0
-    assert written["trials"] == {"count": 5, "restart": "sweep"}
+    assert written["trials"] == {
+        "count": 5,
+        "restart": "sweep",
+        "until_share": None,
+        "at_most": 20,
+        "measure": "throughput",
+    }
     assert written["host"] == {"server_cpus": None, "load_cpus": None, "probe_interval_s": 0.1}
     assert written["content"]["a"] == 1024
 
@@ -237,3 +243,24 @@ def test_the_estimate_follows_a_swept_duration():
     load = {"model": "closed", "requests": ["/a"], "connections": 1, "warmup": "1s"}
     swept = study(load, {"duration": ["2s", "4s"]}, trials={"count": 1})
     assert estimated_duration_s(swept) == (1 + 2) + (1 + 4) + TRIAL_START_S
+
+
+def test_trials_until_an_interval_is_narrow_begin_with_enough_of_them():
+    trials = study(trials={"until": "3 %"}).trials
+    assert (trials.until_share, trials.count, trials.at_most, trials.measure) == (0.03, 8, 20, "throughput")
+    assert trials.most == 20
+
+
+def test_a_fixed_number_of_trials_is_the_most_there_are():
+    assert study(trials={"count": 4}).trials.most == 4
+
+
+def test_the_quick_form_does_not_wait_for_narrow_intervals():
+    trials = study(trials={"until": "3 %", "at_most": 30, "measure": "p99"}).quick().trials
+    assert (trials.count, trials.most) == (3, 3)
+
+
+def test_the_longest_estimate_is_that_of_the_most_trials():
+    several = study(trials={"until": "3 %", "at_most": 12})
+    assert estimated_duration_s(several) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S)
+    assert estimated_duration_s(several, several.trials.most) == 12 * (2 * (1.0 + 2.0) + TRIAL_START_S)

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them."""
+"""Durations, sizes and shares as people write them."""
 
 from decimal import Decimal
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.study.quantities import parse_duration_s, parse_size_bytes
+from loadcurve.study.quantities import parse_duration_s, parse_share, parse_size_bytes
 
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=6)
 DURATION_UNITS = {"us": "0.000001", "ms": "0.001", "s": "1", "m": "60", "h": "3600", "": "1"}
@@ -81,3 +81,21 @@ def test_what_is_no_size_is_refused_with_examples(text):
 def test_a_part_of_a_byte_is_refused():
     with pytest.raises(ValueError, match="whole number of bytes"):
         parse_size_bytes("0.3B")
+
+
+@pytest.mark.parametrize(("text", "share"), [("3 %", 0.03), ("3%", 0.03), ("0.5 %", 0.005), ("100 %", 1.0)])
+def test_shares_are_read_from_per_cent(text, share):
+    assert parse_share(text) == share
+
+
+@pytest.mark.parametrize("text", ["3", "3 percent", "%", "-3 %", "3 s", "3 %%"])
+def test_what_is_no_share_is_refused(text):
+    with pytest.raises(ValueError, match="is not a share in per cent"):
+        parse_share(text)
+
+
+@pytest.mark.parametrize("text", ["3 %", "3%"])
+def test_a_share_is_neither_a_duration_nor_a_size(text):
+    for parse in (parse_duration_s, parse_size_bytes):
+        with pytest.raises(ValueError, match="is not a"):
+            parse(text)

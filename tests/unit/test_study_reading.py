@@ -91,7 +91,48 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
                 'trials, host, servers; did you mean "trials"?'
             ),
         ),
-        ("count = 3", "zzz = 3", ":12: trials.zzz: unknown key; expected one of count, restart"),
+        (
+            "count = 3",
+            "zzz = 3",
+            ":12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure",
+        ),
+        (
+            "count = 3",
+            'until = "3"',
+            ':12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %',
+        ),
+        (
+            "count = 3",
+            'until = "100 %"',
+            ':12: trials.until: found "100 %"; expected a share in per cent, such as "3 %", below 100 %',
+        ),
+        (
+            "count = 3",
+            'count = 3\nuntil = "3 %"',
+            (
+                ":12: trials.count: found 3; expected at least 8 beside until: "
+                "with fewer trials an interval is too often narrow by chance"
+            ),
+        ),
+        (
+            "count = 3",
+            'until = "3 %"\nat_most = 7',
+            ":13: trials.at_most: found 7; expected at least 8, the least number of trials",
+        ),
+        (
+            "count = 3",
+            "at_most = 7",
+            ':12: trials.at_most: given without until; expected until, such as "3 %", beside it',
+        ),
+        (
+            "count = 3",
+            'until = "3 %"\nmeasure = "p98"',
+            (
+                ':13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", '
+                '"p95", "p99", "p99_9", "p99_99", "max", "cpu_share", "cpu_per_request_us", '
+                '"memory_mean_mib", "memory_peak_mib" or "processes_max"; did you mean "p99"?'
+            ),
+        ),
         ("count = 3", 'count = "3"', ':12: trials.count: found "3"; expected a positive whole number'),
         ("count = 3", "count = 0", ":12: trials.count: found 0; expected a positive whole number"),
         ("count = 3", "count = true", ":12: trials.count: found true; expected a positive whole number"),

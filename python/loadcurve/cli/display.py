@@ -10,9 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 from loadcurve.run.load import Progress
+from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study
 
@@ -29,6 +31,7 @@ class RunDisplay:
         self._live = live
         self._started_s = time.monotonic()
         self._estimate_s: float | None = None
+        self._at_most, self._about = "", "about "
         self._points_planned = 0
         self._points_over = 0
         self._trials_planned = 0
@@ -45,12 +48,14 @@ class RunDisplay:
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
-        self._estimate_s = estimated_duration_s(study)
+        self._estimate_s = estimated_duration_s(study, study.trials.most)
         self._started_s = time.monotonic()
+        if study.trials.until_share is not None:
+            self._at_most = self._about = "at most "
         self.note(
-            f"{study.title}: {plural(self._trials_planned, 'trial')} of "
+            f"{study.title}: {self._at_most}{plural(self._trials_planned, 'trial')} of "
             f"{plural(self._points_per_trial, 'point')}"
-            + (f", about {clock(self._estimate_s)}" if self._estimate_s else "")
+            + (f", {self._about}{clock(self._estimate_s)}" if self._estimate_s else "")
         )
 
     def note(self, text: str) -> None:
@@ -71,7 +76,7 @@ class RunDisplay:
 
     def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
         """A point was measured, or a server has failed."""
-        place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
+        place = f"trial {record.trial + 1} of {self._at_most}{self._trials_planned}, {record.server}"
         if isinstance(record, FailureRecord):
             over_with_trial = (record.trial + 1) * self._points_per_trial
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
@@ -82,6 +87,11 @@ class RunDisplay:
         self._note_new_caveats(record)
         if not self._live and self._points_over % self._points_per_trial == 0:
             self.note(f"{place}: done, {self._time_left()}")
+
+    def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
+        """So many whole blocks are measured, and these intervals are wider than the study wants."""
+        if blocks >= rule.least:
+            self.note(f"after {plural(blocks, 'trial')} of each server: {wide_in_words(wide, rule)}")
 
     def _note_new_caveats(self, record: PointRecord) -> None:
         """Print what must be known of a server's figures, once for each server."""
@@ -104,7 +114,7 @@ class RunDisplay:
         trial = self._trial
         if trial is None:
             return ""
-        parts = [f"trial {trial.trial + 1} of {self._trials_planned}", trial.server]
+        parts = [f"trial {trial.trial + 1} of {self._at_most}{self._trials_planned}", trial.server]
         if not self._point:
             return " · ".join([*parts, "starting"])
         parts.append(in_words(self._point))
@@ -116,14 +126,14 @@ class RunDisplay:
 
     def _time_left(self) -> str:
         """Say what is done and how long is left: by the pace so far, or by the estimate at first."""
-        done = f"{self._points_over} of {self._points_planned} points"
+        done = f"{self._points_over} of {self._at_most}{self._points_planned} points"
         elapsed_s = time.monotonic() - self._started_s
         left = self._points_planned - self._points_over
         if self._points_over >= self._points_per_trial:
             left_s: float | None = elapsed_s / self._points_over * left
         else:
             left_s = None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
-        return done if left_s is None or not left else f"{done}, about {clock(left_s)} left"
+        return done if left_s is None or not left else f"{done}, {self._about}{clock(left_s)} left"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``loadcurve doctor``: whether this machine is fit to measure, and what the rig's ceiling is."""
+"""``loadcurve doctor``: whether this machine is fit to measure, and the rig's ceiling and noise."""
 
 import json
 import shutil
@@ -10,15 +10,21 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from loadcurve.cli.display import display_for
+from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
-from loadcurve.report.doctor import Programs, ceiling_table, check_lines, programs_lines
+from loadcurve.report.doctor import Programs, ceiling_table, check_lines, noise_table, programs_lines
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.run.ceiling import keep_ceiling, measure_ceiling
+from loadcurve.result.noise import Noise
+from loadcurve.run.ceiling import measure_ceiling
+from loadcurve.run.kept import keep
+from loadcurve.run.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.install import Packages, install_command_here
+from loadcurve.server.settings import unknown_name
 
 TOOLS = {
     "wrk": Packages(debian=["wrk"], alpine=["wrk"]),
@@ -39,15 +45,32 @@ DISTURBING = ("steal", "other load")
 EXIT_UNFIT = 3
 
 
-def doctor_command(connection_rate_cps: float | None, *, with_ceiling: bool, json_output: bool) -> int:
-    """Check the machine, measure the ceiling and keep it; return the exit code."""
+def doctor_command(
+    connection_rate_cps: float | None, *, with_ceiling: bool, noise_of: str | None, json_output: bool
+) -> int:
+    """Check the machine, measure the ceiling and the noise of a server and keep them; return the exit code.
+
+    Raises:
+        BadInput: the catalogue has no server of this name.
+        NothingMeasured: the noise was asked for and could not be measured.
+
+    """
+    if noise_of is not None and noise_of not in (catalog := load_catalog()):
+        raise BadInput(
+            unknown_name(
+                f"--noise-server {noise_of}: the catalogue has no such server",
+                noise_of,
+                [entry.name for entry in catalog],
+            )
+        )
     cpus = divide_cpus(None, None)
     talk = Console(stderr=True, highlight=False)
     if json_output:
         talk.print("watching the machine for a second …")
         checks = list(check_host(cpus, connection_rate_cps))
         ceiling = _measured(cpus, talk) if with_ceiling else None
-        sys.stdout.write(json.dumps(_as_json(checks, ceiling), indent=2) + "\n")
+        noise = _noise(cpus, noise_of, talk)
+        sys.stdout.write(json.dumps(_as_json(checks, ceiling, noise), indent=2) + "\n")
     else:
         out = Console(highlight=False)
         checks = []
@@ -60,8 +83,14 @@ def doctor_command(connection_rate_cps: float | None, *, with_ceiling: bool, jso
             out.print()
             out.print(Text("the rig's ceiling: this generator against a server that does nothing", "bold"))
             out.print(ceiling_table(ceiling))
-    if ceiling is not None:
-        talk.print(Text(_keep(ceiling, checks), style="dim"))
+        noise = _noise(cpus, noise_of, talk)
+        if noise is not None:
+            out.print()
+            out.print(Text(f"the rig's noise: the smallest difference that {noise.server} can show", "bold"))
+            out.print(noise_table(noise))
+    for measured, what in ((ceiling, "the ceiling"), (noise, "the noise")):
+        if measured is not None:
+            talk.print(Text(f"{what} is {_keep(measured, checks)}", style="dim"))
     return EXIT_UNFIT if any(check.fitness == "bad" for check in checks) else 0
 
 
@@ -71,12 +100,20 @@ def _measured(cpus: CpuDivision, talk: Console) -> Ceiling:
     )
 
 
-def _keep(ceiling: Ceiling, checks: Sequence[Check]) -> str:
-    """Keep a ceiling that nothing has disturbed, and say what was done."""
+def _noise(cpus: CpuDivision, server: str | None, talk: Console) -> Noise | None:
+    if server is None:
+        return None
+    talk.print(f"measuring the noise: {server} against itself …")
+    with display_for(talk) as display:
+        return measure_noise(cpus, server, display)
+
+
+def _keep(measured: Ceiling | Noise, checks: Sequence[Check]) -> str:
+    """Keep what nothing has disturbed, and say what was done."""
     disturbances = [check.topic for check in checks if check.topic in DISTURBING and check.fitness != "good"]
     if disturbances:
         return f"not kept for later runs, because the machine was not quiet: {', '.join(disturbances)}"
-    return f"kept for later runs in {keep_ceiling(ceiling)}"
+    return f"kept for later runs in {keep(measured)}"
 
 
 def _print_programs(out: Console) -> None:
@@ -99,7 +136,7 @@ def _print_programs(out: Console) -> None:
         out.print(programs_lines(programs))
 
 
-def _as_json(checks: Sequence[Check], ceiling: Ceiling | None) -> dict[str, Any]:
+def _as_json(checks: Sequence[Check], ceiling: Ceiling | None, noise: Noise | None) -> dict[str, Any]:
     return {
         "format": "loadcurve-doctor/1",
         "host": host_facts(),
@@ -110,4 +147,5 @@ def _as_json(checks: Sequence[Check], ceiling: Ceiling | None) -> dict[str, Any]
         ],
         "tools": {tool: shutil.which(tool) for tool in TOOLS},
         "ceiling": None if ceiling is None else ceiling.model_dump(mode="json"),
+        "noise": None if noise is None else noise.model_dump(mode="json"),
     }

@@ -173,9 +173,22 @@ def servers(
         str | None, typer.Argument(metavar="NAME", help="One server; without a name, all of them.")
     ] = None,
     catalog: CatalogOption = None,
+    engine: Annotated[
+        Literal["podman", "docker"] | None, typer.Option(help="check: run the server in a container.")
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(help="check: of this image, not of the server's own Containerfile.")
+    ] = None,
+    rootfs: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="check: of this root filesystem, a folder or a tar file."),
+    ] = None,
+    network: Annotated[
+        Literal["host", "private"] | None, typer.Option(help="check: on this machine's network, or its own.")
+    ] = None,
 ) -> None:
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
-    from loadcurve.cli.servers import check_command, list_command, show_command
+    from loadcurve.cli.servers import check_command, container_options, list_command, show_command
 
     _raise_on_interrupts()
     catalogs = tuple(catalog or ())
@@ -184,7 +197,8 @@ def servers(
     elif first != "check" and second is None:
         show_command(first, catalogs)
     elif first == "check" and second is not None:
-        check_command(second, catalogs)
+        container = container_options(engine=engine, image=image, rootfs=rootfs, network=network)
+        check_command(second, catalogs, container)
     else:
         found = " ".join(filter(None, (first, second)))
         raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
@@ -208,6 +222,31 @@ def report(
 
 
 @app.command()
+def compare(
+    base: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
+    new: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run folder of the change.")],
+    despite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A difference to put up with: load, content, machine, generator, or one by its name.",
+        ),
+    ] = None,
+    fail_on_regression: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Exit code 3 if something is shown to be worse by, say, 5%."),
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Compare two runs of one study: ratios with intervals, and what is shown to differ."""
+    from loadcurve.cli.compare import CompareOptions, compare_command
+
+    _raise_on_interrupts()
+    options = CompareOptions(base, new, tuple(despite or ()), fail_on_regression)
+    raise typer.Exit(compare_command(options, json_output=json_output))
+
+
+@app.command()
 def doctor(
     connection_rate: Annotated[
         float | None,
@@ -216,13 +255,25 @@ def doctor(
     no_ceiling: Annotated[
         bool, typer.Option("--no-ceiling", help="Leave the rig's ceiling unmeasured, which takes 15 s.")
     ] = False,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="Measure the rig's noise, too, which takes a minute.")
+    ] = False,
+    noise_server: Annotated[
+        str, typer.Option(metavar="NAME", help="The server that --noise holds against itself.")
+    ] = "limit",
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Say whether this machine is fit to measure, and what the rig's ceiling is."""
+    """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
     from loadcurve.cli.doctor import doctor_command
 
     _raise_on_interrupts()
-    raise typer.Exit(doctor_command(connection_rate, with_ceiling=not no_ceiling, json_output=json_output))
+    code = doctor_command(
+        connection_rate,
+        with_ceiling=not no_ceiling,
+        noise_of=noise_server if noise else None,
+        json_output=json_output,
+    )
+    raise typer.Exit(code)
 
 
 def version_callback(asked: bool) -> None:  # noqa: FBT001 -- typer hands it over so

@@ -52,7 +52,7 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
         from loadcurve.explain.all import findings
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_report
-        from loadcurve.report.terminal import summary_table
+        from loadcurve.report.terminal import summary
         from loadcurve.result.folder import read_run
 
     if interrupted:
@@ -61,7 +61,7 @@ def _show(folder: Path, talk: Console, *, interrupted: bool) -> bool:
     # The report is written first: it stays, whatever becomes of stdout.
     report = write_report(folder)
     out = Console(highlight=False)
-    out.print(summary_table(run))
+    out.print(summary(run))
     out.print(findings_text(findings(run)))
     out.print(report, soft_wrap=True)
     return any(point.load.verdict.status != "invalid" for point in run.points)

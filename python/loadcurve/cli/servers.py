@@ -3,14 +3,22 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.errors import BadInput
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
-from loadcurve.server.found import NATIVE_FOLDER, MissingServer, find_server
+from loadcurve.server.container.found import location_of
+from loadcurve.server.container.location import InContainer
+from loadcurve.server.found import NATIVE_FOLDER, MissingServer, Overrides, find_server
+from loadcurve.server.location import Location
+from loadcurve.server.settings import UnusableSetting
+from loadcurve.study.container import ContainerTable
 from loadcurve.study.expected import show
+from loadcurve.study.problems import problems_of
 
 
 def list_command(catalogs: Sequence[Path]) -> None:
@@ -72,21 +80,42 @@ def _settings(entry: CatalogEntry) -> Table:
     return table
 
 
-def check_command(name: str, catalogs: Sequence[Path]) -> None:
+def container_options(**options: object) -> ContainerTable:
+    """Return the options of a container, named as a study's keys; ``None`` leaves one out.
+
+    Raises:
+        BadInput: one does not fit beside another.
+
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    try:
+        return ContainerTable.model_validate(given)
+    except ValidationError as error:
+        problems = problems_of(error, ContainerTable)
+        raise BadInput("\n".join(f"--{'.'.join(it.path)}: {it.text}" for it in problems)) from None
+
+
+def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable) -> None:
     """Start a server, verify its answers, stop it, and show each step; where it is not built yet, build it.
 
     Raises:
+        BadInput: the server cannot run in such a container.
         ServerFailure: a step failed; the text says which.
 
     """
     entry = load_catalog(catalogs)[name]
+    say = Console(stderr=True, highlight=False).print
     if entry.description.build is not None:
         found = find_server(entry, {})
         if isinstance(found, MissingServer) and found.build is not None:
-            found.build.run(Console(stderr=True, highlight=False).print)
-    checked = check_server(entry)
+            found.build.run(say)
+    try:
+        location = location_of(entry, container, None, say)
+    except UnusableSetting as error:
+        raise BadInput(f"--{error.setting}: {error}") from None
+    checked = check_server(entry, Overrides(location=location))
     out = Console(highlight=False)
-    out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}"))
+    out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}{_inside(location)}"))
     out.print(_round(checked))
 
 
@@ -105,6 +134,12 @@ def _round(checked: CheckedServer) -> Table:
         how = f"by force, {stop.timeout_s:g} s after {stop.signal}"
     table.add_row("stopped", f"{how}: no process left, port free, folder gone")
     return table
+
+
+def _inside(location: Location) -> str:
+    if not isinstance(location, InContainer):
+        return ""
+    return f" in {location.image.name} by {location.engine.name} {location.engine_version}"
 
 
 def _where(row: CatalogRow) -> str:

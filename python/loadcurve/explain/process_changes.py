@@ -10,7 +10,7 @@ from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject, is_usable
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.interval import Estimate, mean_interval
+from loadcurve.stats.interval import Estimate, geometric_interval
 
 CODE = "processes_changed"
 
@@ -140,7 +140,7 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
         return None
     at, *others = (math.log(value) for value in swept)
     weights = lagrange_weights(at, others)
-    logs = []
+    ratios = []
     for records in subject.by_trial().values():
         rates = [
             records[other].load.rate_rps.answered if other in records and is_usable(records[other]) else None
@@ -148,17 +148,8 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
         ]
         told = [math.log(rate) for rate in rates if rate]
         if len(told) == len(rates):
-            logs.append(told[0] - sum(map(operator.mul, weights, told[1:])))
-    if not logs:
-        return None
-    mean = mean_interval(logs)
-    return Estimate(
-        value=math.exp(mean.value),
-        low=None if mean.low is None else math.exp(mean.low),
-        high=None if mean.high is None else math.exp(mean.high),
-        n=mean.n,
-        method=f"geometric {mean.method}",
-    )
+            ratios.append(math.exp(told[0] - sum(map(operator.mul, weights, told[1:]))))
+    return geometric_interval(ratios) if ratios else None
 
 
 def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:

@@ -87,6 +87,25 @@ class ControlGroup:
             places[controller] = Tree(tree.version, tree.folder / name)
         return cls(limits, places)
 
+    @classmethod
+    def that_holds(cls, proc: Path, limits: Limits, own: Path = Path("/proc/self")) -> "ControlGroup":
+        """Return the group in which another program has put a process, whose folder is ``/proc/PID``.
+
+        ``own`` is the folder of a process that sees the machine's groups, as one in a container may not.
+
+        Raises:
+            LimitsUnavailable: the kernel does not hold the process to a limit.
+
+        """
+        places: dict[Controller, Tree] = {}
+        for controller in limits.controllers:
+            groups = _groups_above(proc, controller, own)
+            place = next((group for group in groups if _holds(group, controller, limits)), None)
+            if place is None:
+                raise LimitsUnavailable(f"the limit of {_RESOURCES[controller]} is not in force")
+            places[controller] = place
+        return cls(limits, places)
+
     def make(self) -> None:
         """Make the group, empty, with its limits.
 
@@ -189,6 +208,33 @@ def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
     group = dict(_own_groups(proc)).get("")
     mount_point = next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
     return None if group is None or mount_point is None else _inside(mount_point, group)
+
+
+def _groups_above(proc: Path, controller: Controller, own: Path) -> Iterator[Tree]:
+    """Yield the group of a process that has a controller, and the groups around it, the nearest first."""
+    groups = dict(_own_groups(proc))
+    for mount_point, kind, options in _mounts(own):
+        version: Literal[1, 2] = 2 if kind == "cgroup2" else 1
+        group = groups.get("" if version == 2 else controller)  # noqa: PLR2004 -- the name of the version
+        if group is None or (version == 1 and controller not in options):
+            continue
+        folder = mount_point / group.lstrip("/")
+        for place in (folder, *folder.parents):
+            if place.is_relative_to(mount_point):
+                yield Tree(version, place)
+
+
+def _holds(place: Tree, controller: Controller, limits: Limits) -> bool:
+    """Say whether a group's own limit is the one that was asked for, or less."""
+    if controller == "cpu":
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if place.version == 1 else ("cpu.max",)
+        words = [word for name in names for word in _words(place.folder / name)]
+        quota_us, period_us = (words[0], words[1]) if len(words) == 2 else ("max", "")  # noqa: PLR2004
+        # The quota is a whole number of microseconds, and not the same one for every engine.
+        most_us = (limits.cpus or 0.0) * float(period_us or 0) + 1
+        return quota_us.isdecimal() and int(quota_us) <= most_us
+    limit = _number(place.folder / ("memory.limit_in_bytes" if place.version == 1 else "memory.max"))
+    return limit is not None and limit <= (limits.memory_bytes or 0)
 
 
 def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:

@@ -113,10 +113,11 @@ class Probe:
 
     def _started(self, marks: ServerMarks) -> RunningProbe:
         group = [] if marks.group is None else ["--cgroup", str(marks.group)]
+        listen = ["--listen", self._address] if marks.on_this_network else []
         command = [
             str(PROGRAM),
             *("--session", str(marks.session), "--mark", marks.variable, *group),
-            *("--listen", self._address, "--interval", f"{self._interval_ms}ms"),
+            *(*listen, "--interval", f"{self._interval_ms}ms"),
         ]
         samples_file, complaints_file = marks.folder / SAMPLES_FILE, marks.folder / COMPLAINTS_FILE
         with (

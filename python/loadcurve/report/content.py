@@ -18,6 +18,8 @@ from loadcurve.report.charts import (
     throughput_figure,
 )
 from loadcurve.report.distribution import latency_distribution
+from loadcurve.report.ending import trials_in_words
+from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.sweep import slices
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
@@ -29,6 +31,7 @@ from loadcurve.stats.curves import (
     curves,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.stopping import Ending, ending
 
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
     "p50": "Median",
@@ -112,6 +115,8 @@ class Content:
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
+    complete: bool
+    ranking: RankingContent | None
     parts: list[Part]
     distribution: Distribution | None
     keys: list[str]
@@ -128,6 +133,7 @@ def content_of(run: Run) -> Content:
     """Gather what the report says about a run; no file is read and nothing is measured here."""
     record = run.run
     found = curves(run)
+    ended = ending(run)
     looks = appearances(record.servers)
     keys = list(dict.fromkeys(key for point in record.points for key in point))
     question = record.study.get("question")
@@ -135,11 +141,13 @@ def content_of(run: Run) -> Content:
         run=run,
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
-        summary=_summary(run),
+        summary=[*_summary(run, ended), *trials_in_words(run, found)],
         findings=findings(run),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
+        complete=ended.reason != "unfinished",
+        ranking=ranking_content(run),
         parts=_parts(run, found, looks),
         distribution=_distribution(run, found, looks),
         keys=keys,
@@ -153,16 +161,16 @@ def content_of(run: Run) -> Content:
     )
 
 
-def _summary(run: Run) -> list[str]:
+def _summary(run: Run, ended: Ending) -> list[str]:
     """Say in plain sentences what was measured, what failed and what is missing."""
     record = run.run
     servers = sum(1 for server in record.servers.values() if server.status == "found")
-    trials = {planned.trial for planned in record.order}
+    trials = ended.points_expected // len(record.points) if record.points else 0
     verdicts = Counter(point.load.verdict.status for point in run.points)
     counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
-    measured = f"{len(run.points):,} of {run.points_expected:,} points were measured"
+    measured = f"{len(run.points):,} of {ended.points_expected:,} points were measured"
     sentences = [
-        f"{text.plural(servers, 'server')} in {text.plural(len(trials), 'trial')} "
+        f"{text.plural(servers, 'server')} in {text.plural(trials, 'trial')} "
         f"over {text.plural(len(record.points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
@@ -174,7 +182,7 @@ def _summary(run: Run) -> list[str]:
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
         failed = len({failure.trial for failure in run.failures})
         sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
-    if not run.complete:
+    if ended.reason == "unfinished":
         cut = " The last record was cut off and is left out." if run.cut_off else ""
         sentences.append(
             f"The run was interrupted before its end; what it measured until then is shown.{cut}"
@@ -244,7 +252,7 @@ def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
 
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
-    return Cell(text.number(value), value, text.half_width(estimate))
+    return Cell(text.number(value), value, text.interval(estimate))
 
 
 def _remarks(run: Run) -> list[Remark]:

@@ -11,6 +11,9 @@ from rich.text import Text
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.report import text
 from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.noise import Noise
+from loadcurve.stats.measures import MEASURES
+from loadcurve.stats.noise import Spread, visible_difference
 
 _STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}
 
@@ -65,5 +68,30 @@ def ceiling_table(ceiling: Ceiling) -> Table:
             text.number(point.p50_ms),
             text.number(point.p99_ms),
             f"{point.generator_cpu_share:.0%}",
+        )
+    return table
+
+
+NOISE_TRIALS = (3, 5, 10, 20)
+"""The numbers of trials for which the smallest visible difference is told."""
+
+
+def noise_table(noise: Noise) -> Table:
+    """Return the smallest differences that so many trials can see, with the intervals of the spread."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    spreads = [(MEASURES[name].title, spread) for name, spread in noise.spreads.items() if name in MEASURES]
+    for title in ("trials", *(title for title, _ in spreads)):
+        table.add_column(title, justify="right", no_wrap=True)
+    for trials in NOISE_TRIALS:
+        visible = [
+            visible_difference(Spread(spread.log_ratio_sd, spread.degrees_of_freedom), trials)
+            for _, spread in spreads
+        ]
+        table.add_row(
+            str(trials),
+            *[
+                f"{text.percent(one.value)} ({text.percent(one.low)} to {text.percent(one.high)})"
+                for one in visible
+            ],
         )
     return table

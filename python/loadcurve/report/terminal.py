@@ -1,16 +1,24 @@
 """The summary of a run for the terminal."""
 
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report import text
+from loadcurve.report.ending import trials_in_words
+from loadcurve.report.ranking import ranking_content
 from loadcurve.result.folder import Run
-from loadcurve.stats.curves import CurvePoint, VerdictStatus, curves
+from loadcurve.stats.curves import Curve, CurvePoint, VerdictStatus, curves
 
 MOST_POINTS = 6
 """A server has at most this many rows: the first and the last point, and points evenly between them."""
 SERVER_WIDTH = 16
 POINT_WIDTH = 14
+TITLE_WIDTH = 12
+MOST_LEFT_OUT = 5
+"""What the ranking leaves out is told in at most so many lines."""
 
 _STYLES: dict[VerdictStatus | None, str] = {
     "valid": "green",
@@ -20,7 +28,29 @@ _STYLES: dict[VerdictStatus | None, str] = {
 }
 
 
-def summary_table(run: Run) -> Table:
+def summary(run: Run) -> RenderableType:
+    """Return the table, how many trials there were and why, and the ranking in words."""
+    found = curves(run)
+    parts: list[RenderableType] = [summary_table(run, found)]
+    parts += [Text(sentence) for sentence in trials_in_words(run, found)]
+    ranking = ranking_content(run)
+    if ranking is not None:
+        parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
+        words = Table.grid(padding=(0, 2))
+        words.add_column(style="dim", max_width=TITLE_WIDTH)
+        words.add_column()
+        for title, sentence in ranking.over_curve.items():
+            words.add_row(title, Text(sentence))
+        parts += [words]
+        left_out = ranking.left_out[:MOST_LEFT_OUT]
+        if len(ranking.left_out) > len(left_out):
+            left_out.append(f"{len(ranking.left_out) - len(left_out):,} more, which the report names")
+        parts += [Text(f"left out: {sentence}", style="dim") for sentence in left_out]
+        parts += [Text(sentence) for sentence in ranking.visible]
+    return Group(*parts)
+
+
+def summary_table(run: Run, found: Sequence[Curve]) -> Table:
     """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
 
     A server without a measured point has one row that says so. Names are shown as they are, not as markup.
@@ -35,7 +65,7 @@ def summary_table(run: Run) -> Table:
     for title in ("requests/s", "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    measured = {curve.server: [at for at in curve.points if at.trials] for curve in curves(run)}
+    measured = {curve.server: [at for at in curve.points if at.trials] for curve in found}
     for name, server in run.run.servers.items():
         points = _evenly(measured.get(name, []))
         if not points:
@@ -48,10 +78,9 @@ def summary_table(run: Run) -> Table:
 
 def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
     p50, p99 = at.latency_ms["p50"], at.latency_ms["p99"]
-    settings = ", ".join(text.setting(at.point[key]) if key in at.point else text.ABSENT for key in keys)
     return [
-        settings or text.ABSENT,
-        text.estimate(at.throughput_rps),
+        text.point_values(at.point, keys),
+        text.short_estimate(at.throughput_rps),
         text.number(p50.value if p50 else None),
         text.number(p99.value if p99 else None),
         Text(at.verdict or "not measured", style=_STYLES[at.verdict]),

@@ -1,6 +1,6 @@
 """Numbers and settings as people read them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loadcurve.result.records import Point
@@ -8,6 +8,9 @@ from loadcurve.stats.interval import Estimate
 
 ABSENT = "—"
 """Stands where nothing was measured; never a zero."""
+
+LEAST_SHARE = 1e-4
+"""Smaller shares are not told apart."""
 
 _KEY_TITLES = {
     "rate": "rate (requests/s)",
@@ -30,19 +33,32 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
+def percent(share: float) -> str:
+    """Return a share of one in per cent, such as ``3.4 %``; nothing is said below 0.01 %."""
+    return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
+
+
 def estimate(value: Estimate | None) -> str:
-    """Return an estimate as ``value ± half-width``, without the second part where it is not known."""
+    """Return an estimate as ``value (low to high)``, without the second part where it is not known."""
     if value is None:
         return ABSENT
-    margin = half_width(value)
-    return number(value.value) if margin is None else f"{number(value.value)} {margin}"
+    ends = interval(value)
+    return number(value.value) if ends is None else f"{number(value.value)} ({ends})"
 
 
-def half_width(value: Estimate | None) -> str | None:
-    """Return ``± half-width``, or ``None`` where there is no interval."""
-    if value is None or value.half_width is None:
+def interval(value: Estimate | None) -> str | None:
+    """Return ``low to high``, or ``None`` where there is no interval."""
+    if value is None or value.low is None or value.high is None:
         return None
-    return f"± {number(value.half_width, 2)}"
+    return f"{number(value.low)} to {number(value.high)}"
+
+
+def short_estimate(value: Estimate | None) -> str:
+    """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval."""
+    if value is None:
+        return ABSENT
+    reach = value.relative_half_width
+    return number(value.value) if reach is None else f"{number(value.value)} ± {percent(reach)}"
 
 
 def setting(value: float) -> str:
@@ -60,6 +76,17 @@ def point(settings: Point | None) -> str:
     if settings is None:
         return "before the first point"
     return ", ".join(f"{key} = {setting(value)}" for key, value in settings.items()) or "the only point"
+
+
+def point_values(settings: Point, keys: Sequence[str]) -> str:
+    """Return the values of a point as ``50, 2``, in the order of the keys that a heading names."""
+    return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
+
+
+def listing(words: Iterable[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def plural(count: int, noun: str) -> str:

@@ -47,7 +47,10 @@ class Run:
 
     @property
     def points_expected(self) -> int:
-        """How many points the plan holds: trials times settings of the sweep."""
+        """How many points the plan holds: trials times settings of the sweep.
+
+        Of a run that ends when its intervals are narrow these are the most; see ``stats.stopping``.
+        """
         return len(self.run.order) * len(self.run.points)
 
     @property
@@ -61,7 +64,10 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end: every planned point was measured or lost to a recorded failure."""
+        """Whether every planned point was measured or lost to a recorded failure.
+
+        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells.
+        """
         return len(self.points) + self.points_lost >= self.points_expected
 
 

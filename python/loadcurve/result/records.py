@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 
 Point = dict[str, float]
@@ -41,6 +42,19 @@ class MachineRecord(Record):
     region: str
 
 
+class ContainerRecord(Record):
+    """The container that a server ran in."""
+
+    engine: str
+    engine_version: str
+    image: str
+    image_id: str
+    """The digest of the image's configuration, which names its layers."""
+    image_digest: str | None
+    """The digest of its manifest, by which a registry knows it."""
+    network: Literal["host", "private"]
+
+
 class ServerRecord(Record):
     """One server of the study as it was found on this machine."""
 
@@ -59,6 +73,8 @@ class ServerRecord(Record):
     documentation: str | None
     limits: LimitsRecord | None
     machine: MachineRecord | None
+    container: ContainerRecord | None = None
+    """``None`` for a server that ran on this machine itself, and for one that is missing."""
 
 
 class ContentRecord(Record):
@@ -85,6 +101,8 @@ class RunRecord(Record):
     host: dict[str, Any]
     ceiling: Ceiling | None
     """The rig's ceiling, where it was measured before the run."""
+    noise: Noise | None = None
+    """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
     caveats: tuple[Reason, ...] = ()

@@ -9,6 +9,7 @@ from typing import Any
 
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
+from loadcurve.result.noise import Noise
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -21,6 +22,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "run.schema.json": RunRecord.model_json_schema(by_alias=True, mode="serialization"),
         "trial.schema.json": TRIAL_RECORD.json_schema(by_alias=True, mode="serialization"),
         "ceiling.schema.json": Ceiling.model_json_schema(by_alias=True, mode="serialization"),
+        "noise.schema.json": Noise.model_json_schema(by_alias=True, mode="serialization"),
         "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
     }
     return {name: {"$schema": DIALECT, **schema} for name, schema in generated.items()}

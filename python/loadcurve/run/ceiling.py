@@ -1,22 +1,15 @@
-"""Measuring the rig's ceiling, and keeping it for later runs."""
+"""Measuring the rig's ceiling."""
 
-import hashlib
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-
-from loadcurve import __version__
-from loadcurve._engine import uring_refusal
-from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
-from loadcurve.host.state import state_folder
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig
+from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.load import LoadResult
+from loadcurve.run.kept import rig_of
 from loadcurve.run.load import run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.trial import utc_now
@@ -32,18 +25,6 @@ DURATION_S = 1.0
 WARMUP_S = 0.2
 FILE = "1k.txt"
 BODY_BYTES = 1024
-
-
-def rig_of(cpus: CpuDivision, facts: Mapping[str, Any]) -> Rig:
-    """Return what a ceiling that is measured now on the machine of these facts depends on."""
-    return Rig(
-        cpu_model=facts["cpu_model"],
-        kernel=facts["kernel"],
-        loadcurve_version=__version__,
-        server_cpus=cpus.server,
-        load_cpus=cpus.load,
-        io="epoll" if uring_refusal() else "uring",
-    )
 
 
 def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lambda _: None) -> Ceiling:
@@ -80,36 +61,6 @@ def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lamb
     return Ceiling(
         measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, facts), host=facts, points=points
     )
-
-
-def keep_ceiling(ceiling: Ceiling) -> Path:
-    """Write a ceiling to where later runs find it; raises BadInput where that cannot be written."""
-    file = _file_of(ceiling.rig)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        staged = file.with_suffix(".new")
-        staged.write_text(ceiling.model_dump_json(indent=2), encoding="utf-8")
-        staged.replace(file)
-    except OSError as error:
-        raise BadInput(
-            f"The ceiling cannot be kept in {file.parent}: {error.strerror}. "
-            "Name a folder that can be written in XDG_STATE_HOME."
-        ) from None
-    return file
-
-
-def kept_ceiling(rig: Rig) -> Ceiling | None:
-    """Return the ceiling that was kept for this very rig; ``None`` where there is none that can be read."""
-    try:
-        ceiling = Ceiling.model_validate_json(_file_of(rig).read_bytes())
-    except (OSError, ValidationError):
-        return None
-    return ceiling if ceiling.rig == rig else None
-
-
-def _file_of(rig: Rig) -> Path:
-    digest = hashlib.sha256(rig.model_dump_json().encode()).hexdigest()
-    return state_folder("ceilings") / f"{digest[:16]}.json"
 
 
 def _point(results: Sequence[LoadResult]) -> CeilingPoint:

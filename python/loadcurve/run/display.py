@@ -1,13 +1,19 @@
 """What a run tells whoever watches it."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 from loadcurve.run.load import Progress
+from loadcurve.stats.stopping import UntilNarrow, WidePoint
+from loadcurve.study.model import Study
 
 
 class Display(Protocol):
     """Someone who watches a run. Nothing that a display does changes what is measured."""
+
+    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
+        """A run of this study begins."""
 
     def note(self, text: str) -> None:
         """Something that a person should know."""
@@ -23,3 +29,6 @@ class Display(Protocol):
 
     def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
         """A point was measured, or a trial has failed; the disk has the record, and the run goes on."""
+
+    def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
+        """So many whole blocks are measured, and these intervals are wider than the study wants."""

@@ -11,9 +11,17 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.host.machines import machine_table
-from loadcurve.result.records import ContentRecord, LimitsRecord, MachineRecord, ServerRecord
+from loadcurve.result.records import (
+    ContainerRecord,
+    ContentRecord,
+    LimitsRecord,
+    MachineRecord,
+    ServerRecord,
+)
 from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog, CatalogEntry
+from loadcurve.server.container.found import location_of
+from loadcurve.server.container.location import InContainer
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
@@ -121,7 +129,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], server)
+            found[name] = _find(catalog[server.use], server, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
         if study.content is None and _is_started(found.get(name)):
@@ -137,8 +145,12 @@ def find_servers(
     return found
 
 
-def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
-    """Look for a server; one whose version cannot be found out is as good as missing."""
+def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) -> Found | MissingServer:
+    """Look for a server; one whose version or image cannot be found out is as good as missing."""
+    try:
+        location = location_of(entry, server, server.start, say)
+    except ServerFailure as failure:
+        return MissingServer(entry, str(failure), None, fault=failure)
     overrides = Overrides(
         binary=server.binary,
         start=server.start,
@@ -146,6 +158,7 @@ def _find(entry: CatalogEntry, server: StudyServer) -> Found | MissingServer:
         version=server.version,
         version_command=server.version_command,
         limits=_limits(server),
+        location=location,
     )
     find = find_running_server if entry.description.from_study == "url" else find_server
     try:
@@ -205,7 +218,7 @@ def _build_what_is_unbuilt(
             fault = failures[entry.name]
             found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
-            found[name] = _find(entry, study.servers[name])
+            found[name] = _find(entry, study.servers[name], say)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
@@ -263,6 +276,21 @@ def server_record(
         documentation=description.documentation,
         limits=_limits_record(asked),
         machine=None if asked.machine is None else _machine_record(asked.machine),
+        container=_container_record(server),
+    )
+
+
+def _container_record(server: Found | MissingServer) -> ContainerRecord | None:
+    if not isinstance(server, FoundServer) or not isinstance(server.location, InContainer):
+        return None
+    container = server.location
+    return ContainerRecord(
+        engine=container.engine.name,
+        engine_version=container.engine_version,
+        image=container.image.name,
+        image_id=container.image.id,
+        image_digest=container.image.digest,
+        network=container.network,
     )
 
 

@@ -5,17 +5,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
+from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.load import Reason
+from loadcurve.result.noise import Noise
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
-from loadcurve.run.ceiling import kept_ceiling, rig_of
 from loadcurve.run.display import Display
+from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.prepare import (
     Found,
     Served,
@@ -32,6 +35,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
+from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.requests import paths_to_verify
@@ -78,12 +82,14 @@ class StudyRun:
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
         self._cpus = chosen_cpus(self.study, self._document)
         self._facts = host_facts()
-        self._ceiling = kept_ceiling(rig_of(self._cpus, self._facts))
+        rig = rig_of(self._cpus, self._facts)
+        self._ceiling = kept(Ceiling, rig)
+        self._noise = kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         self.order = trial_order(
             [name for name, server in self._servers.items() if _has_trials(server)],
-            self.study.trials.count,
+            self.study.trials.most,
             self._seed,
         )
         self.folder = options.out or _new_folder(study_file.stem)
@@ -110,14 +116,23 @@ class StudyRun:
 
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, self._ceiling)
+        rule = until_narrow(self.study.model_dump(mode="json")["trials"])
+        watched: list[Figure] = []
         measured = 0
-        for trial in self.order:
-            # Closing ends the trial's server, too, when a record cannot be written.
-            with closing(runner.run(trial, self._servers[trial.server])) as records:
-                for record in records:
-                    folder.append(record)
-                    measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
-                    self._display.record_is_safe(record)
+        for block, trials in groupby(self.order, key=lambda trial: trial.block):
+            for trial in trials:
+                # Closing ends the trial's server, too, when a record cannot be written.
+                with closing(runner.run(trial, self._servers[trial.server])) as records:
+                    for record in records:
+                        folder.append(record)
+                        measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
+                        watched += figures([record], rule) if rule else []
+                        self._display.record_is_safe(record)
+            if rule is not None:
+                wide = wide_points(watched, rule)
+                self._display.block_ends(block + 1, wide, rule)
+                if may_end(block + 1, wide, rule):
+                    break
         return measured
 
     def _record(self, served: Served | None) -> RunRecord:
@@ -133,6 +148,7 @@ class StudyRun:
             points=self.study.points(),
             host={**self._facts, "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
             ceiling=self._ceiling,
+            noise=self._noise,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
             caveats=self._caveats(),
@@ -172,7 +188,7 @@ def _changed(study: Study, options: RunOptions) -> Study:
     if options.quick:
         study = study.quick()
     if options.trials is not None:
-        study = study.model_copy(update={"trials": study.trials.model_copy(update={"count": options.trials})})
+        study = study.model_copy(update={"trials": study.trials.exactly(options.trials)})
     if options.only:
         for name in options.only:
             if name not in study.servers:

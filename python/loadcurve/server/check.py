@@ -12,7 +12,7 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, find_server
+from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.install import install_command_here
 from loadcurve.server.instance import Server
 from loadcurve.server.settings import SettingValue
@@ -62,7 +62,7 @@ class CatalogRow:
         return None if self.found is None else self.found.version
 
 
-def check_server(entry: CatalogEntry) -> CheckedServer:
+def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> CheckedServer:
     """Start a server with some generated content, verify every answer, and stop it.
 
     Raises:
@@ -73,7 +73,7 @@ def check_server(entry: CatalogEntry) -> CheckedServer:
     if entry.description.from_study is not None:
         text = f"{entry.name} is a server of which a study says what it is: try it with loadcurve run --quick"
         raise BadInput(text)
-    found = find_server(entry, {})
+    found = find_server(entry, {}, overrides)
     if isinstance(found, MissingServer):
         raise found.failure()
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:

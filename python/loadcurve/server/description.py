@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from loadcurve.server.install import Packages
 from loadcurve.server.settings import Setting
+from loadcurve.study.container import CONTAINER_KEYS
 from loadcurve.study.expected import Expected
 from loadcurve.study.quantities import DurationS
 from loadcurve.study.toml_document import TomlTable
@@ -30,7 +31,7 @@ TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
 
 
-STUDY_KEYS = frozenset({"use", "binary", "start", "url", "version", "version_command"})
+STUDY_KEYS = CONTAINER_KEYS | {"use", "binary", "start", "url", "version", "version_command"}
 """What a study may say of any server, besides its settings."""
 
 

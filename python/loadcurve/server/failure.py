@@ -8,6 +8,8 @@ from loadcurve.errors import NothingMeasured
 FailureCode = Literal[
     "not_installed",
     "not_built",
+    "engine_unavailable",
+    "image_unavailable",
     "version_unknown",
     "config_rejected",
     "port_taken",

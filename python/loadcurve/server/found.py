@@ -1,7 +1,6 @@
 """Looking for a server on this machine: its program, its folders and its version."""
 
 import glob
-import os
 import re
 import shlex
 import shutil
@@ -21,12 +20,10 @@ from loadcurve.server.description import (
 )
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
+from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
-EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
-"""Where servers are installed although an ordinary user's PATH does not lead there."""
-
 VERSION_TIMEOUT_S = 10.0
 
 
@@ -45,6 +42,8 @@ class Overrides:
     version: str | None = None
     version_command: Sequence[str] | None = None
     limits: Limits = NO_LIMITS
+    location: Location = THIS_MACHINE
+    """Where the server is looked for and run."""
 
 
 NOTHING_ELSE = Overrides()
@@ -64,6 +63,8 @@ class FoundServer:
     settings: Mapping[str, SettingValue]
     limits: Limits = NO_LIMITS
     """What the server is held to."""
+    location: Location = THIS_MACHINE
+    """Where it was found and is run."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +114,21 @@ def find_server(
             text = f"{description.title} cannot be started: {program}."
             return MissingServer(entry, program, None, fault=ServerFailure("not_started", text))
         return MissingServer(entry, program, install_command_here(description.install))
-    parts = _search_parts(entry, program)
+    parts = _search_parts(entry, program, overrides.location)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
-    version = overrides.version or read_version(entry, _version_source(entry, overrides), program, parts)
+    version = overrides.version or read_version(
+        entry, _version_source(entry, overrides), program, parts, overrides.location
+    )
     if not _uses_binary(start):
         start = ["{binary}", *start[1:]]
-    return FoundServer(entry, program, start, version, parts, settings, overrides.limits)
+    return FoundServer(entry, program, start, version, parts, settings, overrides.limits, overrides.location)
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     """Return the command that starts a server; raises UnusableSetting where it cannot be one."""
     description = entry.description
-    start = overrides.start or description.start
+    start = overrides.start or description.start or overrides.location.own_command()
     if overrides.url is not None:
         text = f'given, but the server {entry.name} is started here; expected use = "url" beside it'
         raise UnusableSetting("url", text)
@@ -133,7 +136,8 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
     _require_known("start", start, description.start_names)
-    if description.from_study == "start" and not any("port" in placeholders(word) for word in start):
+    is_told = any("port" in placeholders(word) for word in start)
+    if description.from_study == "start" and not is_told and overrides.location.fixed_port is None:
         text = "given without {port}; expected it where the program is told on which port to listen"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
@@ -183,23 +187,15 @@ def _program(
     entry: CatalogEntry, start: Sequence[str], overrides: Overrides, build: Build | None
 ) -> Path | str:
     """Return the path of the server's program, or what is wrong with it."""
+    location = overrides.location
     if overrides.binary is not None:
-        return _given_program(overrides.binary)
+        return location.given_program(overrides.binary)
     if _uses_binary(start):
-        return _search_program(entry, entry.description.binary, build)
+        return _search_program(entry, location, entry.description.binary, build)
     _require_known("start", start[:1], frozenset({"entry", "native"}))
     if "/" in start[0]:
-        return _given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
-    return _search_program(entry, start[:1])
-
-
-def _given_program(binary: Path) -> Path | str:
-    """Return a given program's absolute path, or what is wrong with it."""
-    if not binary.is_file():
-        return f"there is no program {binary}"
-    if not os.access(binary, os.X_OK):
-        return f"{binary} is not executable; if it is the program, run: chmod +x {binary}"
-    return binary.absolute()
+        return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
+    return _search_program(entry, location, start[:1])
 
 
 def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
@@ -213,40 +209,46 @@ def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
     return MissingServer(entry, "it is not built yet", check, build)
 
 
-def _search_program(entry: CatalogEntry, candidates: Sequence[str], build: Build | None = None) -> Path | str:
+def _search_program(
+    entry: CatalogEntry, location: Location, candidates: Sequence[str], build: Build | None = None
+) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
-    search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
     known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
     names = [candidate.format(**known) for candidate in candidates]
-    for name in names:
-        found = shutil.which(name, path=search_path)
-        if found:
-            return Path(found).absolute()
-    return f"no program {' or '.join(names)} was found on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+    program = location.program_named(names)
+    if program is None:
+        return f"no program {' or '.join(names)} was found {location.searched}"
+    return program
 
 
-def _search_parts(entry: CatalogEntry, binary: Path) -> dict[str, Path] | str:
+def _search_parts(entry: CatalogEntry, binary: Path, location: Location) -> dict[str, Path] | str:
     """Return the installed server's folders and files, or which of them is missing."""
     known = places(entry, binary)
     parts: dict[str, Path] = {}
     for name, candidates in entry.description.folders.items():
         paths = [Path(candidate.format(**known)) for candidate in candidates]
-        existing = next((path for path in paths if path.is_dir()), None)
+        existing = location.first_folder(paths)
         if existing is None:
             return f"its folder of {name} is none of {', '.join(map(str, paths))}"
-        parts[name] = existing.resolve()
+        parts[name] = existing
     for name, patterns in entry.description.files.items():
         # What takes the places of names is a path, whose own characters match only themselves.
         literal = {place: glob.escape(str(path)) for place, path in (known | parts).items()}
         filled = [pattern.format(**literal) for pattern in patterns]
-        matches = next(filter(None, map(glob.glob, filled)), None)
-        if matches is None:
+        file = next(filter(None, map(location.last_file, filled)), None)
+        if file is None:
             return f"its file of {name} is none of {', '.join(filled)}"
-        parts[name] = Path(max(matches)).resolve()
+        parts[name] = file
     return parts
 
 
-def read_version(entry: CatalogEntry, source: VersionSource, binary: Path, parts: Mapping[str, Path]) -> str:
+def read_version(
+    entry: CatalogEntry,
+    source: VersionSource,
+    binary: Path,
+    parts: Mapping[str, Path],
+    location: Location = THIS_MACHINE,
+) -> str:
     """Ask a program for its version.
 
     Raises:
@@ -258,14 +260,7 @@ def read_version(entry: CatalogEntry, source: VersionSource, binary: Path, parts
         f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"
     )
     try:
-        finished = subprocess.run(  # noqa: S603 -- the command is the catalogue's
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-        )
+        finished = location.output_of(command, VERSION_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise ServerFailure(
             "version_unknown", f"{asked} did not end within {VERSION_TIMEOUT_S:g} s."

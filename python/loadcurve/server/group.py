@@ -43,9 +43,10 @@ def born_in_group(group: Path | None) -> Iterator[None]:
 
 
 def group_of_its_own(pid: int) -> Path | None:
-    """Return the group of a process that was started here, where it is not that of this process."""
-    group = unified_group(PROC / str(pid))
-    return None if group == unified_group() else group
+    """Return the group of a process that was started here, where it does not hold this process, too."""
+    group, own = unified_group(PROC / str(pid)), unified_group()
+    holds_both = group is not None and own is not None and own.is_relative_to(group)
+    return None if holds_both else group
 
 
 def members_of_groups(groups: Collection[Path]) -> set[int]:

@@ -19,7 +19,8 @@ from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import status_of, verify_answers
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
-from loadcurve.server.launch import ADDRESS, Launch, ServerMarks
+from loadcurve.server.launch import Launch, ServerMarks
+from loadcurve.server.location import LOOPBACK
 from loadcurve.server.settings import SettingValue, fit_to_cpus
 
 PORT_ATTEMPTS = 5
@@ -32,7 +33,7 @@ MIB = 1 << 20
 def free_port() -> int:
     """Return a port of 127.0.0.1 that is free now; another program may take it before it is used."""
     with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
+        probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -89,7 +90,7 @@ class Server:
     @property
     def address(self) -> str:
         """Where the server listens, as ``host:port``."""
-        return f"{ADDRESS}:{self._running.port}"
+        return f"{LOOPBACK}:{self._running.port}"
 
     @property
     def authority(self) -> str:
@@ -130,7 +131,7 @@ class Server:
 
         """
         try:
-            verify_answers(ADDRESS, self.port, paths, self._content)
+            verify_answers(LOOPBACK, self.port, paths, self._content)
         except ServerFailure as failure:
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
@@ -182,7 +183,7 @@ class Server:
 
     def _start_on_a_free_port(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            self._launch = Launch(self.found, free_port())
+            self._launch = Launch(self.found, self.found.location.free_port(free_port()))
             try:
                 self._launch.start(self.settings, self._content_folder, self._cpus)
                 self._wait_until_ready(self._launch)
@@ -218,7 +219,7 @@ class Server:
     def _answer_in_words(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         try:
-            status = status_of(ADDRESS, self.port, self._ready_path, timeout_s)
+            status = status_of(LOOPBACK, self.port, self._ready_path, timeout_s)
         except (OSError, http.client.HTTPException) as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         if status == http.HTTPStatus.OK:

@@ -10,21 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, remove_groups
+from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.result.records import LimitUse
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
-from loadcurve.server.group import born_in_group, group_of_its_own, group_parent
+from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
-from loadcurve.server.processes import held_sockets, identify, listening_sockets, send_signal
+from loadcurve.server.processes import held_sockets, is_running, listening_sockets, send_signal
 from loadcurve.server.settings import SettingValue
-from loadcurve.server.spawn import spawn
-
-ADDRESS = "127.0.0.1"
-"""Servers listen here only, where no other machine can reach them."""
+from loadcurve.server.start import StartCommand
 
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
@@ -42,6 +39,8 @@ class ServerMarks:
     group: Path | None
     """The folder of the control group of version 2 that holds them and nothing else, where there is one."""
     folder: Path
+    on_this_network: bool = True
+    """Whether its sockets are among those of this machine."""
 
 
 class Launch:
@@ -56,26 +55,31 @@ class Launch:
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
-            "address": ADDRESS,
-            "port": port,
+            "address": found.location.listen_address,
+            "port": found.location.listen_port(port),
         }
         self._ledger_entry: LedgerEntry | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._limits = found.limits
-        self._limiting_group: ControlGroup | None = None
+        self._location = found.location
+        self._processes = found.location.processes()
 
     @property
     def pid(self) -> int:
         """The id of the server's main process, which is also the id of its session."""
-        if self._process is None:
-            raise RuntimeError("the server is not started")
-        return self._process.pid
+        return self._processes.leader.pid
 
     @property
     def marks(self) -> ServerMarks:
         """What the server's processes are known by."""
         start = self._start_record
-        return ServerMarks(self.pid, start.mark_variable, group_of_its_own(self.pid), start.private_folder)
+        return ServerMarks(
+            self.pid,
+            start.mark_variable,
+            self._processes.group,
+            start.private_folder,
+            self._processes.on_this_network,
+        )
 
     def start(
         self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
@@ -88,7 +92,7 @@ class Launch:
                 server cannot be held to its limits ("limits_unavailable").
 
         """
-        with interrupts_deferred():
+        with interrupts_deferred() as interrupted:
             temporary = Path(tempfile.gettempdir()).resolve()
             self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
             folder = self._start_record.private_folder
@@ -102,27 +106,38 @@ class Launch:
                 self.configuration = write_private_folder(
                     folder, self._entry, self._names | unprivileged_names()
                 )
-                self._limiting_group = self._made_group(self._ledger_entry)
-                argv = [*self._limiting_group.entering(), *self._filled(self._start_command)]
-                with born_in_group(self._start_record.counting_group):
-                    self._process = spawn(argv, folder, folder / CONSOLE_LOG, cpus, self._environment())
+                command = StartCommand(
+                    title=self._title,
+                    argv=self._filled(self._start_command),
+                    folder=folder,
+                    log=folder / CONSOLE_LOG,
+                    content=content_folder.resolve(),
+                    port=self.port,
+                    environment=self._environment(),
+                    cpus=cpus,
+                    limits=self._limits,
+                )
+                self._process = self._processes.start(command, self._ledger_entry, interrupted)
+            except LimitsUnavailable as unavailable:
+                raise ServerFailure("limits_unavailable", f"{self._title}: {unavailable}") from None
             except OSError as error:
                 text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
                 raise ServerFailure("not_started", text) from None
-            self._ledger_entry.record_session(identify(self._process.pid))
 
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the server since its start; ``None`` without one."""
-        if self._limiting_group is None:
-            raise RuntimeError("the server is not started")
-        return self._limiting_group.use()
+        return self._processes.limit_use()
 
     def exit_in_words(self) -> str | None:
         """Say how the main process ended; ``None`` while it runs.
 
         The process is not reaped here, so that its id, which is its session's, stays ours until the end.
         """
-        result = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if self._process is None:
+            raise RuntimeError("the server is not started")
+        # The engine of a container ends a moment after the server, and only then knows the status.
+        wait = os.WNOHANG if is_running(self._processes.leader) else 0
+        result = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | wait)
         if result is None:
             return None
         if result.si_code == os.CLD_EXITED:
@@ -136,8 +151,11 @@ class Launch:
     def foreign_listeners(self) -> set[int]:
         """Return the sockets that listen on the port and are not this server's.
 
-        Where the open files of one of its processes may not be read, all are taken for its own.
+        Where the open files of one of its processes may not be read, all are taken for its own. What leads
+        to a network of the server's own is no process of the server.
         """
+        if not self._processes.on_this_network:
+            return set()
         foreign = listening_sockets(self.port)
         if not foreign:
             return foreign
@@ -160,15 +178,8 @@ class Launch:
         if check is None:
             return None
         try:
-            finished = subprocess.run(  # noqa: S603 -- the command is the catalogue's
-                self._filled(check),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=self._start_record.private_folder,
-                env=self._environment(),
-                timeout=CHECK_TIMEOUT_S,
-                check=False,
+            finished = self._location.output_of(
+                self._filled(check), CHECK_TIMEOUT_S, self._start_record.private_folder, self._environment()
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
@@ -187,9 +198,9 @@ class Launch:
             if self._ledger_entry is None:
                 return
             if self._process is not None:
-                self._end_processes(self._process, interrupted)
+                self._end_processes(interrupted)
+            self._processes.clear()
             shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
-            remove_groups(self._start_record.groups)
             self._ledger_entry.remove()
             self._ledger_entry = None
 
@@ -215,19 +226,9 @@ class Launch:
         own = self._entry.description.environment
         # In the C locale, system errors such as a taken port read the same everywhere.
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
-        return {**os.environ, **dict(zip(own, self._filled(own.values()), strict=True)), **fixed}
+        return {**dict(zip(own, self._filled(own.values()), strict=True)), **fixed}
 
-    def _made_group(self, ledger_entry: LedgerEntry) -> ControlGroup:
-        """Make the group that holds the server to its limits; the ledger knows it before it exists."""
-        try:
-            group = ControlGroup.planned(ledger_entry.start.private_folder.name, self._limits)
-            ledger_entry.record_limiting_groups(group.folders)
-            group.make()
-        except LimitsUnavailable as unavailable:
-            raise ServerFailure("limits_unavailable", f"{self._title}: {unavailable}") from None
-        return group
-
-    def _end_processes(self, process: subprocess.Popen[bytes], interrupted: Callable[[], bool]) -> None:
+    def _end_processes(self, interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()
         self._ask_to_stop(interrupted)
         _, remaining = kill_all(self._start_record)
@@ -242,13 +243,15 @@ class Launch:
                 text = f"{self._title} was stopped, and yet its port {self.port} is still listened on."
                 raise ServerFailure("left_behind", text)
             time.sleep(POLL_S)
-        process.wait()
         self._process = None
 
     def _ask_to_stop(self, interrupted: Callable[[], bool]) -> None:
         """Send the stop signal; wait until the main process ends, its time is over or an interrupt comes."""
         stop = self._entry.description.stop
-        send_signal(identify(self.pid), signal.Signals[stop.signal])
+        stop_signal = signal.Signals[stop.signal]
+        if not self._processes.hears(stop_signal):
+            return
+        send_signal(self._processes.leader, stop_signal)
         deadline = time.monotonic() + stop.timeout_s
         while self.exit_in_words() is None and time.monotonic() < deadline and not interrupted():
             time.sleep(POLL_S)

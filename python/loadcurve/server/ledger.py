@@ -31,6 +31,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.result.load import Record
+from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.group import members_of_groups
 from loadcurve.server.processes import (
     PROC,
@@ -44,6 +45,7 @@ from loadcurve.server.processes import (
     send_signal,
     uses_folder,
 )
+from loadcurve.study.container import EngineName
 
 MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
@@ -65,6 +67,18 @@ class RecordedProcess(Record):
         return ProcessIdentity(self.pid, self.start_ticks)
 
 
+class RecordedContainer(Record):
+    """A container as the ledger's file has it."""
+
+    engine: EngineName
+    engine_arguments: tuple[str, ...]
+    name: str
+
+    def remove(self) -> bool:
+        """Remove it; returns whether it was there, and raises EngineError where it still is."""
+        return Engine(self.engine, self.engine_arguments).remove_container(self.name)
+
+
 class Start(Record):
     """One file of the ledger: one start of one server."""
 
@@ -79,6 +93,8 @@ class Start(Record):
     """The folder of the control group in which the kernel adds up what the server uses, see :mod:`group`."""
     limiting_groups: tuple[Path, ...] = ()
     """The folders of the control group that holds the server to its limits."""
+    container: RecordedContainer | None = None
+    """The container that the server runs in, if it does; it need not exist."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
 
@@ -95,13 +111,15 @@ class Start(Record):
 
 @dataclass(frozen=True)
 class CleanedUp:
-    """What was done about one server of a killed run. Only where processes remain, its record is kept."""
+    """What was done about one server of a killed run. Only where something remains, its record is kept."""
 
     server: str
     owner_pid: int
     killed_pids: tuple[int, ...]
     remaining_pids: tuple[int, ...]
     removed_folder: Path | None
+    removed_container: str | None = None
+    remaining_container: str | None = None
 
     @property
     def text(self) -> str:
@@ -111,6 +129,10 @@ class CleanedUp:
             done.append(f"its processes {_join(self.killed_pids)} were killed")
         if self.remaining_pids:
             done.append(f"of these {_join(self.remaining_pids)} could not be ended and still run")
+        if self.removed_container is not None:
+            done.append(f"its container {self.removed_container} was removed")
+        if self.remaining_container is not None:
+            done.append(f"its container {self.remaining_container} could not be removed and is still there")
         if self.removed_folder is not None:
             done.append(f"its folder {self.removed_folder} was removed")
         what = ", ".join(done) or "only its record, which was removed"
@@ -167,6 +189,11 @@ class LedgerEntry:
     def record_session(self, leader: ProcessIdentity) -> None:
         """Add the server's main process, the leader of its session."""
         self.start = self.start.model_copy(update={"session_leader": _record(leader)})
+        self._write()
+
+    def record_container(self, container: RecordedContainer) -> None:
+        """Add the container that is about to be made."""
+        self.start = self.start.model_copy(update={"container": container})
         self._write()
 
     def record_limiting_groups(self, folders: Collection[Path]) -> None:
@@ -250,9 +277,14 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
     if start.boot != current_boot():
         # Process ids of another boot mean nothing here; only the mark counts.
         start = start.model_copy(update={"session_leader": None})
+    container = start.container
+    try:
+        container_removed, container_remains = container is not None and container.remove(), False
+    except EngineError:
+        container_removed, container_remains = False, True
     killed, remaining = kill_all(start)
     folder = None
-    if not remaining:
+    if not remaining and not container_remains:
         folder = start.private_folder if _remove_private_folder(start) else None
         remove_groups(start.groups)
         file.unlink(missing_ok=True)
@@ -262,6 +294,8 @@ def _clean_up(start: Start, file: Path) -> CleanedUp:
         killed_pids=tuple(sorted(killed)),
         remaining_pids=tuple(sorted(remaining)),
         removed_folder=folder,
+        removed_container=container.name if container is not None and container_removed else None,
+        remaining_container=container.name if container is not None and container_remains else None,
     )
 
 

@@ -26,6 +26,11 @@ class Templates:
         )
         self._environment.filters["quoted"] = quoted
 
+    @property
+    def folders(self) -> list[Path]:
+        """The folders in which templates are looked for."""
+        return [Path(folder) for folder in self._loader.searchpath]
+
     def render(self, template: str, names: Mapping[str, object]) -> str:
         """Return a template's text with these names filled in; raises BadInput where that cannot be."""
         try:

@@ -1,9 +1,9 @@
 """Curves: for every server and point, estimates over the trials.
 
-A percentile is computed within each trial, from that trial's merged histogram, and its estimate is a mean
-over the trials with an interval over the trials: it says where the percentile of a fresh start of the server
-would lie. It is not the percentile of all requests together: that comes from merging the trials' histograms
-and has no interval.
+A percentile is computed within each trial, from that trial's merged histogram, and its estimate is a
+geometric mean over the trials with an interval over the trials: it says where the percentile of a fresh start
+of the server would lie. It is not the percentile of all requests together: that comes from merging the
+trials' histograms and has no interval.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,16 +12,20 @@ from typing import Literal
 
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point, PointRecord
-from loadcurve.stats.interval import Estimate, mean_interval
+from loadcurve.stats.interval import Estimate, geometric_interval, mean_interval
 
 LatencyStatistic = Literal["mean", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max"]
 LATENCY_STATISTICS: tuple[LatencyStatistic, ...] = (
     "mean", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max",
 )  # fmt: skip
 
-ResourceStatistic = Literal["cpu_share", "cpu_per_request_us", "memory_mean_mib"]
-RESOURCE_STATISTICS: tuple[ResourceStatistic, ...] = ("cpu_share", "cpu_per_request_us", "memory_mean_mib")
-"""What the server used: CPUs, processor time for each answer, and resident memory."""
+ResourceStatistic = Literal[
+    "cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib", "processes_max"
+]
+RESOURCE_STATISTICS: tuple[ResourceStatistic, ...] = (
+    "cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib", "processes_max",
+)  # fmt: skip
+"""What the server used: CPUs, processor time for each answer, resident memory, and most processes at once."""
 BYTES_PER_MIB = 1 << 20
 
 VerdictStatus = Literal["valid", "suspect", "invalid"]
@@ -96,22 +100,27 @@ def point_key(point: Point) -> PointKey:
 
 
 def _curve_point(point: Point, trials: Sequence[PointRecord], confidence: float) -> CurvePoint:
-    usable = [trial for trial in trials if trial.load.verdict.status != "invalid"]
+    usable = [trial for trial in trials if is_usable(trial)]
     latencies = [trial.load.latency_ms for trial in usable]
     return CurvePoint(
         point=point,
         trials=list(trials),
         usable=usable,
-        throughput_rps=_estimate((trial.load.rate_rps.answered for trial in usable), confidence),
+        throughput_rps=estimate_over_trials((trial.load.rate_rps.answered for trial in usable), confidence),
         latency_ms={
-            name: _estimate((getattr(latency, name) for latency in latencies), confidence)
+            name: estimate_over_trials((getattr(latency, name) for latency in latencies), confidence)
             for name in LATENCY_STATISTICS
         },
         resources={
-            name: _estimate((resource(trial, name) for trial in usable), confidence)
+            name: estimate_over_trials((resource(trial, name) for trial in usable), confidence)
             for name in RESOURCE_STATISTICS
         },
     )
+
+
+def is_usable(record: PointRecord) -> bool:
+    """Say whether a point of a trial may enter an estimate: its verdict is not invalid."""
+    return record.load.verdict.status != "invalid"
 
 
 def resource(trial: PointRecord, name: ResourceStatistic) -> float | None:
@@ -119,12 +128,27 @@ def resource(trial: PointRecord, name: ResourceStatistic) -> float | None:
     used = trial.probe.server
     if used is None:
         return None
-    if name == "memory_mean_mib":
-        return None if used.memory_mean_bytes is None else used.memory_mean_bytes / BYTES_PER_MIB
-    value: float | None = getattr(used, name)
-    return value
+    match name:
+        case "cpu_share":
+            return used.cpu_share
+        case "cpu_per_request_us":
+            return used.cpu_per_request_us
+        case "memory_mean_mib":
+            return None if used.memory_mean_bytes is None else used.memory_mean_bytes / BYTES_PER_MIB
+        case "memory_peak_mib":
+            return None if used.memory_peak_bytes is None else used.memory_peak_bytes / BYTES_PER_MIB
+        case "processes_max":
+            return None if used.processes is None else used.processes.max
 
 
-def _estimate(values: Iterable[float | None], confidence: float) -> Estimate | None:
+def estimate_over_trials(values: Iterable[float | None], confidence: float = 0.95) -> Estimate | None:
+    """Return the estimate from one figure per trial, ``None`` standing where a trial has not measured it.
+
+    It is the geometric mean. The arithmetic mean is taken where a figure is zero, as processor time is where
+    it is less than the kernel can tell. ``None`` where no trial has measured it.
+    """
     measured = [value for value in values if value is not None]
-    return mean_interval(measured, confidence) if measured else None
+    if not measured:
+        return None
+    interval = geometric_interval if min(measured) > 0 else mean_interval
+    return interval(measured, confidence)

@@ -15,8 +15,9 @@ from loadcurve.study.loads import (
     SessionsLoadTable,
     complete_type,
 )
+from loadcurve.study.paths import Text
 from loadcurve.study.problems import own_problems
-from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Text, Trials
+from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.study.toml_document import TomlTable
 
 QUICK_TRIALS_MAX = 3
@@ -67,9 +68,10 @@ class Study(TomlTable):
     def quick(self) -> Self:
         """Return the study shortened, for a first look.
 
-        At most 3 trials and 8 points, a warm-up of at most 0.25 s and a duration of at most 0.5 s, swept or
-        not. Of every key of the sweep at most equally many values stay, evenly chosen, the first and the last
-        among them. A load that ends after a number of requests or connections keeps that number.
+        At most 3 trials, however wide their intervals, and 8 points, a warm-up of at most 0.25 s and a
+        duration of at most 0.5 s, swept or not. Of every key of the sweep at most equally many values stay,
+        evenly chosen, the first and the last among them. A load that ends after a number of requests or
+        connections keeps that number.
         """
         duration_s = self.load.duration_s
         load = self.load.model_copy(
@@ -87,7 +89,7 @@ class Study(TomlTable):
             key: _evenly_chosen(_at_most(values, QUICK_MAXIMA.get(key)), values_max)
             for key, values in self.sweep.items()
         }
-        trials = self.trials.model_copy(update={"count": min(self.trials.count, QUICK_TRIALS_MAX)})
+        trials = self.trials.exactly(min(self.trials.count, QUICK_TRIALS_MAX))
         return self.model_copy(update={"load": load, "sweep": sweep, "trials": trials})
 
     @model_validator(mode="after")

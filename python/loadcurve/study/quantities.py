@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: ``"500ms"``, ``"1.5s"``, ``"1KiB"``."""
+"""Quantities as people write them: durations, sizes and shares, such as ``"1.5s"``, ``"1KiB"``, ``"3 %"``."""
 
 import re
 from fractions import Fraction
@@ -26,11 +26,12 @@ BYTES_PER_UNIT = {
     "GiB": 1 << 30,
 }
 
+SHARE_IN_WORDS = 'a share in per cent, such as "3 %"'
 DURATION_IN_WORDS = 'a duration such as "500ms", "1.5s" or "1m", or a number of seconds'
 SIZE_IN_WORDS = 'a size such as "512B", "10kB" or "1KiB", or a whole number of bytes'
 
 # Fifteen digits on each side are more than any duration or size needs, and keep every result finite.
-_QUANTITY = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?) ?(?P<unit>[A-Za-z]*)")
+_QUANTITY = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?) ?(?P<unit>[A-Za-z]*|%)")
 
 
 def _split(text: str) -> tuple[Fraction, str] | None:
@@ -71,8 +72,25 @@ def parse_size_bytes(text: str) -> int:
     return int(size)
 
 
+def parse_share(text: str) -> float:
+    """Return a share of one from a text in per cent: 0.03 of ``"3 %"``.
+
+    Raises:
+        ValueError: the text is not such a share.
+
+    """
+    quantity = _split(text)
+    if quantity is None or quantity[1] != "%":
+        raise ValueError(f'"{text}" is not {SHARE_IN_WORDS}')
+    return float(quantity[0] / 100)
+
+
 def _seconds(value: object) -> object:
     return parse_duration_s(value) if isinstance(value, str) else value
+
+
+def _share(value: object) -> object:
+    return parse_share(value) if isinstance(value, str) else value
 
 
 def _bytes(value: object) -> object:
@@ -84,3 +102,6 @@ DurationS = Annotated[float, BeforeValidator(_seconds), Ge(0), Expected(DURATION
 
 SizeBytes = Annotated[int, BeforeValidator(_bytes), Ge(0), Expected(SIZE_IN_WORDS)]
 """Bytes, read from a size."""
+
+Share = Annotated[float, BeforeValidator(_share), Ge(0), Expected(SHARE_IN_WORDS)]
+"""A share of one, read from per cent."""

@@ -6,12 +6,18 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
+from loadcurve.stats.measures import MeasureName
+from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
+from loadcurve.study.container import ContainerTable
 from loadcurve.study.expected import Expected, show
+from loadcurve.study.paths import StudyPath, Text
 from loadcurve.study.problems import Problem, own_problem, own_problems
 from loadcurve.study.quantities import (
     DURATION_IN_WORDS,
+    SHARE_IN_WORDS,
     SIZE_IN_WORDS,
     DurationS,
+    Share,
     SizeBytes,
     parse_duration_s,
 )
@@ -58,7 +64,6 @@ def _read_seconds(key: str, index: int, value: object) -> object:
         raise own_problems([Problem((key, str(index)), text)]) from None
 
 
-Text = Annotated[str, Field(min_length=1), Expected("a text in quotes, not empty")]
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
     DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
@@ -99,20 +104,10 @@ ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
 
 
-def _from_the_studys_folder(value: object, info: ValidationInfo) -> object:
-    """Return a path in quotes as an absolute one, which counts from the folder of the study file."""
-    if not isinstance(value, str):
-        return value
-    return Path(info.context["folder"] if info.context else "", value).absolute()
-
-
 def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise own_problem(f'there is no folder "{folder}"; the path counts from the folder of this file')
     return folder.resolve()
-
-
-StudyPath = Annotated[Path, BeforeValidator(_from_the_studys_folder), Expected("a path in quotes")]
 
 
 def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
@@ -184,10 +179,58 @@ class Content(TomlTable, extra="allow"):
 
 
 class Trials(TomlTable):
-    """How often every server is measured, and whether it is started anew per sweep or per point."""
+    """How often every server is measured, and whether it is started anew per sweep or per point.
+
+    With ``until_share``, blocks of trials are repeated until every interval of the measure is that narrow:
+    at least ``count`` of them and at most ``at_most``.
+    """
 
     count: PositiveCount = 5
     restart: Literal["sweep", "point"] = "sweep"
+    until_share: Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")] | None = (
+        Field(None, alias="until")
+    )
+    """How far an interval may reach from its value; ``None`` for exactly ``count`` trials."""
+    at_most: PositiveCount = 20
+    measure: MeasureName = "throughput"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _least_number(cls, table: object) -> object:
+        if isinstance(table, dict) and "until" in table and "count" not in table:
+            return {**table, "count": LEAST_ADAPTIVE_TRIALS}
+        return table
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> Self:
+        problems = []
+        if self.until_share is None:
+            problems = [
+                Problem((key,), 'given without until; expected until, such as "3 %", beside it')
+                for key in ("at_most", "measure")
+                if key in self.model_fields_set
+            ]
+        elif self.count < LEAST_ADAPTIVE_TRIALS:
+            text = (
+                f"found {self.count}; expected at least {LEAST_ADAPTIVE_TRIALS} beside until: "
+                "with fewer trials an interval is too often narrow by chance"
+            )
+            problems.append(Problem(("count",), text))
+        elif self.at_most < self.count:
+            text = f"found {self.at_most}; expected at least {self.count}, the least number of trials"
+            problems.append(Problem(("at_most",), text))
+        if problems:
+            raise own_problems(problems)
+        return self
+
+    @property
+    def most(self) -> int:
+        """The most trials of each server."""
+        return self.count if self.until_share is None else self.at_most
+
+    def exactly(self, count: int) -> Self:
+        """Return the same with a fixed number of trials."""
+        return self.model_copy(update={"count": count, "until_share": None})
 
 
 class Host(TomlTable):
@@ -218,7 +261,7 @@ class LimitsTable(TomlTable):
         return self
 
 
-class StudyServer(TomlTable, extra="allow"):
+class StudyServer(ContainerTable, extra="allow"):
     """One server of the study: an entry of the catalogue and its settings, which the catalogue checks."""
 
     __pydantic_extra__: dict[str, SettingValue]

@@ -1,0 +1,80 @@
+"""``loadcurve compare``: two runs of one study, before and after a change."""
+
+import json
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from loadcurve.errors import BadInput
+from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
+from loadcurve.result.differences import ConditionDifference
+from loadcurve.result.folder import read_run
+from loadcurve.stats.comparison import compare_runs
+from loadcurve.study.quantities import parse_share
+
+EXIT_DONE = 0
+EXIT_REGRESSION = 3
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What the person asks of a comparison."""
+
+    base: Path
+    new: Path
+    despite: Sequence[str] = ()
+    """Differences of the conditions that are to be put up with, by name or by aspect."""
+    fail_on_regression: str | None = None
+    """The least regression that counts, such as ``"5%"``."""
+
+
+def compare_command(options: CompareOptions, *, json_output: bool) -> int:
+    """Compare two runs, print the comparison, and return the exit code.
+
+    Raises:
+        BadInput: a folder is no run, or the runs were not measured under the same conditions.
+
+    """
+    least = None if options.fail_on_regression is None else _least_regression(options.fail_on_regression)
+    comparison = compare_runs(read_run(options.base), read_run(options.new))
+    _require_same_conditions(comparison.conditions, options.despite)
+    regressions = None if least is None else comparison.regressions(least)
+    if json_output:
+        sys.stdout.write(json.dumps(comparison_json(comparison, regressions), indent=2) + "\n")
+    else:
+        Console(highlight=False).print(comparison_lines(comparison))
+    if not regressions:
+        return EXIT_DONE
+    talk = Console(stderr=True, highlight=False)
+    talk.print(f"worse by {options.fail_on_regression} or more:")
+    for sentence in changes_in_words(regressions):
+        talk.print(Text(f"  {sentence}"))
+    return EXIT_REGRESSION
+
+
+def _least_regression(share: str) -> float:
+    try:
+        return parse_share(share)
+    except ValueError as error:
+        raise BadInput(f"--fail-on-regression: {error}") from None
+
+
+def _require_same_conditions(differences: Sequence[ConditionDifference], despite: Collection[str]) -> None:
+    """Raise BadInput for differences that the person does not put up with, and for names of none."""
+    known = {name for difference in differences for name in (difference.name, difference.aspect)}
+    for name in despite:
+        if name not in known:
+            differing = ", ".join(sorted(known)) or "nothing"
+            raise BadInput(f"--despite {name}: the runs do not differ in that; they differ in: {differing}")
+    refused = [one for one in differences if one.name not in despite and one.aspect not in despite]
+    if refused:
+        lines = "\n".join(f"  {one.aspect}: {difference_line(one)}" for one in refused)
+        raise BadInput(
+            f"the runs were not measured under the same conditions:\n{lines}\n"
+            "The ratio would be theirs as much as the servers'. Measure both under the same "
+            f"ones, or say which difference to put up with, such as --despite {refused[0].aspect}."
+        )

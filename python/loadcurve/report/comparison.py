@@ -1,0 +1,180 @@
+"""Two runs side by side, for people at a terminal and for programs."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.report import text
+from loadcurve.report.terminal import POINT_WIDTH, SERVER_WIDTH
+from loadcurve.result.differences import Difference
+from loadcurve.stats.comparison import Change, RunComparison
+from loadcurve.stats.measures import MeasureName
+
+SHOWN: dict[MeasureName, str] = {"throughput": "throughput", "p50": "p50", "p99": "p99"}
+"""The measures that the terminal has room for, with their headings; the JSON has all."""
+
+LONGEST_FACT = 60
+"""Characters of a fact that are shown; configurations and lists can be long."""
+
+
+def comparison_lines(comparison: RunComparison) -> RenderableType:
+    """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
+    parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
+    return Group(*parts, *_conclusions(comparison), *_left_out(comparison))
+
+
+def difference_line(difference: Difference) -> str:
+    """Return ``kernel: 6.1.0 → 6.12.3``; a text of several lines is only said to differ."""
+    if any("\n" in str(value) for value in (difference.base, difference.new)):
+        return f"{difference.name}: not the same"
+    return f"{difference.name}: {_fact(difference.base)} → {_fact(difference.new)}"
+
+
+def changes_in_words(changes: Iterable[Change]) -> list[str]:
+    """Return a sentence for each server and measure that became better or worse, from its changes.
+
+    Such as ``nginx: p99 is worse: 1.21 (1.08 to 1.35) times the base's over the whole curve; at 3 points,
+    most at connections = 100: 1.43 (1.20 to 1.70)``.
+    """
+    groups: dict[tuple[str, str, bool], list[Change]] = {}
+    for change in changes:
+        groups.setdefault((change.server, change.measure.title, change.worse_by > 0), []).append(change)
+    return [
+        f"{server}: {measure} is {'worse' if worse else 'better'}: {_where_changed(group)}"
+        for (server, measure, worse), group in groups.items()
+    ]
+
+
+def _where_changed(changes: Sequence[Change]) -> str:
+    parts = [f"{_ratio(one)} times the base's over the whole curve" for one in changes if one.point is None]
+    points = [change for change in changes if change.point is not None]
+    if points:
+        most = max(points, key=lambda change: abs(change.ratio.logarithm))
+        at = f"at {text.point(most.point)}"
+        at = at if len(points) == 1 else f"at {len(points)} points, most {at}"
+        parts.append(f"{at}: {_ratio(most)}{'' if parts else ' times'}")
+    return "; ".join(parts)
+
+
+def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | None) -> dict[str, Any]:
+    """Return everything as plain data; ``regressions`` is ``None`` where they were not asked for."""
+    return {
+        "format": "loadcurve-comparison/1",
+        "conditions": [_difference_json(difference) for difference in comparison.conditions],
+        "servers": {
+            name: [_difference_json(difference) for difference in differences]
+            for name, differences in comparison.servers.items()
+        },
+        "curves": [_change_json(change) for change in comparison.curves],
+        "points": [_change_json(change) for change in comparison.points],
+        "servers_in_one_run": list(comparison.servers_in_one),
+        "points_in_one_run": list(comparison.points_in_one),
+        "regressions": None if regressions is None else [_change_json(change) for change in regressions],
+    }
+
+
+def _what_differs(comparison: RunComparison) -> list[RenderableType]:
+    lines = [difference_line(difference) for difference in comparison.conditions]
+    lines += [
+        f"{name}: {difference_line(difference)}"
+        for name, differences in comparison.servers.items()
+        for difference in differences
+    ]
+    if not lines:
+        lines = ["nothing that the runs tell of: equal servers under equal conditions"]
+    return [Text("what differs", "bold"), *(Text(f"  {line}", overflow="fold") for line in lines), Text()]
+
+
+def _ratios(comparison: RunComparison) -> Table:
+    changes = (*comparison.curves, *comparison.points)
+    keys = list(dict.fromkeys(key for change in changes for key in change.point or {}))
+    table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left", title_style="bold")
+    table.title = "new / base, with 95 % intervals over the trials"
+    table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+    # A key is the user's word, so it is no markup.
+    table.add_column(
+        Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
+    )
+    for title in SHOWN.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    rows: dict[str, dict[str, dict[MeasureName, Change]]] = {}
+    for change in changes:
+        at = "all" if change.point is None else text.point_values(change.point, keys)
+        rows.setdefault(change.server, {}).setdefault(at, {})[change.measure.name] = change
+    for server, places in rows.items():
+        for number, (at, found) in enumerate(places.items()):
+            cells = [_cell(found.get(name)) for name in SHOWN]
+            table.add_row(Text(server if number == 0 else ""), Text(at), *cells)
+    return table
+
+
+def _cell(change: Change | None) -> Text:
+    if change is None:
+        return Text(text.ABSENT)
+    ratio = _ratio(change, to="–")  # noqa: RUF001 -- a dash takes less room than a word
+    if not change.shown:
+        return Text(ratio, style="dim")
+    # A sign beside the colour, for those who do not see it.
+    return Text(f"{ratio} -", "red") if change.worse_by > 0 else Text(f"{ratio} +", "green")
+
+
+def _ratio(change: Change, to: str = " to ") -> str:
+    ratio = change.ratio.estimate()
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f}"
+    return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{ratio.high:.2f})"
+
+
+def _conclusions(comparison: RunComparison) -> Iterable[Text]:
+    changes = (*comparison.curves, *comparison.points)
+    shown = [change for change in changes if change.shown]
+    if not changes:
+        yield Text("The runs have no server and point in common that could be compared.")
+    elif all(change.adjusted_p_value is None for change in changes):
+        yield Text("With one trial on a side no difference can be shown: measure at least 3 of each.")
+    elif not shown:
+        yield Text("No difference is shown: chance alone explains what there is.")
+    for sentence in changes_in_words(shown):
+        yield Text(sentence)
+    if changes:
+        yield Text(
+            "The runs were measured one after the other, so what changed on the machine meanwhile counts, "
+            "too. Two versions in one study, each with its binary, take turns and tell smaller differences.",
+            style="dim",
+        )
+
+
+def _left_out(comparison: RunComparison) -> Iterable[Text]:
+    if comparison.servers_in_one:
+        yield Text(f"only one run has measured: {', '.join(comparison.servers_in_one)}", style="dim")
+    if comparison.points_in_one:
+        points = "; ".join(map(text.point, comparison.points_in_one))
+        yield Text(f"only one run has the points: {points}", style="dim")
+
+
+def _fact(value: object) -> str:
+    shown = "not told" if value is None else str(value)
+    return shown if len(shown) <= LONGEST_FACT else f"{shown[: LONGEST_FACT - 1]}…"
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    return {"name": difference.name, "base": difference.base, "new": difference.new}
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    ratio = change.ratio.estimate()
+    return {
+        "server": change.server,
+        "measure": change.measure.name,
+        "point": change.point,
+        "ratio": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
+        "n": ratio.n,
+        "method": ratio.method,
+        "adjusted_p_value": change.adjusted_p_value,
+        "shown": change.shown,
+    }

@@ -1,0 +1,204 @@
+"""The ranking, what it leaves out and what it could have seen, in words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loadcurve.report import text
+from loadcurve.result.folder import Run
+from loadcurve.result.noise import Noise
+from loadcurve.result.records import Point
+from loadcurve.stats.measures import MEASURES, Measure, MeasureName
+from loadcurve.stats.noise import RunNoise, Spread, noise_of, visible_difference
+from loadcurve.stats.ranking import LeftOut, Rank, Ranking, RunRanking, Tier, rank_run
+
+RANKED: tuple[MeasureName, ...] = ("throughput", "p50", "p99", "cpu_per_request_us")
+"""The measures that a report ranks servers by."""
+MORE_TRIALS = 20
+"""The number of trials for which the report says, beside the run's own, which difference would be seen."""
+MOST_POINTS = 4
+"""Points that share a reason are named up to this many."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointSentence:
+    """The ranking at one point, in words."""
+
+    measure: str
+    point: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankingContent:
+    """Everything that a report says about which server is better."""
+
+    extent: str
+    """How many blocks and points the ranking over the curve rests on."""
+    measures: list[str]
+    ranks: dict[str, list[str]]
+    """By server: its range of ranks over the curve by each measure."""
+    over_curve: dict[str, str]
+    """By measure: the ranking over the curve in words."""
+    at_points: list[PointSentence]
+    left_out: list[str]
+    visible: list[str]
+    """Sentences on the smallest difference that can be seen."""
+
+
+def ranking_content(run: Run) -> RankingContent | None:
+    """Return what a report says about which server is better; ``None`` where there are no two to compare."""
+    rankings = [rank_run(run, MEASURES[name]) for name in RANKED]
+    rankings = [ranking for ranking in rankings if len(ranking.over_curve.ranks) > 1]
+    if not rankings:
+        return None
+    over_curve = {
+        ranking.measure.title: in_words(ranking.over_curve, ranking.measure) for ranking in rankings
+    }
+    if not any(ranking.over_curve.decides for ranking in rankings):
+        over_curve = {"every measure": next(iter(over_curve.values()))}
+    widest = max((ranking.over_curve for ranking in rankings), key=lambda ranking: ranking.blocks)
+    points = run.run.points
+    return RankingContent(
+        extent=f"{text.plural(widest.blocks, 'block')}, {text.plural(len(points), 'point')}",
+        measures=[ranking.measure.title for ranking in rankings],
+        ranks={
+            rank.server: [_rank_of(rank.server, ranking.over_curve) for ranking in rankings]
+            for rank in rankings[0].over_curve.ranks
+        },
+        over_curve=over_curve,
+        at_points=[
+            PointSentence(ranking.measure.title, text.point(point), in_words(at_point, ranking.measure))
+            for ranking in rankings
+            for point, at_point in ranking.at_points
+            if len(points) > 1 and at_point.ranks
+        ],
+        left_out=_left_out_in_words(rankings),
+        visible=list(_visible_in_words(run, rankings)),
+    )
+
+
+def in_words(ranking: Ranking, measure: Measure) -> str:
+    """Return a ranking as a sentence: who cannot be told apart, and by how much the others differ."""
+    if len(ranking.ranks) < 2:  # noqa: PLR2004 - a comparison has two sides
+        alone = "".join(rank.server for rank in ranking.ranks)
+        return f"only {alone} has usable points, so there is nothing to compare"
+    if not ranking.decides:
+        return (
+            "one trial of each server has no interval, so they cannot be ranked"
+            if ranking.blocks == 1
+            else "no two servers have two usable blocks in common, so they cannot be ranked"
+        )
+    parts: list[str] = []
+    for tier, following in zip(ranking.tiers, [*ranking.tiers[1:], None], strict=True):
+        within = [group for group in ranking.groups if len(group) > 1 and set(group) <= set(tier.servers)]
+        alike = [text.listing(group) for group in within]
+        if alike:
+            parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
+        if following is not None:
+            parts.append(_lead(tier, following, measure, of_many=bool(alike)))
+    untested = [f"{pair.first} and {pair.second}" for pair in ranking.pairs if pair.p_value is None]
+    if untested:
+        parts.append(f"without two usable blocks in common: {', '.join(untested)}")
+    return "; ".join(parts)
+
+
+def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> str:
+    """Say by how much a tier is ahead of the next one."""
+    if not of_many:
+        subject = f"{tier.servers[0]} has"
+    else:
+        subject = "both have" if len(tier.servers) == 2 else "together they have"  # noqa: PLR2004
+    if tier.to_next is None:
+        return f"{subject} the better {measure.title} than {text.listing(following.servers)}"
+    times = text.estimate(tier.to_next)
+    return f"{subject} {times} times the {measure.title} of {text.listing(following.servers)}"
+
+
+def _rank_of(server: str, ranking: Ranking) -> str:
+    found = [rank for rank in ranking.ranks if rank.server == server]
+    return _range(found[0]) if found and ranking.decides else text.ABSENT
+
+
+def _range(rank: Rank) -> str:
+    return str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
+
+
+def _left_out_in_words(rankings: Sequence[RunRanking]) -> list[str]:
+    """Say which points of which server are in no ranking, each reason once for all measures and points."""
+    points: dict[tuple[str, str, str], list[Point]] = {}
+    for ranking in rankings:
+        for one in ranking.left_out:
+            points.setdefault((one.server, _reason(one), ranking.measure.title), []).append(one.point)
+    measures: dict[tuple[str, str, str], list[str]] = {}
+    for (server, reason, title), at in points.items():
+        measures.setdefault((server, _places(at), reason), []).append(title)
+    return [
+        f"{server} at {places}{'' if len(titles) == len(rankings) else f', {text.listing(titles)}'}: {reason}"
+        for (server, places, reason), titles in measures.items()
+    ]
+
+
+def _reason(left_out: LeftOut) -> str:
+    return ", ".join(
+        f"{'block' if len(blocks) == 1 else 'blocks'} {text.listing(map(str, blocks))} {what}"
+        for blocks, what in ((left_out.invalid, "invalid"), (left_out.absent, "not measured"))
+        if blocks
+    )
+
+
+def _places(points: Sequence[Point]) -> str:
+    """Name some points, such as ``connections = 50, 100 and 3 more points``."""
+    shown = [text.point(point) for point in points[:MOST_POINTS]]
+    if all(len(point) == 1 for point in points):
+        shown = [shown[0], *(text.setting(*point.values()) for point in points[1:MOST_POINTS])]
+    more = len(points) - len(shown)
+    return text.listing([*shown, f"{more:,} more points"] if more else shown)
+
+
+def _visible_in_words(run: Run, rankings: Sequence[RunRanking]) -> Iterable[str]:
+    """Yield the smallest differences that this run could see over the curve, and that this rig could."""
+    blocks = max(ranking.over_curve.blocks for ranking in rankings)
+    servers = max(len(ranking.over_curve.ranks) for ranking in rankings)
+    pairs = servers * (servers - 1) // 2
+    noises = {ranking.measure.title: noise_of(run, ranking.measure) for ranking in rankings}
+    spreads = {title: noise.spread for title, noise in noises.items() if noise.spread is not None}
+    if spreads:
+        source = _source(next(iter(noises.values())))
+        yield (
+            f"The smallest difference that is seen over the curve with a probability of 80 %, {source}: "
+            f"{_differences(spreads, blocks, pairs)}."
+        )
+    if run.run.noise is not None and blocks > 1:
+        yield _rig_in_words(run.run.noise, blocks)
+
+
+def _source(noise: RunNoise) -> str:
+    if noise.source == "pairs":
+        return "from the spread of this run's pairs"
+    return "from " + text.listing(
+        f"{text.listing(group)}, which are the same server" for group in noise.groups
+    )
+
+
+def _rig_in_words(noise: Noise, trials: int) -> str:
+    spreads = {
+        MEASURES[name].title: Spread(spread.log_ratio_sd, spread.degrees_of_freedom)
+        for name, spread in noise.spreads.items()
+        if name in MEASURES
+    }
+    return (
+        f"This rig's noise, {noise.server} against itself at one point, loads of "
+        f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, pairs=1)}."
+    )
+
+
+def _differences(spreads: dict[str, Spread], trials: int, pairs: int) -> str:
+    numbers = [trials] if trials >= MORE_TRIALS else [trials, MORE_TRIALS]
+    return "; ".join(
+        f"with {text.plural(number, 'trial')} "
+        + text.listing(
+            f"{text.percent(visible_difference(spread, number, pairs).value)} in {title}"
+            for title, spread in spreads.items()
+        )
+        for number in numbers
+    )

@@ -1,0 +1,129 @@
+"""What differs between two runs, apart from what they measured.
+
+A ratio of two runs says something of the servers only if everything else was the same: the load, the
+content, the machine and the generator. What differs of a server itself (its version, its configuration) is
+what a comparison is about.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loadcurve.result.folder import Run
+from loadcurve.result.records import ServerRecord
+
+Aspect = Literal["load", "content", "machine", "generator"]
+"""What must be the same before two runs can be compared."""
+
+WITHOUT_INFLUENCE = frozenset({"python", "cpus"})
+"""Facts of the host that no figure depends on; the CPUs in use are those of server and load."""
+
+_FOLDER_OF_A_START = re.compile(r"[^\s\"';=]*/loadcurve-[^\s\"';/]+")
+_PORT_OF_A_START = re.compile(r"\b\d{4,5}\b")
+_NAMES_A_PORT = re.compile(r"listen|port|127\.0\.0\.1", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One fact that the two runs tell differently; an absent one is ``None``."""
+
+    name: str
+    base: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionDifference(Difference):
+    """A difference that leaves open whether the servers differ."""
+
+    aspect: Aspect
+
+
+def condition_differences(base: Run, new: Run) -> list[ConditionDifference]:
+    """Return where the conditions of two runs differ: load, content, machine and generator, in this order."""
+    return [
+        ConditionDifference(difference.name, difference.base, difference.new, aspect)
+        for aspect, conditions in _CONDITIONS.items()
+        for difference in _differences(conditions(base), conditions(new))
+    ]
+
+
+def server_differences(base: ServerRecord, new: ServerRecord) -> list[Difference]:
+    """Return where a server differs between two runs: entry, version, settings, limits, configuration.
+
+    Configuration files are compared without the port and the folders, which each start has anew.
+    """
+    return _differences(_server_facts(base), _server_facts(new))
+
+
+def _load(run: Run) -> Mapping[str, Any]:
+    swept = {key for point in run.run.points for key in point}
+    load = {key: value for key, value in run.run.study["load"].items() if key not in swept}
+    return {**load, "restart": run.run.study["trials"]["restart"]}
+
+
+def _content(run: Run) -> Mapping[str, Any]:
+    """Return the length of each file, and the digest of those that were not generated from the run's seed."""
+    generated = (run.run.study["content"] or {}).get("folder") is None
+    return {
+        name: file.bytes if generated else f"{file.bytes} bytes, SHA-256 {file.sha256}"
+        for name, file in run.run.content.items()
+    }
+
+
+def _machine(run: Run) -> Mapping[str, Any]:
+    return {name: fact for name, fact in run.run.host.items() if name not in WITHOUT_INFLUENCE}
+
+
+def _generator(run: Run) -> Mapping[str, Any]:
+    plans = [record.load.load for record in run.points]
+    return {
+        "loadcurve_version": run.run.loadcurve_version,
+        "io": sorted({plan.io for plan in plans}),
+        "threads": sorted({plan.threads for plan in plans}),
+    }
+
+
+_CONDITIONS: Mapping[Aspect, Callable[[Run], Mapping[str, Any]]] = {
+    "load": _load,
+    "content": _content,
+    "machine": _machine,
+    "generator": _generator,
+}
+
+
+def _server_facts(server: ServerRecord) -> Mapping[str, Any]:
+    return {
+        "catalog_entry": server.catalog_entry,
+        "version": server.version,
+        "settings": server.settings,
+        "limits": None if server.limits is None else server.limits.model_dump(),
+        "machine": None if server.machine is None else server.machine.name,
+        "configuration": {name: _without_its_start(text) for name, text in server.configuration.items()},
+    }
+
+
+def _without_its_start(configuration: str) -> str:
+    """Return a configuration without what every start has anew: the port and the folders."""
+    lines = (_FOLDER_OF_A_START.sub("{folder}", line) for line in configuration.splitlines())
+    return "\n".join(
+        _PORT_OF_A_START.sub("{port}", line) if _NAMES_A_PORT.search(line) else line for line in lines
+    )
+
+
+def _differences(base: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    base_facts, new_facts = dict(_flattened(base)), dict(_flattened(new))
+    return [
+        Difference(name, base_facts.get(name), new_facts.get(name))
+        for name in dict.fromkeys([*base_facts, *new_facts])
+        if base_facts.get(name) != new_facts.get(name)
+    ]
+
+
+def _flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in facts.items():
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

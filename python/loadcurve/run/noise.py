@@ -1,0 +1,89 @@
+"""Measuring the rig's noise: an A/A study, one server under two names."""
+
+import tempfile
+from pathlib import Path
+
+from loadcurve.errors import NothingMeasured
+from loadcurve.host.cpus import CpuDivision
+from loadcurve.result.folder import read_run
+from loadcurve.result.noise import Noise, NoiseSpread
+from loadcurve.run.display import Display
+from loadcurve.run.kept import rig_of
+from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.run.trial import utc_now
+from loadcurve.stats.measures import MEASURES, MeasureName
+from loadcurve.stats.noise import noise_of
+
+NOISE_MEASURES: tuple[MeasureName, ...] = ("throughput", "p50", "p99")
+CONNECTIONS = [10, 100]
+TRIALS = 10
+DURATION_S = 1.0
+WARMUP_S = 0.2
+
+
+def study_of_noise(server: str) -> str:
+    """Return the A/A study of a server of the catalogue, as a file would hold it."""
+    return f"""\
+title = "The same server twice: {server}"
+
+[content]
+"1k.txt" = "1KiB"
+
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = {WARMUP_S}
+duration = {DURATION_S}
+
+[sweep]
+connections = {CONNECTIONS}
+
+[trials]
+count = {TRIALS}
+
+[servers.first]
+use = "{server}"
+
+[servers.second]
+use = "{server}"
+"""
+
+
+def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
+    """Run the A/A study of a server of the catalogue; takes about a minute.
+
+    Raises:
+        BadInput: the catalogue has no such server.
+        NothingMeasured: the server is not installed, or too few of its trials can be used.
+
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        # A server that root starts may read the files as another user.
+        Path(folder).chmod(0o755)
+        study_file = Path(folder, "noise.toml")
+        study_file.write_text(study_of_noise(server), encoding="utf-8")
+        study_run = StudyRun(study_file, RunOptions(out=Path(folder, "run")), display)
+        display.begins(study_run.study, study_run.order)
+        study_run.measure()
+        run = read_run(study_run.folder)
+    spreads = {}
+    for name in NOISE_MEASURES:
+        spread = noise_of(run, MEASURES[name], "point").spread
+        if spread is not None:
+            spreads[name] = NoiseSpread(log_ratio_sd=spread.log_sd, degrees_of_freedom=spread.degrees)
+    if not spreads:
+        raise NothingMeasured(
+            f"the noise cannot be told: fewer than two pairs of trials of {server} can be used. "
+            f"`loadcurve servers check {server}` says whether it works."
+        )
+    return Noise(
+        measured_at=utc_now(),
+        rig=rig_of(cpus, run.run.host),
+        host=run.run.host,
+        server=server,
+        server_version=run.run.servers["first"].version,
+        trials=TRIALS,
+        duration_s=DURATION_S,
+        connections=CONNECTIONS,
+        spreads=spreads,
+    )

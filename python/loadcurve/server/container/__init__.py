@@ -1,0 +1,1 @@
+"""Servers in containers: the engine, its images, and the processes of a container."""

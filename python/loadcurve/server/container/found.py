@@ -1,0 +1,89 @@
+"""Where a server of a study runs: on this machine, or in a container whose image is looked up first."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from loadcurve.server.build import build_of
+from loadcurve.server.catalog import CatalogEntry
+from loadcurve.server.container.engine import Engine, EngineError
+from loadcurve.server.container.image import Containerfile, ImageSource, NamedImage, RootFilesystem
+from loadcurve.server.container.location import InContainer
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.install import install_command_here
+from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.settings import UnusableSetting
+from loadcurve.study.container import ContainerTable
+
+CONTAINERFILE = "Containerfile"
+
+
+def location_of(
+    entry: CatalogEntry, asked: ContainerTable, start: Sequence[str] | None, say: Callable[[str], None]
+) -> Location:
+    """Return where a server runs, for which the study gives a ``start`` or not.
+
+    Raises:
+        UnusableSetting: a key of the container is missing or does not fit.
+        ServerFailure: the engine or the image is not there ("engine_unavailable", "image_unavailable"), or
+            the image cannot be built ("not_built").
+
+    """
+    if asked.engine is None:
+        return THIS_MACHINE
+    if entry.description.from_study == "url":
+        text = f"given, but the server {entry.name} runs already and is not started"
+        raise UnusableSetting("engine", text)
+    runs_own_command = start is None and entry.description.start is None
+    if runs_own_command and asked.port is None:
+        text = "missing; expected the port on which the image's own command listens, or a start with {port}"
+        raise UnusableSetting("port", text)
+    source = _source(entry, asked)
+    engine = Engine(asked.engine, tuple(asked.engine_arguments))
+    version = _version(engine)
+    build = build_of(entry)
+    return InContainer(
+        engine=engine,
+        engine_version=version,
+        image=source.image(engine, say),
+        network=asked.network,
+        folders=(entry.folder, NATIVE_FOLDER, *([] if build is None else [build.folder])),
+        fixed_port=asked.port,
+        content_folder=asked.content_folder,
+        run_arguments=tuple(asked.run_arguments),
+        runs_own_command=runs_own_command,
+    )
+
+
+def _source(entry: CatalogEntry, asked: ContainerTable) -> ImageSource:
+    if asked.image is not None:
+        return NamedImage(asked.image)
+    if asked.rootfs is not None:
+        if not asked.rootfs.exists():
+            raise UnusableSetting("rootfs", f'there is no folder and no file "{asked.rootfs}"')
+        return RootFilesystem(asked.rootfs)
+    file = containerfile_of(entry)
+    if file is None:
+        text = f"missing; expected an image or a rootfs, as the server {entry.name} has no {CONTAINERFILE}"
+        raise UnusableSetting("image", text)
+    return Containerfile(file.parent.name, file)
+
+
+def containerfile_of(entry: CatalogEntry) -> Path | None:
+    """Return the entry's own Containerfile, or the nearest of the descriptions that it is based on."""
+    files = [folder / CONTAINERFILE for folder in entry.templates.folders]
+    return next((file for file in files if file.is_file()), None)
+
+
+def _version(engine: Engine) -> str:
+    if not engine.is_installed():
+        install = install_command_here(engine.kind.packages)
+        hint = f" Install it with: {install}" if install else ""
+        text = f"no program {engine.name} was found on PATH.{hint}"
+        raise ServerFailure("engine_unavailable", text)
+    try:
+        return engine.version()
+    except EngineError as error:
+        raise ServerFailure(
+            "engine_unavailable", f"{engine.name} cannot be used: {error}.", error.said
+        ) from None

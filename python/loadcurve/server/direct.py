@@ -1,0 +1,73 @@
+"""The processes of a server that this machine itself runs."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from loadcurve.host.cgroups import ControlGroup, remove_groups
+from loadcurve.result.records import LimitUse
+from loadcurve.server.group import born_in_group, group_of_its_own
+from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.processes import ProcessIdentity, identify
+from loadcurve.server.spawn import spawn
+from loadcurve.server.start import StartCommand
+
+
+class DirectProcesses:
+    """One session of this machine's processes, see :class:`loadcurve.server.start.ServerProcesses`."""
+
+    on_this_network = True
+
+    def __init__(self) -> None:
+        """Prepare a start; nothing exists yet."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._groups: list[Path] = []
+        self._limiting_group: ControlGroup | None = None
+        self._leader: ProcessIdentity | None = None
+
+    def start(
+        self, command: StartCommand, ledger_entry: LedgerEntry, _interrupted: Callable[[], bool], /
+    ) -> subprocess.Popen[bytes]:
+        """Make the group of the limits and start the server in it, in a session and a group of its own."""
+        group = ControlGroup.planned(ledger_entry.start.private_folder.name, command.limits)
+        ledger_entry.record_limiting_groups(group.folders)
+        self._groups = ledger_entry.start.groups
+        group.make()
+        self._limiting_group = group
+        argv = [*group.entering(), *command.argv]
+        with born_in_group(ledger_entry.start.counting_group):
+            environment = {**os.environ, **command.environment}
+            self._process = spawn(argv, command.folder, command.log, command.cpus, environment)
+        self._leader = identify(self._process.pid)
+        ledger_entry.record_session(self._leader)
+        return self._process
+
+    @property
+    def leader(self) -> ProcessIdentity:
+        """The server's main process, which leads its session."""
+        if self._leader is None:
+            raise RuntimeError("the server is not started")
+        return self._leader
+
+    @property
+    def group(self) -> Path | None:
+        """The control group in which the kernel adds up what the server uses, where it could be made."""
+        return group_of_its_own(self.leader.pid)
+
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
+        if self._limiting_group is None:
+            raise RuntimeError("the server is not started")
+        return self._limiting_group.use()
+
+    def hears(self, _signal_number: signal.Signals, /) -> bool:
+        """Say that any signal reaches the main process."""
+        return True
+
+    def clear(self) -> None:
+        """Reap the main process and remove the control groups."""
+        if self._process is not None:
+            self._process.wait()
+        remove_groups(self._groups)

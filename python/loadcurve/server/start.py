@@ -1,0 +1,85 @@
+"""What a start needs, and what is known of the processes that it makes, wherever they run."""
+
+import signal
+import subprocess
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from loadcurve.host.cgroups import Limits
+from loadcurve.result.records import LimitUse
+from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.processes import ProcessIdentity
+
+
+@dataclass(frozen=True)
+class StartCommand:
+    """The command of a server, and what it is to find and to be held to."""
+
+    title: str
+    """The server's name in sentences."""
+    argv: Sequence[str]
+    folder: Path
+    """The private folder, in which the command works."""
+    log: Path
+    """The file that takes what it prints."""
+    content: Path
+    port: int
+    """Where the server is reached on 127.0.0.1."""
+    environment: Mapping[str, str]
+    """Variables besides those that every program there has."""
+    cpus: Collection[int] | None
+    limits: Limits
+
+
+class ServerProcesses(Protocol):
+    """The processes of one start: how they are made, limited, known and cleared away."""
+
+    def start(
+        self, command: StartCommand, ledger_entry: LedgerEntry, interrupted: Callable[[], bool], /
+    ) -> subprocess.Popen[bytes]:
+        """Start the server, held to its limits; what is made is in the ledger before it exists.
+
+        Returns the process of this machine that ends when the server does, with the server's status.
+
+        Raises:
+            BadInput: the CPUs cannot be had.
+            LimitsUnavailable: the server cannot be held to its limits.
+            OSError: the process cannot be started.
+            ServerFailure: the server was not started ("not_started", "port_taken").
+
+        """
+        ...
+
+    @property
+    def leader(self) -> ProcessIdentity:
+        """The server's main process, whose id is that of its session."""
+        ...
+
+    @property
+    def group(self) -> Path | None:
+        """The folder of the control group of version 2 that holds the server and nothing else, if any."""
+        ...
+
+    @property
+    def on_this_network(self) -> bool:
+        """Whether the server's own sockets listen on the network of this machine."""
+        ...
+
+    def limit_use(self) -> LimitUse | None:
+        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
+        ...
+
+    def hears(self, signal_number: signal.Signals, /) -> bool:
+        """Say whether this signal can end the main process."""
+        ...
+
+    def clear(self) -> None:
+        """Clear away what is left besides processes.
+
+        Raises:
+            ServerFailure: that fails ("left_behind").
+
+        """
+        ...

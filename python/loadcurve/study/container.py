@@ -1,0 +1,58 @@
+"""The keys by which a server of a study runs in a container."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from loadcurve.study.expected import Expected
+from loadcurve.study.paths import StudyPath, Text
+from loadcurve.study.problems import Problem, own_problems
+from loadcurve.study.toml_document import TomlTable
+
+EngineName = Literal["podman", "docker"]
+Network = Literal["host", "private"]
+
+Arguments = Annotated[list[Text], Expected('a list of texts, such as ["--runtime", "runc"]')]
+
+
+class ContainerTable(TomlTable):
+    """How a server runs in a container; without an engine it runs on this machine itself."""
+
+    engine: EngineName | None = None
+    image: Text | None = None
+    """The image by its name; without it and without ``rootfs`` the entry's own Containerfile is built."""
+    rootfs: StudyPath | None = None
+    """A folder, or a tar file, that holds a root filesystem of which an image is made."""
+    network: Network = "host"
+    """The network of this machine, or one of its own from which one port leads to 127.0.0.1."""
+    port: Annotated[int, Field(ge=1, le=65535), Expected("a port, from 1 to 65535")] | None = None
+    """Where a server listens that cannot be told; otherwise a free port is chosen and told."""
+    content_folder: Annotated[str, Field(pattern="^/"), Expected("an absolute path, in quotes")] | None = None
+    """Where in the container the content is found as well, for a server that cannot be told."""
+    engine_arguments: Arguments = Field(default_factory=list)
+    """What the engine is told before each of its subcommands."""
+    run_arguments: Arguments = Field(default_factory=list)
+    """What its subcommand ``run`` is told besides."""
+
+    @model_validator(mode="after")
+    def _keys_fit_together(self) -> Self:
+        problems = list(self._misplaced())
+        if problems:
+            raise own_problems(problems)
+        return self
+
+    def _misplaced(self) -> Iterator[Problem]:
+        if self.engine is None:
+            for key in CONTAINER_KEYS - {"engine"}:
+                if key in self.model_fields_set:
+                    text = (
+                        'given without an engine; expected engine = "podman" or engine = "docker" beside it'
+                    )
+                    yield Problem((key,), text)
+        elif self.image is not None and self.rootfs is not None:
+            yield Problem(("rootfs",), "given beside image; keep one of the two")
+
+
+CONTAINER_KEYS = frozenset(ContainerTable.model_fields)
+"""What a study may say of a server's container."""

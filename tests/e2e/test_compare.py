@@ -1,0 +1,105 @@
+"""`loadcurve compare`: exit codes, refusals and what is printed, on run folders with a known truth."""
+
+import json
+from typing import Any
+
+import pytest
+
+from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from support import synthetic_run as synthetic
+from support.sandbox import Sandbox
+
+
+def slower(records: list[PointRecord | FailureRecord], server: str, factor: float) -> list[Any]:
+    """The records with so many times the throughput of one server."""
+    changed: list[PointRecord | FailureRecord] = []
+    for record in records:
+        if isinstance(record, PointRecord) and record.server == server:
+            answered = (record.load.rate_rps.answered or 0) * factor
+            rate = record.load.rate_rps.model_copy(update={"answered": answered})
+            changed.append(
+                record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
+            )
+        else:
+            changed.append(record)
+    return changed
+
+
+def write(sandbox: Sandbox, name: str, record: RunRecord, records: list[Any] | None = None) -> None:
+    folder = sandbox.work / name
+    folder.mkdir()
+    synthetic.write_run(folder, record, records)
+
+
+@pytest.fixture
+def runs(sandbox: Sandbox) -> Sandbox:
+    """Folders of runs: a base, the same again, nginx a fifth slower, and one of another kernel."""
+    record = synthetic.run_record()
+    write(sandbox, "base", record)
+    write(sandbox, "same", record)
+    nginx = record.servers["nginx"].model_copy(update={"version": "9.9"})
+    changed = record.model_copy(update={"servers": {**record.servers, "nginx": nginx}})
+    write(sandbox, "slower", changed, slower(synthetic.trial_records(record), "nginx", 0.8))
+    write(sandbox, "other", record.model_copy(update={"host": {**record.host, "kernel": "Linux 7"}}))
+    return sandbox
+
+
+def test_equal_runs_show_no_difference_and_no_regression(runs: Sandbox):
+    finished = runs.run("compare", "base", "same", "--fail-on-regression", "5%")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "No difference is shown" in finished.stdout
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+
+
+def test_a_regression_is_told_with_its_interval_and_ends_with_3_only_where_asked_for(runs: Sandbox):
+    finished = runs.run("compare", "base", "slower")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "nginx: version: 1.2.3 → 9.9" in finished.stdout
+    assert "nginx: throughput is worse: 0.80 (0.76 to 0.84) times the base's" in finished.stdout
+    asked = runs.run("compare", "base", "slower", "--fail-on-regression", "5%")
+    assert asked.returncode == 3
+    assert asked.stdout == finished.stdout
+    assert "nginx: throughput is worse" in asked.stderr
+    assert "apache" not in asked.stderr
+
+
+def test_a_regression_smaller_than_asked_for_is_no_failure(runs: Sandbox):
+    assert runs.run("compare", "base", "slower", "--fail-on-regression", "25 %").returncode == 0
+
+
+def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(runs: Sandbox):
+    refused = runs.run("compare", "base", "other")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "machine: kernel: Linux 6.1.0 → Linux 7" in refused.stderr
+    for name in ("machine", "kernel"):
+        assert runs.run("compare", "base", "other", "--despite", name).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["base", "nowhere"], "nowhere is not a run folder"),
+        (["base", "same", "--fail-on-regression", "much"], '"much" is not a share in per cent'),
+        (["base", "other", "--despite", "content"], "they differ in: kernel, machine"),
+        (["base", "same", "--despite", "kernel"], "they differ in: nothing"),
+    ],
+)
+def test_bad_input_is_told_and_ends_with_2(runs: Sandbox, arguments: list[str], said: str):
+    finished = runs.run("compare", *arguments)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+
+
+def test_the_json_holds_every_change_with_its_interval_and_the_regressions(runs: Sandbox):
+    finished = runs.run("compare", "base", "slower", "--json", "--fail-on-regression", "5%")
+    assert finished.returncode == 3
+    comparison = json.loads(finished.stdout)
+    [throughput] = [
+        change
+        for change in comparison["curves"]
+        if (change["server"], change["measure"]) == ("nginx", "throughput")
+    ]
+    assert throughput["ratio"] == pytest.approx(0.8)
+    assert throughput["low"] < 0.8 < throughput["high"] < 1
+    assert throughput in comparison["regressions"]
+    assert comparison["servers"]["nginx"] == [{"name": "version", "base": "1.2.3", "new": "9.9"}]

@@ -1,0 +1,61 @@
+"""The rig's noise: measured as a study, kept, and found again."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from loadcurve.cli.display import RunDisplay
+from loadcurve.errors import NothingMeasured
+from loadcurve.host.cpus import divide_cpus
+from loadcurve.report.doctor import noise_table
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.noise import Noise
+from loadcurve.run import noise as run_noise
+from loadcurve.run.kept import keep, kept
+from loadcurve.run.noise import measure_noise
+from support.measured_noise import MEASURED, RIG
+
+
+def test_noise_is_kept_for_its_own_rig_and_apart_from_the_ceiling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert kept(Noise, RIG) is None
+    keep(MEASURED)
+    assert kept(Noise, RIG) == MEASURED
+    assert kept(Noise, RIG.model_copy(update={"kernel": "6.1"})) is None
+    assert kept(Ceiling, RIG) is None
+
+
+def test_the_table_tells_the_smallest_difference_for_several_numbers_of_trials():
+    out = io.StringIO()
+    Console(file=out, width=80).print(noise_table(MEASURED))
+    rows = [line.split() for line in out.getvalue().splitlines()]
+    assert rows[0] == ["trials", "throughput"]
+    assert [row[0] for row in rows[1:]] == ["3", "5", "10", "20"]
+    # Ten pairs find 0.996 standard deviations with 80 %: exp(0.996 * 0.02) - 1 = 2.0 %.
+    assert rows[3][1:3] == ["2.0", "%"]
+
+
+def test_the_noise_is_that_of_one_server_under_two_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_noise, "CONNECTIONS", [2])
+    monkeypatch.setattr(run_noise, "TRIALS", 3)
+    monkeypatch.setattr(run_noise, "DURATION_S", 0.1)
+    monkeypatch.setattr(run_noise, "WARMUP_S", 0.0)
+    talk = io.StringIO()
+    cpus = divide_cpus(None, None)
+    measured = measure_noise(cpus, "limit", RunDisplay(Console(file=talk), live=False))
+    assert (measured.server, measured.trials, measured.connections) == ("limit", 3, [2])
+    assert measured.spreads["throughput"].degrees_of_freedom == 2
+    assert measured.spreads["throughput"].log_ratio_sd > 0
+    assert measured.rig.load_cpus == cpus.load
+
+
+def test_noise_of_too_few_trials_cannot_be_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_noise, "CONNECTIONS", [2])
+    monkeypatch.setattr(run_noise, "TRIALS", 1)
+    monkeypatch.setattr(run_noise, "DURATION_S", 0.1)
+    with pytest.raises(NothingMeasured, match="fewer than two pairs of trials of limit can be used"):
+        measure_noise(divide_cpus(None, None), "limit", RunDisplay(Console(file=io.StringIO()), live=False))

@@ -1,0 +1,76 @@
+"""The ranking in words."""
+
+from pathlib import Path
+
+from loadcurve.report.html import render_report
+from loadcurve.report.ranking import in_words, ranking_content
+from loadcurve.result.folder import read_run
+from loadcurve.result.noise import NoiseSpread
+from loadcurve.stats.measures import MEASURES, Values
+from loadcurve.stats.ranking import rank
+from support import synthetic_run as synthetic
+from support.measured_noise import MEASURED
+
+THROUGHPUT = MEASURES["throughput"]
+POINT = (("connections", 10.0),)
+SPREAD = [0.99, 1.0, 1.01, 0.995, 1.005]
+
+
+def words(**servers: list[float]) -> str:
+    values: Values = {
+        name: {block: {POINT: value} for block, value in enumerate(trials)}
+        for name, trials in servers.items()
+    }
+    return in_words(rank(values, THROUGHPUT), THROUGHPUT)
+
+
+def test_servers_that_cannot_be_told_apart_are_ahead_together():
+    said = words(nginx=[131 * x for x in SPREAD], h2o=[131 * x for x in reversed(SPREAD)], apache=[100.0] * 5)
+    assert said.startswith("nginx and h2o cannot be told apart; both have 1.31 (1.3")
+    assert said.endswith(") times the throughput of apache")
+
+
+def test_three_that_cannot_be_told_apart_are_a_list():
+    said = words(
+        a=SPREAD, b=[1.001 * x for x in SPREAD[::-1]], c=[1.002 * SPREAD[i] for i in (2, 0, 4, 1, 3)]
+    )
+    assert said == "c, b and a cannot be told apart"
+
+
+def test_each_place_that_is_clear_is_told_with_its_ratio():
+    said = words(a=[4 * x for x in SPREAD], b=[2 * x for x in SPREAD[::-1]], c=[1.0] * 5)
+    first, second = said.split("; ")
+    assert first.startswith("a has 2.00 (")
+    assert first.endswith(") times the throughput of b")
+    assert second.startswith("b has 2.00 (")
+
+
+def test_servers_without_common_blocks_are_not_ranked():
+    values: Values = {"a": {0: {POINT: 1.0}, 1: {POINT: 1.0}}, "b": {2: {POINT: 2.0}, 3: {POINT: 2.0}}}
+    said = in_words(rank(values, THROUGHPUT), THROUGHPUT)
+    assert said == "no two servers have two usable blocks in common, so they cannot be ranked"
+
+
+def test_the_page_ranks_over_the_curve_and_at_each_point_and_says_what_it_leaves_out(tmp_path: Path):
+    page = render_report(synthetic.write_run(tmp_path))
+    assert "apache has 1.36 (1.36 to 1.36) times the throughput of tiny." in page
+    assert "The ranking at each point" in page
+    assert "<li>tiny at connections = 100: block 2 invalid</li>" in page
+
+
+def test_a_run_of_one_server_has_no_ranking(tmp_path: Path):
+    record = synthetic.run_record()
+    records = [one for one in synthetic.trial_records(record) if one.server == "nginx"]
+    assert ranking_content(read_run(synthetic.write_run(tmp_path, record, records))) is None
+
+
+def test_the_rigs_own_noise_stands_beside_that_of_the_run(tmp_path: Path):
+    spreads = {"p99": NoiseSpread(log_ratio_sd=0.05, degrees_of_freedom=9)}
+    record = synthetic.run_record()
+    record = record.model_copy(update={"noise": MEASURED.model_copy(update={"spreads": spreads})})
+    content = ranking_content(read_run(synthetic.write_run(tmp_path, record)))
+    assert content is not None
+    # Three pairs find 3.264 standard deviations with 80 %: exp(3.264 * 0.05) - 1 = 17.7 %.
+    assert content.visible[-1].startswith(
+        "This rig's noise, limit against itself at one point, loads of 1.0 s: with 3 trials 18 % in p99"
+    )

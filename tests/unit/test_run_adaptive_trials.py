@@ -1,0 +1,83 @@
+"""A run that repeats its trials until the intervals are narrow; only the measuring itself is made up."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from loadcurve.cli.display import RunDisplay
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import PlannedTrial, PointRecord
+from loadcurve.run import study as run_study
+from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.stats.stopping import ending
+from support import synthetic_run as synthetic
+from support.tiny_study import study_text
+
+
+class MadeUpTrials:
+    """Takes a trial without a load; each block measures what ``factors`` says of the truth."""
+
+    factors: tuple[float, ...] = ()
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def run(self, trial: PlannedTrial, _: object) -> Generator[PointRecord]:
+        factor = self.factors[trial.block]
+        yield PointRecord.model_validate(
+            {"kind": "point", **trial.model_dump(), "point": {"connections": 1}, "limit_use": None}
+            | {"started_at": "2026-03-14T09:27:00Z"}
+            | {"load": synthetic.load_result("nginx", 1, factor)}
+            | {"probe": synthetic.probe_record("nginx", 1, factor)}
+        )
+
+
+@pytest.fixture
+def run_study_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def run(factors: tuple[float, ...], *, trials: int | None = None) -> tuple[Run, str]:
+        monkeypatch.setattr(run_study, "TrialRunner", MadeUpTrials)
+        monkeypatch.setattr(MadeUpTrials, "factors", factors)
+        study = tmp_path / "study.toml"
+        text = study_text(connections="[1]").replace("count = 2", 'until = "3 %"\nat_most = 10')
+        study.write_text(text)
+        with (tmp_path / "talk").open("w") as talk:
+            display = RunDisplay(Console(file=talk, width=200), live=False)
+            measured = StudyRun(study, RunOptions(out=tmp_path / "run", trials=trials, seed=1), display)
+            display.begins(measured.study, measured.order)
+            measured.measure()
+        return read_run(tmp_path / "run"), (tmp_path / "talk").read_text()
+
+    return run
+
+
+def test_a_run_ends_after_the_least_number_of_trials_if_they_agree(run_study_of):
+    run, talk = run_study_of((1.0,) * 10)
+    assert len(run.points) == 8
+    assert (ending(run).reason, ending(run).blocks, ending(run).points_expected) == ("narrow", 8, 8)
+    assert len(run.run.order) == 10
+    assert "at most 10 trials of 1 point" in talk
+    assert "after 8 trials of each server: every interval of the throughput is within ± 3.0 %" in talk
+
+
+def test_a_run_goes_on_while_an_interval_is_wide(run_study_of):
+    # Of 8 trials one at 0.9 gives s = 0.1054 / √8 and t(0.975, 7) = 2.365: ± 3.2 %; of 9 trials ± 2.7 %.
+    run, talk = run_study_of((0.9, *[1.0] * 9))
+    assert (ending(run).reason, len(run.points)) == ("narrow", 9)
+    assert (
+        "after 8 trials of each server: the interval of the throughput is not within ± 3.0 % for limit"
+        in talk
+    )
+
+
+def test_a_run_that_stays_wide_ends_with_the_most_trials(run_study_of):
+    run, _ = run_study_of((0.8, 1.2) * 5)
+    ended = ending(run)
+    assert (ended.reason, len(run.points)) == ("at_most", 10)
+    assert [(one.server, one.point) for one in ended.wide] == [("limit", {"connections": 1})]
+
+
+def test_a_number_of_trials_on_the_command_line_is_exactly_that(run_study_of):
+    run, _ = run_study_of((0.8, 1.2, 1.0), trials=3)
+    assert (ending(run).reason, len(run.points)) == ("count", 3)

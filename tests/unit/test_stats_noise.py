@@ -1,0 +1,111 @@
+"""Noise: recognising a server that stands twice in a study, and the smallest difference to be seen."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from loadcurve.result.folder import Run, read_run
+from loadcurve.stats.measures import MEASURES
+from loadcurve.stats.noise import Spread, noise_of, same_servers, spread_within, visible_difference
+from support import synthetic_run as synthetic
+
+POINT = (("connections", 10.0),)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return read_run(synthetic.write_run(tmp_path))
+
+
+def with_twin(run: Run, **changes: object) -> Run:
+    """The run with the server tiny as another nginx, but for these fields of its record."""
+    twin = run.run.servers["nginx"].model_copy(update={"title": "another", **changes})
+    record = run.run.model_copy(update={"servers": run.run.servers | {"tiny": twin}})
+    return dataclasses.replace(run, run=record)
+
+
+def test_the_sample_sizes_of_the_textbook_are_found_again():
+    # Cohen (1988): at 80 % and two-sided 5 %, pairs that differ by half a standard deviation take 34 of them,
+    # and pairs that differ by 0.8 take 15.
+    def deviations(trials: int) -> float:
+        return math.log1p(visible_difference(Spread(1.0, 1000), trials).value)
+
+    assert deviations(34) <= 0.5 < deviations(33)
+    assert deviations(15) <= 0.8 < deviations(14)
+
+
+@pytest.mark.parametrize(("trials", "pairs"), [(3, 1), (5, 1), (20, 1), (5, 6)])
+def test_the_difference_has_the_power_that_scipys_distribution_says(trials: int, pairs: int):
+    spread = Spread(0.03, 1000)
+    shift = math.log1p(visible_difference(spread, trials, pairs).value) / (spread.log_sd / math.sqrt(trials))
+    critical = stats.t.isf(0.05 / pairs / 2, trials - 1)
+    assert stats.nct.sf(critical, trials - 1, shift) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_the_interval_of_the_difference_is_that_of_the_spread():
+    seen = visible_difference(Spread(0.02, 9), 5)
+    low, high = (math.sqrt(9 / stats.chi2.ppf(p, 9)) for p in (0.975, 0.025))
+    assert math.log1p(seen.low) / math.log1p(seen.value) == pytest.approx(low)
+    assert math.log1p(seen.high) / math.log1p(seen.value) == pytest.approx(high)
+
+
+def test_one_trial_sees_no_difference():
+    with pytest.raises(ValueError, match="a spread needs two"):
+        visible_difference(Spread(0.02, 9), 1)
+
+
+def test_the_spread_of_pairs_is_that_of_an_analysis_of_variance():
+    logs = {"a": [0.01, 0.05, -0.02], "b": [0.0, 0.02, 0.01], "c": [-0.03, 0.04, 0.02]}
+    values = {name: {i: {POINT: math.exp(x)} for i, x in enumerate(row)} for name, row in logs.items()}
+    grand = sum(map(sum, logs.values())) / 9
+    of_blocks = [sum(row[i] for row in logs.values()) / 3 for i in range(3)]
+    residual = sum(
+        (x - sum(row) / 3 - of_blocks[i] + grand) ** 2 for row in logs.values() for i, x in enumerate(row)
+    )
+    spread = spread_within([("a", "b", "c")], values)
+    assert spread is not None
+    # The variance of a difference is twice the residual mean square, on (3 - 1)(3 - 1) degrees of freedom.
+    assert (spread.log_sd**2, spread.degrees) == (pytest.approx(2 * residual / 4), 4)
+
+
+def test_the_same_server_under_two_names_is_recognised(run: Run):
+    assert same_servers(run) == ()
+    assert same_servers(with_twin(run)) == (("nginx", "tiny"),)
+    noise = noise_of(with_twin(run), MEASURES["throughput"])
+    assert (noise.source, noise.groups) == ("same server", (("nginx", "tiny"),))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"version": "1.2.4"}, {"binary": "/opt/nginx"}, {"settings": {"workers": 2, "keep_alive": True}}],
+    ids=str,
+)
+def test_another_version_program_or_setting_is_another_server(run: Run, changes):
+    assert same_servers(with_twin(run, **changes)) == ()
+
+
+def test_another_port_in_the_configuration_is_the_same_server(run: Run):
+    assert same_servers(with_twin(run, configuration={"nginx.conf": "listen 127.0.0.1:18001;"}))
+
+
+def test_commands_that_differ_are_different_servers(run: Run):
+    twins = with_twin(run)
+    servers = {"nginx": {"start": ["./server", "--fast"]}, "tiny": {"start": ["./server"]}}
+    record = twins.run.model_copy(update={"study": twins.run.study | {"servers": servers}})
+    assert same_servers(dataclasses.replace(twins, run=record)) == ()
+
+
+def test_without_such_a_pair_the_spread_is_that_of_all_pairs(run: Run):
+    noise = noise_of(run, MEASURES["throughput"])
+    assert (noise.source, noise.groups) == ("pairs", (("nginx", "apache", "tiny"),))
+    assert noise.spread is not None
+    assert noise.spread.degrees == (3 - 1) * (3 - 1)
+
+
+def test_a_single_trial_has_no_spread(run: Run):
+    single = dataclasses.replace(run, records=[one for one in run.records if one.block == 0])
+    assert noise_of(single, MEASURES["throughput"]).spread is None
+    assert noise_of(single, MEASURES["throughput"], "point").spread is None
