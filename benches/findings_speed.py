@@ -20,6 +20,7 @@ from benches.rig import machine
 from loadcurve.explain.all import FINDERS, findings
 from loadcurve.explain.finding import Finding
 from loadcurve.explain.subject import Subject, subjects
+from loadcurve.report.ranking import ranking_content
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PlannedTrial, PointRecord
@@ -65,11 +66,14 @@ def main() -> None:
     print(f"{len(run.points):,} records of a load of {arguments.duration} s\n")
     # The first call imports scipy.
     curves(run)
-    statistics_s = timed("curves", lambda: curves(run))
-    found_s = timed("findings", lambda: findings(run))
+    parts_s = [
+        timed("curves", lambda: curves(run)),
+        timed("rankings and noise", lambda: ranking_content(run)),
+        timed("findings", lambda: findings(run)),
+    ]
     for find in FINDERS:
         timed(f"  {find.__module__.rpartition('.')[2]}", functools.partial(found_by, find, run))
-    print(f"\n{'statistics and findings':<24} {statistics_s + found_s:>7.2f} s, goal {GOAL_S:g} s")
+    print(f"\n{'statistics and findings':<24} {sum(parts_s):>7.2f} s, goal {GOAL_S:g} s")
 
 
 def found_by(find: Callable[[Subject], list[Finding]], run: Run) -> list[Finding]:
