@@ -105,13 +105,14 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe
+bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe; findings
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files
 	$(BIN)/python -m benches.probe_cost
+	$(BIN)/python -m benches.findings_speed
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock

@@ -1,14 +1,21 @@
 """A sandbox for each test, and one server for all tests of `load`."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from loadcurve.server.found import NATIVE_FOLDER
 from support.limit_server import limit_server
 from support.sandbox import Sandbox, open_sandbox
 
 CONTENT_BYTES = 1024
+SMALL_NETWORK = Path(__file__).parents[1] / "support" / "small_network.py"
+PORTS_OF_SMALL_NETWORK = 40
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +45,24 @@ def limit_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (content / "1k.txt").write_bytes(b"x" * CONTENT_BYTES)
     with limit_server(content) as address:
         yield f"http://{address}/1k.txt"
+
+
+@pytest.fixture(scope="session")
+def new_network():
+    """Give the command that runs another one in a network of its own, where that is allowed."""
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare, which is not installed; on Debian: apt-get install util-linux")
+    as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    command = ["unshare", *as_root, "--net"]
+    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to make a network namespace")
+    return command
+
+
+@pytest.fixture
+def small_network(new_network, sandbox):
+    """Give the command that runs another one beside a server that it reaches from 40 local ports only."""
+    ports = str(PORTS_OF_SMALL_NETWORK)
+    file = sandbox.write("content/1k.txt", "x" * 1024)
+    server = NATIVE_FOLDER / "loadcurve-server"
+    return [*new_network, sys.executable, str(SMALL_NETWORK), ports, str(server), str(file.parent)]

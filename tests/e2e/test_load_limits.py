@@ -1,43 +1,17 @@
 """`loadcurve load` on a machine with too little: refused where that is known before, told where it shows."""
 
 import json
-import os
 import re
 import resource
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import psutil
 import pytest
 
-from loadcurve.server.found import NATIVE_FOLDER
 from support.recording_server import recording_server
 from support.sandbox import finish, wait_until
 
-SMALL_NETWORK = Path(__file__).parents[1] / "support" / "small_network.py"
 PORTS = 40
-
-
-@pytest.fixture(scope="module")
-def new_network():
-    """Give the command that runs another one in a network of its own, where that is allowed."""
-    if shutil.which("unshare") is None:
-        pytest.skip("needs unshare, which is not installed; on Debian: apt-get install util-linux")
-    as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    command = ["unshare", *as_root, "--net"]
-    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to make a network namespace")
-    return command
-
-
-@pytest.fixture
-def small_network(new_network, sandbox):
-    """Give the command that runs another one beside a server that it reaches from 40 local ports only."""
-    file = sandbox.write("content/1k.txt", "x" * 1024)
-    server = NATIVE_FOLDER / "loadcurve-server"
-    return [*new_network, sys.executable, str(SMALL_NETWORK), str(PORTS), str(server), str(file.parent)]
+"""Those of the small network."""
 
 
 def reasons(result):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve import __version__
-from loadcurve.server.location import EXTRA_PROGRAM_FOLDERS, NATIVE_FOLDER
+from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.location import EXTRA_PROGRAM_FOLDERS
 from support.tiny_study import study_text
 
 OTHER_VERSION = f"""\

@@ -268,6 +268,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
                 "connection": 0,
             }
         ],
+        "silences": [{"start_s": 0.5, "length_ms": 3.0}],
         "series": _series(server, connections, factor),
         "histograms": {
             "latency": encoded,

@@ -2,8 +2,8 @@
 
 use loadcurve_plan::{LoadPlan, Nanos, Stop};
 use loadcurve_record::{
-    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, SlowRequest, StatusCounts,
-    TimeHistogram,
+    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, Silence, SlowRequest,
+    StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -39,6 +39,7 @@ pub struct LoadResult {
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
     pub slowest: Vec<Slow>,
+    pub silences: Vec<SilentStretch>,
     pub series: Vec<SeriesPeriod>,
     pub histograms: Histograms,
     pub verdict: Verdict,
@@ -140,6 +141,14 @@ pub struct Slow {
     pub connection: usize,
 }
 
+/// A stretch of the window in which nothing was answered; `start_s` counts from its start.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SilentStretch {
+    pub start_s: f64,
+    pub length_ms: f64,
+}
+
 /// What was completed in one period of the window: `t_s` is its start.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
@@ -204,6 +213,7 @@ impl LoadResult {
             kernel,
             operations: operations(recorder, labels),
             slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, requests)).collect(),
+            silences: recorder.silences(merged.length).into_iter().map(SilentStretch::from).collect(),
             series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
@@ -353,6 +363,12 @@ impl Slow {
             retransmits: slow.retransmits.map(|retransmits| retransmits.established),
             connection: slow.connection,
         }
+    }
+}
+
+impl From<Silence> for SilentStretch {
+    fn from(silence: Silence) -> Self {
+        Self { start_s: silence.start.as_secs_f64(), length_ms: silence.length.as_millis_f64() }
     }
 }
 

@@ -9,6 +9,7 @@ mod operation;
 mod outcome;
 mod recorder;
 mod series;
+mod silence;
 mod slowest;
 
 pub use distribution::{Distribution, PERCENTILES, Percentile};
@@ -17,4 +18,5 @@ pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, StatusCounts};
 pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;
+pub use silence::{MOST_SILENCES, Silence};
 pub use slowest::{Retransmits, SlowRequest, Slowest};

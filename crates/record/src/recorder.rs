@@ -3,6 +3,7 @@
 use loadcurve_plan::Nanos;
 
 use crate::series::{Period, Series};
+use crate::silence::{Answered, Silence};
 use crate::{
     Answer, FailedRequest, Failure, FailureCounts, MismatchedBody, OperationTally, SlowRequest, Slowest,
     StatusCounts, TimeHistogram,
@@ -107,6 +108,7 @@ pub struct Recorder {
     /// When the last measured request was answered or failed.
     pub last_outcome: Option<Nanos>,
     series: Series,
+    answered_slots: Answered,
 }
 
 impl Recorder {
@@ -140,6 +142,7 @@ impl Recorder {
             last_due: None,
             last_outcome: None,
             series: Series::default(),
+            answered_slots: Answered::default(),
         }
     }
 
@@ -212,6 +215,7 @@ impl Recorder {
         if self.window.contains(answer.done) {
             self.answered_within += 1;
             self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
+            self.answered_slots.mark(answer.done - self.window.start);
         }
         if !self.window.measures(answer.due) {
             return None;
@@ -315,6 +319,7 @@ impl Recorder {
         self.last_due = self.last_due.max(other.last_due);
         self.last_outcome = self.last_outcome.max(other.last_outcome);
         self.series.merge(&other.series);
+        self.answered_slots.merge(&other.answered_slots);
     }
 
     fn tally(&mut self, operation: usize) -> &mut OperationTally {
@@ -336,6 +341,12 @@ impl Recorder {
     #[must_use]
     pub fn periods(&self, length: Nanos) -> Vec<Period> {
         self.series.clone().periods(length)
+    }
+
+    /// The longest stretches of a window of this length in which nothing was answered, the longest first.
+    #[must_use]
+    pub fn silences(&self, length: Nanos) -> Vec<Silence> {
+        self.answered_slots.silences(length)
     }
 }
 

@@ -249,12 +249,18 @@ def servers(
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
+    ] = False,
 ) -> None:
-    """Make report.html again from a run folder alone; with limits, say the capacity, too."""
-    from loadcurve.cli.report import report_command
+    """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
+    from loadcurve.cli.report import findings_command, report_command
 
     _raise_on_interrupts()
-    report_command(run_folder, slo)
+    if findings:
+        findings_command(run_folder)
+    else:
+        report_command(run_folder, slo)
 
 
 @app.command()

@@ -1,9 +1,13 @@
 """``loadcurve report``."""
 
+import json
 from pathlib import Path
 
+import typer
 from rich.console import Console
 
+from loadcurve.explain.all import findings
+from loadcurve.report.findings import findings_text
 from loadcurve.report.html import write_report
 from loadcurve.report.terminal import print_shapes
 from loadcurve.result.folder import read_run
@@ -11,7 +15,9 @@ from loadcurve.stats.slo import parse_objective
 
 
 def report_command(folder: Path, slo: str | None) -> None:
-    """Write the report of a run folder; with limits, say up to which load they hold; print its path last.
+    """Write the report of a run, and print its findings and, last, the report's path.
+
+    With limits, say up to which load they hold.
 
     Raises:
         LoadcurveError: the folder cannot be read, the limits do not apply to it, or the report cannot be
@@ -20,7 +26,14 @@ def report_command(folder: Path, slo: str | None) -> None:
     """
     objective = None if slo is None else parse_objective(slo)
     report = write_report(folder, objective)
+    run = read_run(folder)
     out = Console(highlight=False)
     if objective is not None:
-        print_shapes(read_run(folder), out, objective)
+        print_shapes(run, out, objective)
+    out.print(findings_text(findings(run)))
     out.print(report, soft_wrap=True)
+
+
+def findings_command(folder: Path) -> None:
+    """Print the findings of a run as a JSON array of objects."""
+    typer.echo(json.dumps([one.model_dump(mode="json") for one in findings(read_run(folder))], indent=2))

@@ -59,6 +59,8 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         return None
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
+        from loadcurve.explain.all import findings
+        from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_report
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
@@ -71,6 +73,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     out = Console(highlight=False)
     out.print(summary(run))
     print_shapes(run, out)
+    out.print(findings_text(findings(run)))
     out.print(report, soft_wrap=True)
     return run
 

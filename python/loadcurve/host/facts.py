@@ -32,6 +32,7 @@ SYSCTLS = (
     "net.ipv4.tcp_mem",
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_syn_linear_timeouts",
     "net.ipv4.tcp_syn_retries",
     "net.ipv4.tcp_synack_retries",
     "net.ipv4.tcp_syncookies",

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts import (
@@ -122,6 +124,7 @@ class Content:
     title: str
     question: str | None
     summary: list[str]
+    findings: list[Finding]
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
@@ -156,6 +159,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
         summary=[*_summary(run, ended), *trials_in_words(run, found)],
+        findings=findings(run),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,

@@ -16,6 +16,7 @@ from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
 from loadcurve.report.charts import RESOURCE_TITLES
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import Objective
@@ -68,6 +69,10 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
         absent=text.ABSENT,
         key_title=text.key_title,
         plural=text.plural,
+        where=where,
+        evidence_figure=figure,
+        weight_titles=WEIGHT_TITLES,
+        cause_titles=CAUSE_TITLES,
         style=Markup(_template_text("report.css")),  # noqa: S704 - a file of this package
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and Vega
         script_digests=[_digest(script) for script in scripts],

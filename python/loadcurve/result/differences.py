@@ -58,7 +58,7 @@ def server_differences(base: ServerRecord, new: ServerRecord) -> list[Difference
 
 
 def _load(run: Run) -> Mapping[str, Any]:
-    swept = {key for point in run.run.points for key in point}
+    swept = {key for point in run.sweep_points for key in point}
     load = {key: value for key, value in run.run.study["load"].items() if key not in swept}
     return {**load, "restart": run.run.study["trials"]["restart"]}
 

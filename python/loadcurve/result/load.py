@@ -218,6 +218,13 @@ class Operation(Record):
     latency_ms: Distribution
 
 
+class Silence(Record):
+    """A stretch of the window in which nothing was answered; ``start_s`` counts from the window's start."""
+
+    start_s: Time
+    length_ms: Time
+
+
 class SeriesPeriod(Record):
     """What was completed in one period of the measured window; ``t_s`` is the period's start.
 
@@ -285,6 +292,8 @@ class LoadResult(Record):
     kernel: Kernel
     operations: list[Operation]
     slowest: list[SlowRequest]
+    silences: list[Silence] = []
+    """The ten longest, the longest first; records may lack them."""
     series: list[SeriesPeriod]
     histograms: Histograms
     verdict: Verdict

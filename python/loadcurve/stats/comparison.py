@@ -97,7 +97,9 @@ def compare_runs(base: Run, new: Run) -> RunComparison:
         curves=_adjusted(curves),
         points=_adjusted(points) if len(in_both) > 1 else (),
         servers_in_one=tuple(sorted(_measured_servers(base) ^ _measured_servers(new))),
-        points_in_one=tuple(point for point in (*base.run.points, *new.run.points) if point not in in_both),
+        points_in_one=tuple(
+            point for point in (*base.sweep_points, *new.sweep_points) if point not in in_both
+        ),
     )
 
 
@@ -144,7 +146,7 @@ def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
 
 
 def _common_points(base: Run, new: Run) -> list[Point]:
-    return [point for point in base.run.points if point in new.run.points]
+    return [point for point in base.sweep_points if point in new.sweep_points]
 
 
 def _measured_servers(run: Run) -> set[str]:

@@ -1,0 +1,53 @@
+"""All findings of a run."""
+
+from collections.abc import Callable
+
+from loadcurve.explain import (
+    exhaustion,
+    hidden_tail,
+    listen_queue,
+    memory,
+    odd_trial,
+    process_changes,
+    processor,
+    reconnects,
+    rig,
+    stalls,
+    steal,
+    wrong_answers,
+)
+from loadcurve.explain.finding import WEIGHTS, Finding
+from loadcurve.explain.subject import Subject, subjects
+from loadcurve.result.folder import Run
+
+FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
+    rig.find,
+    wrong_answers.find,
+    exhaustion.find,
+    listen_queue.find,
+    stalls.find,
+    steal.find,
+    odd_trial.find,
+    reconnects.find,
+    processor.find,
+    process_changes.find,
+    memory.find,
+    hidden_tail.find,
+)
+"""What is looked for in each server's records."""
+
+
+def findings(run: Run) -> list[Finding]:
+    """Return what can be explained about a run, the weightiest first.
+
+    Of equal weight, what was seen at more points and in more trials comes first. Only what the run folder
+    holds is looked at, so a stored run gives the same findings again.
+
+    Raises ``BadInput`` where a histogram cannot be decoded.
+    """
+    found = [one for subject in subjects(run) for find in FINDERS for one in find(subject)]
+    return sorted(found, key=_order)
+
+
+def _order(one: Finding) -> tuple[int, int]:
+    return WEIGHTS.index(one.weight), -len(one.points) * len(one.trials)

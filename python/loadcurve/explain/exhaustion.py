@@ -1,0 +1,160 @@
+"""Local ports or open files ran out, here or in the server."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+PORTS = "ports_exhausted"
+DESCRIPTORS = "descriptors_exhausted"
+SERVER_CONNECTIONS = "server_connections_exhausted"
+
+PORT_RANGE = "net.ipv4.ip_local_port_range"
+CONNECTIONS_PER_FILES = {"worker_connections": 1, "max_fds": 3}
+"""Settings that bound how many files a worker may have open, and how many of these a connection may need at
+the server's own counting: lighttpd serves at most a third of its max-fds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RanOut:
+    """What one record says about ports, open files and connections."""
+
+    without: int
+    """Requests that found none of what ran out."""
+    time_wait: int | None
+    established: int | None
+    opened_cps: float | None
+    connections: int
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find requests that failed for want of a local port, an open file, or a place in the server."""
+    ports = [
+        Sighting(record, _ran_out(record, record.load.errors.address_unavailable))
+        for record in subject.records
+        if record.load.errors.address_unavailable
+    ]
+    descriptors = [
+        Sighting(record, _ran_out(record, record.load.errors.fd_unavailable))
+        for record in subject.records
+        if record.load.errors.fd_unavailable
+    ]
+    places = server_places(subject)
+    turned_away = [
+        Sighting(record, _ran_out(record, _turned_away(record)))
+        for record in subject.records
+        if places is not None and record.load.load.connections >= places and _turned_away(record)
+    ]
+    return [
+        *merged(PORTS, subject, ports, lambda seen: _tell_ports(subject, seen)),
+        *merged(DESCRIPTORS, subject, descriptors, lambda seen: _tell_descriptors(subject, seen)),
+        *merged(SERVER_CONNECTIONS, subject, turned_away, lambda seen: _tell_server(places or 0, seen)),
+    ]
+
+
+def server_places(subject: Subject) -> int | None:
+    """Return how many connections the server's settings let it serve at once; ``None`` without a bound."""
+    workers = subject.number_setting("workers") or 1
+    bounds = [
+        workers * (files // for_each)
+        for name, for_each in CONNECTIONS_PER_FILES.items()
+        if (files := subject.number_setting(name)) is not None
+    ]
+    return min(bounds, default=None)
+
+
+def _turned_away(record: PointRecord) -> int:
+    """Return how many requests failed in the ways in which a server without a place lets them fail."""
+    errors = record.load.errors
+    return (
+        errors.reset + errors.closed_early + errors.timeout + errors.connect_timeout + errors.connect_refused
+    )
+
+
+def _ran_out(record: PointRecord, without: int) -> RanOut:
+    sockets, load = record.probe.sockets, record.load
+    return RanOut(
+        without=without,
+        time_wait=sockets.time_wait_max if sockets else None,
+        established=sockets.established_max if sockets else None,
+        opened_cps=load.connections.rate_cps,
+        connections=load.load.connections,
+    )
+
+
+def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+    ports = _local_ports(subject)
+    waiting = max((one.detail.time_wait or 0 for one in seen), default=0)
+    # Within one machine both ends are seen, and the end that closed first is the one that waits.
+    explained = ports is not None and waiting >= ports / 2
+    share = "" if ports is None else f" of the {ports:,} that this machine gives out"
+    holds = (
+        f"{waiting:,} connections in TIME_WAIT held the ports{share}"
+        if explained
+        else f"All local ports{share} were taken, by open connections or those in TIME_WAIT"
+    )
+    return Told(
+        weight="invalidates",
+        certainty="shown" if explained else "likely",
+        seen=f"{sum(one.detail.without for one in seen):,} requests found no local port for their "
+        "connection.",
+        evidence=[
+            *ranged("requests without a local port", "", [one.detail.without for one in seen]),
+            *ranged("sockets in TIME_WAIT, most", "", [one.detail.time_wait for one in seen]),
+            *ranged("sockets established, most", "", [one.detail.established for one in seen]),
+            *ranged("local ports", "", [ports]),
+            *ranged("connections opened", "per s", [one.detail.opened_cps for one in seen]),
+        ],
+        cause=f"{holds}. Whoever closes a connection first keeps its port for 60 s, unless the kernel may "
+        "use it again sooner.",
+        advice="Keep connections (calls, keepalive), widen net.ipv4.ip_local_port_range, or set "
+        "net.ipv4.tcp_tw_reuse to 1 on the load's machine.",
+    )
+
+
+def _tell_descriptors(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+    limits = subject.run.host.get("limits")
+    files = limits.get("open_files") if isinstance(limits, dict) else None
+    hard = files[1] if isinstance(files, list | tuple) and len(files) > 1 else None
+    return Told(
+        weight="invalidates",
+        certainty="shown",
+        seen=f"{sum(one.detail.without for one in seen):,} requests found no open file for their connection.",
+        evidence=[
+            *ranged("requests without an open file", "", [one.detail.without for one in seen]),
+            *ranged("connections asked for", "", [one.detail.connections for one in seen]),
+            *ranged("limit of open files of a process", "", [hard if isinstance(hard, int) else None]),
+        ],
+        cause="The generator's process, or the whole machine, had as many files open as it may.",
+        advice="Raise the limit of open files (ulimit -n, fs.file-max), or ask for fewer connections.",
+    )
+
+
+def _tell_server(places: int, seen: Sequence[Sighting[RanOut]]) -> Told:
+    least = min(one.detail.connections for one in seen)
+    return Told(
+        weight="invalidates",
+        certainty="likely",
+        seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more were "
+        f"asked for, and {sum(one.detail.without for one in seen):,} requests failed.",
+        evidence=[
+            *ranged("connections asked for", "", [one.detail.connections for one in seen]),
+            *ranged("connections by the server's settings", "", [places]),
+            *ranged("requests turned away", "", [one.detail.without for one in seen]),
+        ],
+        cause="The server had no place left for a connection: it closes what it cannot serve, or lets it "
+        "wait until the client gives up.",
+        advice="Raise worker_connections or max_fds (and the limit of open files), or start more workers.",
+    )
+
+
+def _local_ports(subject: Subject) -> int | None:
+    sysctls = subject.run.host.get("sysctls")
+    text = sysctls.get(PORT_RANGE) if isinstance(sysctls, dict) else None
+    bounds = str(text).split()
+    if len(bounds) != 2 or not all(bound.isdigit() for bound in bounds):  # noqa: PLR2004 -- first and last
+        return None
+    return int(bounds[1]) - int(bounds[0]) + 1

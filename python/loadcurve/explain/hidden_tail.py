@@ -1,0 +1,86 @@
+"""How much of an open loop's latency a closed loop would have hidden (coordinated omission)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.load import Distribution
+from loadcurve.result.records import PointRecord
+
+CODE = "hidden_tail"
+
+HIDDEN_FACTOR = 2.0
+HIDDEN_MS = 1.0
+"""Latency against service time at the same percentile: twice and a millisecond more would change what a
+reader concludes. Less may be the turns of the generator's loop."""
+OWN_LATENESS_SHARE = 0.5
+"""With more than this part of the difference being the generator's own lateness, it is not the server's."""
+PERCENTILES = ("p99", "p95", "p90", "p75", "p50")
+"""The farthest one at which the two differ is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A percentile of the time since a request was due, and of that since it was sent."""
+
+    percentile: str
+    latency_ms: float
+    service_ms: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points where requests on a schedule waited for a connection, as no closed loop shows."""
+    sightings = [
+        Sighting(record, hidden) for record in subject.records if (hidden := _hidden(record)) is not None
+    ]
+    return merged(CODE, subject, sightings, _tell)
+
+
+def _hidden(record: PointRecord) -> Hidden | None:
+    load = record.load
+    if load.load.model != "open":
+        return None
+    lateness = load.generator.lateness_ms
+    own_ms = (lateness.p99 if lateness else None) or 0.0
+    for percentile in PERCENTILES:
+        latency_ms = _value(load.latency_ms, percentile)
+        service_ms = _value(load.service_time_ms, percentile)
+        if latency_ms is None or service_ms is None:
+            continue
+        difference_ms = latency_ms - service_ms
+        counts = latency_ms >= HIDDEN_FACTOR * service_ms and difference_ms >= HIDDEN_MS
+        if counts and own_ms <= OWN_LATENESS_SHARE * difference_ms:
+            return Hidden(percentile, latency_ms, service_ms)
+    return None
+
+
+def _value(distribution: Distribution, percentile: str) -> float | None:
+    value: float | None = getattr(distribution, percentile)
+    return value
+
+
+def _tell(seen: Sequence[Sighting[Hidden]]) -> Told:
+    most = max(
+        (one.detail for one in seen), key=lambda hidden: hidden.latency_ms / max(hidden.service_ms, 1e-6)
+    )
+    loads = [one.record.load for one in seen]
+    return Told(
+        weight="explains",
+        certainty="shown",
+        seen=f"A closed loop would have shown a {most.percentile} of {most.service_ms:,.3g} ms instead of "
+        f"{most.latency_ms:,.3g} ms.",
+        evidence=[
+            *ranged(f"latency, {most.percentile}", "ms", [one.detail.latency_ms for one in seen]),
+            *ranged(f"service time, {most.percentile}", "ms", [one.detail.service_ms for one in seen]),
+            *ranged("rate asked", "requests/s", [load.rate_rps.asked for load in loads]),
+            *ranged("rate answered", "requests/s", [load.rate_rps.answered for load in loads]),
+            *ranged("connections", "", [load.load.connections for load in loads]),
+        ],
+        cause="Requests fell due while every connection was still waiting for an answer, because the server "
+        "stood still or could not keep up. A closed loop sends nothing in that time, so what waits is in "
+        "none of its figures: it tells the service time alone (coordinated omission).",
+        advice="Take the latency, as users meet it. Where the rate answered is below the rate asked, the "
+        "server is past its capacity and the latency grows with the length of the load.",
+    )

@@ -1,0 +1,194 @@
+"""Requests near 1 s, 3 s, 7 s: they waited for a SYN to be sent again, as a full listen queue makes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from loadcurve import _engine
+from loadcurve.errors import BadInput
+from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.result.probe import ListenQueue
+from loadcurve.result.records import PointRecord
+
+OVERFLOW = "listen_queue_overflow"
+RETRIED = "connections_retried"
+
+FIRST_TIMEOUT_MS = 1000.0
+"""Linux waits this long for the answer to its first SYN (TCP_TIMEOUT_INIT, RFC 6298)."""
+EARLY_MS = 50.0
+"""How much earlier than the timeout a connection may count: timers are as coarse as the kernel's ticks."""
+LATE_MS = 300.0
+"""How much later: the timer's slack, the second handshake and a server that accepts late."""
+RETRANSMITS_MAX = 7
+"""SYNs sent again that are looked for; the next one would come after more than two minutes."""
+LINEAR_TIMEOUTS = "net.ipv4.tcp_syn_linear_timeouts"
+SOMAXCONN = "net.core.somaxconn"
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """What one record says about connections whose SYN was sent again."""
+
+    overflows: int | None
+    syn_retransmits: int | None
+    by_moment_s: dict[float, int]
+    """Requests whose connection was established about so many seconds after its first SYN."""
+    longest_connect_ms: float | None
+    connect_timeouts: int
+    queue: ListenQueue | None
+
+
+def syn_moments_s(linear_timeouts: int | None) -> list[float]:
+    """Return after how many seconds Linux sends a SYN again.
+
+    After its n-th timeout the wait doubles, unless no more than ``linear_timeouts`` have passed (Linux 6.5
+    and newer, ip-sysctl: tcp_syn_linear_timeouts): 1, 3, 7, 15 … s with 0 of them, and 1, 2, 3, 4, 5, 7 … s
+    with 4. ``None`` stands for a kernel that did not tell: then it is the moments of both.
+    """
+    if linear_timeouts is None:
+        return sorted({*syn_moments_s(0), *syn_moments_s(4)})
+    moments, wait_s = [FIRST_TIMEOUT_MS / 1000], FIRST_TIMEOUT_MS / 1000
+    for timeouts in range(1, RETRANSMITS_MAX):
+        wait_s *= 2 if timeouts > linear_timeouts else 1
+        moments.append(moments[-1] + wait_s)
+    return moments
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find requests that waited for a SYN to be sent again, with the queue that overflowed where one did.
+
+    Raises ``BadInput`` where a histogram cannot be decoded.
+    """
+    moments_s = syn_moments_s(subject.sysctl(LINEAR_TIMEOUTS))
+    sightings = [
+        Sighting(record, retried)
+        for record in subject.records
+        if (retried := _retried(record, moments_s)) is not None
+    ]
+    overflown = [one for one in sightings if subject.is_local and one.detail.overflows]
+    others = [one for one in sightings if not (subject.is_local and one.detail.overflows)]
+    return [
+        *merged(OVERFLOW, subject, overflown, lambda seen: _tell_overflow(subject, seen)),
+        *merged(RETRIED, subject, others, _tell_retried),
+    ]
+
+
+def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
+    """Return what a record says; ``None`` where no measured request waited for a SYN to be sent again."""
+    load = record.load
+    tcp = record.probe.tcp
+    syn_retransmits = _most(load.kernel.syn_retransmits, tcp.syn_retransmits if tcp else None)
+    if syn_retransmits == 0:
+        return None
+    longest = load.connect_ms.max
+    by_moment: dict[float, int] = {}
+    if longest is not None and longest >= FIRST_TIMEOUT_MS - EARLY_MS:
+        by_moment = _counts(record, moments_s)
+    timeouts = load.errors.connect_timeout
+    # A time near a second may have other causes: only the kernel's own count says that SYNs were sent again.
+    if syn_retransmits is None and not any(one.syn_retransmits for one in load.slowest):
+        return None
+    if not by_moment and not timeouts:
+        return None
+    overflows = _most(load.kernel.listen_overflows, tcp.listen_overflows if tcp else None)
+    return Retried(overflows, syn_retransmits, by_moment, longest, timeouts, record.probe.listen_queue)
+
+
+def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]:
+    """Count the connections that were established soon after each of the moments.
+
+    Raises ``BadInput`` where their histogram cannot be decoded.
+    """
+    count = record.load.connect_ms.count
+    try:
+        steps = [(0.0, 0.0), *_engine.percentile_curve([record.load.histograms.connect])]
+    except ValueError as error:
+        raise BadInput(
+            f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point} "
+            f"in {TRIALS_FILE} cannot be decoded: {error}"
+        ) from error
+    counts: dict[float, int] = {}
+    for (below, _), (percentile, time_ms) in pairwise(steps):
+        for moment_s in moments_s:
+            if -EARLY_MS <= time_ms - moment_s * 1000 <= LATE_MS:
+                so_many = round((percentile - below) / 100 * count)
+                counts[moment_s] = counts.get(moment_s, 0) + so_many
+                break
+    return {moment_s: so_many for moment_s, so_many in counts.items() if so_many}
+
+
+def _most(*counts: int | None) -> int | None:
+    return max((count for count in counts if count is not None), default=None)
+
+
+def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
+    queues = [one.detail.queue for one in seen if one.detail.queue is not None]
+    holds = f" (backlog {queues[0].backlog:,})" if queues else ""
+    capped = bool(queues) and queues[0].backlog == subject.sysctl(SOMAXCONN)
+    raised = "net.core.somaxconn" if capped else "the server's listen backlog (and net.core.somaxconn)"
+    return Told(
+        weight="distorts",
+        certainty="shown",
+        seen=f"{_waited(seen)}, and the kernel counted an overflow of a listen queue.",
+        evidence=[
+            *ranged("overflows of listen queues", "", [one.detail.overflows for one in seen]),
+            *_evidence(seen),
+            *ranged("backlog of the server's listen queue", "", [queue.backlog for queue in queues]),
+            *ranged("most connections that waited in it", "", [queue.waiting_max for queue in queues]),
+        ],
+        cause=f"Connections came faster than the server accepted them, until its listen queue{holds} was "
+        "full. The kernel then drops the SYN without a word, and the client's kernel sends it again after a "
+        "second, and later again: whole seconds of waiting that are no work of the server's.",
+        advice=f"Raise {raised}, let the server accept faster, or open fewer connections at once.",
+    )
+
+
+def _tell_retried(seen: Sequence[Sighting[Retried]]) -> Told:
+    return Told(
+        weight="distorts",
+        certainty="likely",
+        seen=f"{_waited(seen)}; no overflow of a listen queue was counted on this machine.",
+        evidence=_evidence(seen),
+        cause="SYNs were lost on their way, or dropped by the listen queue of a server on another machine, "
+        "and sent again by the client's kernel after whole seconds.",
+        advice="Read the counters TcpExtListenOverflows and TcpExtListenDrops where the server runs "
+        "(nstat -az), and the drops of the network's interfaces between (ip -s link).",
+    )
+
+
+def _waited(seen: Sequence[Sighting[Retried]]) -> str:
+    requests = sum(sum(one.detail.by_moment_s.values()) for one in seen)
+    timeouts = sum(one.detail.connect_timeouts for one in seen)
+    moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
+    parts = []
+    if requests:
+        about = ", ".join(f"{moment:g}" for moment in moments)
+        parts.append(
+            f"{requests:,} request{'s' if requests > 1 else ''} waited about {about} s for a connection, as "
+            "long as a SYN waits before it is sent again"
+        )
+    if timeouts:
+        parts.append(f"{timeouts:,} gave up before they had one")
+    return " and ".join(parts)
+
+
+def _evidence(seen: Sequence[Sighting[Retried]]) -> list[Evidence]:
+    moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
+    return [
+        *ranged("SYNs sent again", "", [one.detail.syn_retransmits for one in seen]),
+        *(
+            item
+            for moment in moments
+            for item in ranged(
+                f"connections made about {moment:g} s after their first SYN",
+                "",
+                [one.detail.by_moment_s.get(moment, 0) for one in seen],
+            )
+        ),
+        *ranged("longest time to connect", "ms", [one.detail.longest_connect_ms for one in seen]),
+        *ranged("timeouts while connecting", "", [one.detail.connect_timeouts or None for one in seen]),
+        *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+    ]

@@ -1,0 +1,180 @@
+"""Memory that grows with requests (a leak) or with connections."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+from loadcurve.explain.finding import Finding, estimated, ranged
+from loadcurve.explain.sighting import Sighting, Told, finding, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.interval import mean_interval
+
+LEAK = "memory_grows_with_requests"
+CONNECTIONS = "memory_per_connection"
+
+BYTES_PER_MIB = 1 << 20
+LEAK_BYTES_MIN = BYTES_PER_MIB
+LEAK_SHARE_MIN = 0.02
+"""Growth within a window that counts: a mebibyte and 2 %. Allocators take as much in one step."""
+LEAK_SAMPLES_MIN = 8
+"""Fewer samples than two in each quarter of a window tell no growth that goes on from a step."""
+GROWTH_BYTES_MIN = 4 * BYTES_PER_MIB
+GROWTH_SHARE_MIN = 0.2
+"""Growth along the sweep that counts: 4 MiB, and a fifth of the memory at the fewest connections."""
+SETTINGS_MIN = 3
+"""Different numbers of connections through which a line is drawn: two lie on any line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How resident memory grew within a window."""
+
+    bytes_per_request: float
+    grown_bytes: float
+    start_bytes: float
+    requests: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find memory that grows with the requests answered, and memory that each connection takes.
+
+    Along a sweep connections and requests grow together, so where the server leaks, and is not started afresh
+    for each point, what a connection takes cannot be told.
+    """
+    leaks = _leaks(subject)
+    if leaks:
+        return leaks
+    return _per_connection(subject)
+
+
+def _leaks(subject: Subject) -> list[Finding]:
+    grown = {id(record): growth for record in subject.records if (growth := _growth(record)) is not None}
+    measured = [records for records in subject.by_place() if records]
+    # A leak goes on with every start of the server and at every load: what grows in one trial is its own
+    # affair, and what grows at the first points only may be a server that is still warming up.
+    steady = [records for records in measured if all(id(record) in grown for record in records)]
+    if not steady or steady[-1] is not measured[-1]:
+        return []
+    sightings = [Sighting(record, grown[id(record)]) for records in steady for record in records]
+    return merged(LEAK, subject, sightings, _tell_leak)
+
+
+def _growth(record: PointRecord) -> Growth | None:
+    """Return how memory grew; ``None`` unless it grew through the whole window, and enough to count."""
+    series, answered_rps = record.probe.series, record.load.rate_rps.answered
+    if series is None or series.memory_bytes is None or not answered_rps:
+        return None
+    told = [
+        (t_s, memory)
+        for t_s, memory in zip(series.t_s, series.memory_bytes, strict=True)
+        if memory is not None
+    ]
+    if len(told) < LEAK_SAMPLES_MIN:
+        return None
+    quarter = len(told) // 4
+    memory = [value for _, value in told]
+    quarters = [
+        memory[:quarter],
+        memory[quarter : 2 * quarter],
+        memory[2 * quarter : -quarter],
+        memory[-quarter:],
+    ]
+    # Where a collector gives back, or a step is taken once, some quarter is not wholly above the last one.
+    if any(min(later) <= max(earlier) for earlier, later in pairwise(quarters)):
+        return None
+    slope = _slope(told)
+    seconds = told[-1][0] - told[0][0]
+    grown = slope * seconds
+    if grown < max(LEAK_BYTES_MIN, LEAK_SHARE_MIN * memory[0]):
+        return None
+    return Growth(slope / answered_rps, grown, memory[0], answered_rps * seconds)
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """Return the slope of the least squares line through points (x, y) whose x are not all the same."""
+    mean_x, mean_y = fmean(x for x, _ in points), fmean(y for _, y in points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def _tell_leak(seen: Sequence[Sighting[Growth]]) -> Told:
+    by_trial: dict[int, list[float]] = {}
+    for one in seen:
+        by_trial.setdefault(one.record.trial, []).append(one.detail.bytes_per_request)
+    rate = mean_interval([fmean(values) for values in by_trial.values()])
+    return Told(
+        weight="explains",
+        certainty="likely",
+        seen=f"The server's memory grew through the whole window, in every trial: about {rate.value:,.0f} "
+        "bytes for each request that it answered.",
+        evidence=[
+            estimated("memory for each request", "bytes", rate),
+            *ranged(
+                "growth within a window", "MiB", [one.detail.grown_bytes / BYTES_PER_MIB for one in seen]
+            ),
+            *ranged("memory at its start", "MiB", [one.detail.start_bytes / BYTES_PER_MIB for one in seen]),
+            *ranged("requests meanwhile", "", [one.detail.requests for one in seen]),
+        ],
+        cause="The server keeps something of each request: a leak, a cache or a log in memory, or garbage "
+        "that is not collected yet.",
+        advice="Measure for longer: a leak goes on, a cache and a collector come to a level. Later points of "
+        "this server have been measured with more memory in use than earlier ones.",
+    )
+
+
+def _per_connection(subject: Subject) -> list[Finding]:
+    slopes, growths, firsts, used = [], [], [], []
+    for records in subject.by_trial().values():
+        told = [
+            (float(record.load.load.connections), memory, record)
+            for record, memory in _memory(records.values())
+        ]
+        connections = {number for number, _, _ in told}
+        if len(connections) < SETTINGS_MIN:
+            continue
+        slope = _slope([(number, memory) for number, memory, _ in told])
+        slopes.append(slope)
+        growths.append(slope * (max(connections) - min(connections)))
+        firsts.append(min(told, key=lambda one: one[0])[1])
+        used += [record for _, _, record in told]
+    if not slopes:
+        return []
+    estimate = mean_interval(slopes)
+    grown, first = fmean(growths), fmean(firsts)
+    if grown < max(GROWTH_BYTES_MIN, GROWTH_SHARE_MIN * first) or (
+        estimate.low is not None and estimate.low <= 0
+    ):
+        return []
+    told_evidence = [
+        estimated("memory for each connection", "bytes", estimate),
+        *ranged("growth along the sweep", "MiB", [growth / BYTES_PER_MIB for growth in growths]),
+        *ranged("memory at the fewest connections", "MiB", [value / BYTES_PER_MIB for value in firsts]),
+    ]
+    return [
+        finding(
+            CONNECTIONS,
+            subject,
+            used,
+            Told(
+                weight="explains",
+                certainty="shown" if estimate.low is not None else "likely",
+                seen=f"The server's memory grows with the connections: {estimate.value / 1024:,.1f} KiB for "
+                "each.",
+                evidence=told_evidence,
+                cause="The server keeps buffers, a thread or a process for each open connection.",
+                advice="Plan its memory by the connections that are open at once, not by the requests per "
+                "second; smaller buffers or a shorter keep-alive timeout make it less.",
+            ),
+        )
+    ]
+
+
+def _memory(records: Collection[PointRecord]) -> list[tuple[PointRecord, float]]:
+    """Return the memory in each record of a trial; shared pages count once if all records can tell that."""
+    servers = [(record, record.probe.server) for record in records if record.probe.server is not None]
+    proportional = [(record, server.proportional_memory_bytes) for record, server in servers]
+    resident = [(record, server.memory_mean_bytes) for record, server in servers]
+    chosen = resident if any(value is None for _, value in proportional) else proportional
+    return [(record, value) for record, value in chosen if value is not None]

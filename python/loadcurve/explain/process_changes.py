@@ -1,0 +1,159 @@
+"""The server's processes or threads changed at a load, and how far the throughput moved with them."""
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Evidence, Finding, estimated, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject, is_usable
+from loadcurve.result.probe import CountRange
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.interval import Estimate, geometric_interval
+
+CODE = "processes_changed"
+
+THREADS_MIN = 2
+THREADS_SHARE = 0.2
+"""Threads count as changed from two and a fifth of them on: runtimes start and end single ones."""
+REACH = (-2, -1, 1, 2)
+"""The neighbours through which a smooth curve is drawn."""
+AROUND_MIN = 3
+"""Fewer give no idea of how the curve bends."""
+MOVED_SHARE = 0.02
+"""Throughput counts as moved from 2 % on, where its interval excludes no change: less is nobody's concern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How processes and threads changed from the point before, or within the window."""
+
+    processes: tuple[int, int]
+    threads: tuple[int, int]
+
+    @property
+    def of_processes(self) -> bool:
+        """Whether it was the processes that changed."""
+        return self.processes[0] != self.processes[1]
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which processes or threads came or went, with the bump or dip there."""
+    sightings = [
+        Sighting(records[place], change)
+        for records in subject.by_trial().values()
+        for place in sorted(records)
+        if (change := _change(records, place)) is not None
+    ]
+    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+
+
+def _change(records: dict[int, PointRecord], place: int) -> Change | None:
+    """Return what changed at a point, compared with the point before of the same trial."""
+    processes, threads = _ranges(records[place])
+    if processes is None or threads is None:
+        return None
+    before = _ranges(records[place - 1]) if place - 1 in records else (None, None)
+    change = Change(_from_to(before[0], processes), _from_to(before[1], threads))
+    first, last = change.threads
+    threads_changed = abs(last - first) >= max(THREADS_MIN, THREADS_SHARE * first)
+    return change if change.of_processes or threads_changed else None
+
+
+def _ranges(record: PointRecord) -> tuple[CountRange | None, CountRange | None]:
+    server = record.probe.server
+    return (server.processes, server.threads) if server else (None, None)
+
+
+def _from_to(before: CountRange | None, now: CountRange) -> tuple[int, int]:
+    """Return the count before, or the least of now, and the one of now that is farthest from it."""
+    first = now.min if before is None else before.max
+    return first, now.max if now.max - first >= first - now.min else now.min
+
+
+def _tell(subject: Subject, seen: Sequence[Sighting[Change]]) -> Told:
+    places = sorted({subject.place(one.record) for one in seen})
+    moved = [
+        (place, estimate) for place in places if (estimate := throughput_beside_neighbours(subject, place))
+    ]
+    largest = max(moved, key=lambda one: abs(math.log(one[1].value)), default=None)
+    biggest = max((one.detail for one in seen), key=_size)
+    what, (first, last) = (
+        ("processes", biggest.processes) if biggest.of_processes else ("threads", biggest.threads)
+    )
+    more = "started" if last > first else "ended"
+    effect, shown = _effect(subject, largest)
+    return Told(
+        weight="explains",
+        certainty="shown",
+        seen=f"The server's {what} went from {first:,} to {last:,} here.{effect}",
+        evidence=[
+            *ranged("processes before", "", [one.detail.processes[0] for one in seen]),
+            *ranged("processes then", "", [one.detail.processes[1] for one in seen]),
+            *ranged("threads before", "", [one.detail.threads[0] for one in seen]),
+            *ranged("threads then", "", [one.detail.threads[1] for one in seen]),
+            *shown,
+        ],
+        cause=f"The server {more} {what} by its own rules, which count the connections or requests under "
+        "way, so the points on both sides of this one were served by differently many.",
+        advice="Set the number of processes and threads at the start, the least and the most to the same "
+        "value, or read this part of the curve as two: before and after.",
+    )
+
+
+def _size(change: Change) -> tuple[bool, float]:
+    first, last = change.processes if change.of_processes else change.threads
+    return change.of_processes, abs(math.log(max(last, 1) / max(first, 1)))
+
+
+def _effect(subject: Subject, largest: tuple[int, Estimate] | None) -> tuple[str, list[Evidence]]:
+    """Say how far the throughput moved where it moved most; nothing where there are no points around."""
+    if largest is None:
+        return "", []
+    place, ratio = largest
+    key = subject.swept_key
+    where = f"at {key} = {subject.run.points[place][key]:g}" if key else "there"
+    evidence = [estimated(f"throughput {where}, against its neighbours", "ratio", ratio)]
+    excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
+        return " The throughput did not move by more than the trials differ.", evidence
+    side = "above" if ratio.value > 1 else "below"
+    by = f"{abs(ratio.value - 1):.1%} {side}"
+    return f" The throughput {where} lies {by} a smooth curve through its neighbours.", evidence
+
+
+def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | None:
+    """Return the throughput at a point in parts of what its neighbours let expect, over trials.
+
+    Expected is the polynomial (Lagrange's) through the two points before and the two after it, as far as
+    there are, of the same trial, in logarithms of the swept value and of the throughput: it follows a curve
+    that bends. ``None`` at the ends of the sweep, with fewer than three points around, and where not exactly
+    one key is swept.
+    """
+    key = subject.swept_key
+    around = [place + step for step in REACH if 0 <= place + step < len(subject.run.points)]
+    if key is None or len(around) < AROUND_MIN or not around[0] < place < around[-1]:
+        return None
+    swept = [subject.run.points[other][key] for other in (place, *around)]
+    if min(swept) <= 0 or len(set(swept)) < len(swept):
+        return None
+    at, *others = (math.log(value) for value in swept)
+    weights = lagrange_weights(at, others)
+    ratios = []
+    for records in subject.by_trial().values():
+        rates = [
+            records[other].load.rate_rps.answered if other in records and is_usable(records[other]) else None
+            for other in (place, *around)
+        ]
+        told = [math.log(rate) for rate in rates if rate]
+        if len(told) == len(rates):
+            ratios.append(math.exp(told[0] - sum(map(operator.mul, weights, told[1:]))))
+    return geometric_interval(ratios) if ratios else None
+
+
+def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:
+    """Return by which weights the values at some places give the polynomial through them at another place."""
+    return [
+        math.prod((at - other) / (place - other) for other in places if other != place) for place in places
+    ]

@@ -1,0 +1,145 @@
+"""The server's processor time: all of its CPUs used, throttled by its limit, or one thread's only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.probe import BusiestThread
+from loadcurve.result.records import PointRecord
+
+LIMIT = "cpu_limit"
+THROTTLED = "cpu_throttled"
+ONE_THREAD = "one_thread"
+
+FULL_SHARE = 0.9
+"""From this share of its CPUs on a server counts as at their limit: what waits for a CPU that is 90 % busy
+waits nine times as long as its work takes (M/M/1), so more load brings waiting rather than throughput."""
+THROTTLED_PERIODS_SHARE = 0.05
+"""Periods in which a server had to wait for its next share of the CPUs. Below 1 in 20 only the slowest
+requests meet one, and a start or a collection of garbage may do that."""
+SPARE_CPUS = 0.5
+"""With less than half a CPU to spare, the other threads are nearly as busy as the busiest one."""
+ONE_CPU_MAX = 1.1
+"""One thread uses at most one CPU; the rest is for helpers beside it, and for the error of the readings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """How much processor time a server used, and had."""
+
+    cpus: float
+    available: float
+    threads: int | None
+    busiest_thread: BusiestThread | None
+    throttled_share: float | None
+    throttled_s: float | None
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which the server's processor time was the limit, each by the nearest of three causes."""
+    used = [
+        Sighting(record, use) for record in subject.records if (use := _used(subject, record)) is not None
+    ]
+    throttled = [one for one in used if (one.detail.throttled_share or 0) >= THROTTLED_PERIODS_SHARE]
+    held = {id(one.record) for one in throttled}
+    free = [one for one in used if id(one.record) not in held]
+    full = [one for one in free if one.detail.cpus >= FULL_SHARE * one.detail.available]
+    single = [one for one in free if _is_bound_to_one_thread(subject, one.detail)]
+    return [
+        *merged(THROTTLED, subject, throttled, _tell_throttled),
+        *merged(LIMIT, subject, full, _tell_full),
+        *merged(ONE_THREAD, subject, single, _tell_one_thread),
+    ]
+
+
+def _used(subject: Subject, record: PointRecord) -> Used | None:
+    server, available = record.probe.server, subject.cpus_available
+    if server is None or server.cpu_share is None or not available:
+        return None
+    throttling = record.probe.throttling
+    share = throttling.throttled_periods / throttling.periods if throttling and throttling.periods else None
+    return Used(
+        cpus=server.cpu_share,
+        available=available,
+        threads=server.threads.max if server.threads else None,
+        busiest_thread=server.busiest_thread,
+        throttled_share=share,
+        throttled_s=throttling.throttled_s if throttling else None,
+    )
+
+
+def _is_bound_to_one_thread(subject: Subject, used: Used) -> bool:
+    """Say whether one thread used a whole CPU while the server left others unused."""
+    if used.available - used.cpus < SPARE_CPUS:
+        return False
+    if used.busiest_thread is not None:
+        return used.busiest_thread.cpu_share >= FULL_SHARE
+    alone = used.threads == 1 or subject.number_setting("workers") == 1
+    return alone and FULL_SHARE <= used.cpus <= ONE_CPU_MAX
+
+
+def _tell_throttled(seen: Sequence[Sighting[Used]]) -> Told:
+    share = max(one.detail.throttled_share or 0 for one in seen)
+    return Told(
+        weight="explains",
+        certainty="shown",
+        seen=f"The server had used up its share of the CPUs and had to wait in up to {share:.0%} of the "
+        "periods of 100 ms in which it wanted to run.",
+        evidence=[
+            *ranged("periods with waiting", "share", [one.detail.throttled_share for one in seen]),
+            *ranged("time waited, over all CPUs", "s", [one.detail.throttled_s for one in seen]),
+            *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
+            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+        ],
+        cause="The control group around the server limits its processor time, and the kernel stops all of "
+        "its processes until the next period begins: requests meanwhile wait for up to 100 ms.",
+        advice="Give the server more CPUs (limits.cpus, or a larger machine) where the pauses are not what "
+        "is to be measured; without a limit of this study, look at the limits of the container it runs in.",
+    )
+
+
+def _tell_full(seen: Sequence[Sighting[Used]]) -> Told:
+    most = max(seen, key=lambda one: one.detail.cpus / one.detail.available).detail
+    return Told(
+        weight="explains",
+        certainty="shown",
+        seen=f"The server used up to {most.cpus:.2f} of the {most.available:g} CPUs that it had.",
+        evidence=[
+            *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
+            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+            *_cost(seen),
+        ],
+        cause="The server is at the limit of its CPUs: what it answers is decided by the processor time that "
+        "a request takes.",
+        advice="More load brings only waiting from here on. Compare the CPU per request of the servers, and "
+        "give the server more CPUs to see whether it can use them.",
+    )
+
+
+def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
+    most = max(seen, key=lambda one: one.detail.cpus).detail
+    threads = [one.detail.busiest_thread for one in seen if one.detail.busiest_thread is not None]
+    name = next((f", {thread.name}," for thread in threads if thread.name), "")
+    return Told(
+        weight="explains",
+        certainty="shown" if threads or most.threads == 1 else "likely",
+        seen=f"The server used {most.cpus:.2f} CPUs of the {most.available:g} that it had, and no more.",
+        evidence=[
+            *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
+            *ranged("CPU of its busiest thread", "CPUs", [thread.cpu_share for thread in threads]),
+            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+            *ranged("threads", "", [one.detail.threads for one in seen]),
+            *_cost(seen),
+        ],
+        cause=f"One thread{name} had a whole CPU and can use no more: what it does is the limit, and "
+        "further CPUs stay idle, however many there are.",
+        advice="Start more workers (the setting workers, where the server has it), or compare it with "
+        "servers that are held to one CPU.",
+    )
+
+
+def _cost(seen: Sequence[Sighting[Used]]) -> list[Evidence]:
+    costs = [one.record.probe.server.cpu_per_request_us for one in seen if one.record.probe.server]
+    return ranged("CPU per request", "µs", costs)

@@ -1,0 +1,138 @@
+"""The server closes connections after N requests, or idle ones, so reconnecting is part of the figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Certainty, Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = "reconnects"
+
+RECONNECTS_SHARE = 0.005
+"""New connections for each answer. A connection costs both sides about as much as some requests, so one for
+every 200 requests takes a few percent of the throughput; the usual default of 1,000 stays below that."""
+RECONNECTS_MIN = 5
+"""Fewer may be accidents at the end of a load."""
+NEAR_LIMIT = (0.5, 1.1)
+"""Replies per connection, in parts of a limit on requests, by which that limit explains the closing: the last
+connections have not come to it, and some servers do not count the first request."""
+NEAR_IDLE = (0.9, 1.5)
+"""The median lifetime of connections, in parts of the idle timeout that explains their closing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnecting:
+    """How often connections were made again in one record."""
+
+    reconnects: int
+    share: float
+    replies_per_connection: float
+    lifetime_p50_ms: float | None
+    connect_p50_ms: float | None
+    closed_early: int
+    think_s: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points where the server, and not the load, ended connections that the load would have kept."""
+    sightings = [
+        Sighting(record, made) for record in subject.records if (made := _reconnecting(record)) is not None
+    ]
+    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+
+
+def _reconnecting(record: PointRecord) -> Reconnecting | None:
+    load = record.load
+    # Where the load itself closes connections, their making is what was asked for.
+    if load.load.calls is not None or load.load.model == "sessions":
+        return None
+    connections = load.connections
+    # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
+    # in the warm-up is not counted, so what the server closes must be more than what failures explain.
+    failed = load.requests.failed
+    reconnects = connections.opened - load.load.connections - failed
+    replies = connections.replies_per_connection
+    if reconnects < max(RECONNECTS_MIN, failed) or not replies:
+        return None
+    # Of the whole load, warm-up included, as connections are counted.
+    share = reconnects / (replies * connections.opened)
+    if share < RECONNECTS_SHARE:
+        return None
+    return Reconnecting(
+        reconnects=reconnects,
+        share=min(share, 1.0),
+        replies_per_connection=replies,
+        lifetime_p50_ms=connections.lifetime_ms.p50,
+        connect_p50_ms=load.connect_ms.p50,
+        closed_early=load.errors.closed_early + load.errors.reset,
+        think_s=load.load.think_s,
+    )
+
+
+def _tell(subject: Subject, seen: Sequence[Sighting[Reconnecting]]) -> Told:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda detail: detail.share)
+    why = _why(subject, most)
+    return Told(
+        weight="distorts",
+        certainty=why.certainty,
+        seen="The server ended connections that the load would have kept: up to one new connection for every "
+        f"{1 / most.share:,.0f} requests.",
+        evidence=[
+            *ranged("connections made again", "", [detail.reconnects for detail in details]),
+            *ranged("connections made again for each answer", "share", [detail.share for detail in details]),
+            *ranged("replies per connection", "", [detail.replies_per_connection for detail in details]),
+            *ranged("median lifetime of a connection", "ms", [detail.lifetime_p50_ms for detail in details]),
+            *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
+            *ranged("requests cut off by a close", "", [detail.closed_early or None for detail in details]),
+        ],
+        cause=f"{why.cause}. Connecting anew is part of these figures, in throughput, in latency and in CPU.",
+        advice=f"{why.advice}, or give all servers the same limit, so that all pay the same for it.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why the server closes connections, and what to do about it; clauses without a full stop."""
+
+    certainty: Certainty
+    cause: str
+    advice: str
+
+
+def _why(subject: Subject, most: Reconnecting) -> Why:
+    """Return the setting that explains the closing, or that none is known."""
+    limit, idle_s = subject.number_setting("keepalive_requests"), subject.number_setting("keepalive_timeout")
+    replies = most.replies_per_connection
+    if idle_s and _lived_idle(most, idle_s):
+        return Why(
+            "shown",
+            f"The server is set to close a connection that is idle for {idle_s:,} s",
+            "Raise the setting keepalive_timeout, or let clients think for a shorter time",
+        )
+    if subject.server.settings.get("keepalive") is False or replies <= 1:
+        return Why(
+            "shown",
+            "The server closes each connection after its first answer",
+            "Let it keep connections (the setting keepalive, and HTTP/1.1 in the load)",
+        )
+    if limit and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
+        return Why(
+            "shown",
+            f"The server is set to close a connection after {limit:,} requests",
+            "Raise the setting keepalive_requests",
+        )
+    return Why(
+        "likely",
+        "The server closes connections by a rule of its own: after a number of requests, or of idle time",
+        "Look for a limit on requests per connection and an idle timeout in the server's documentation",
+    )
+
+
+def _lived_idle(detail: Reconnecting, idle_s: int) -> bool:
+    if detail.think_s >= idle_s:
+        return True
+    lifetime_ms = detail.lifetime_p50_ms
+    return lifetime_ms is not None and NEAR_IDLE[0] <= lifetime_ms / 1000 / idle_s <= NEAR_IDLE[1]

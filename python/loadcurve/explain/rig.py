@@ -1,0 +1,98 @@
+"""The rig is the limit: its generator is saturated, late, or as fast as it can be here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.records import PointRecord
+
+CODE = "rig_limit"
+
+SAID_BY = {
+    "generator_saturated": "the generator's threads had no time left",
+    "generator_late": "the generator sent requests late although a connection was free",
+    "rate_not_sent": "the generator did not send all requests that were due although a connection was free",
+    "rig_ceiling": "the throughput came to the most that this rig reaches against a server that does nothing",
+}
+"""The reasons of a verdict that speak of the rig; their thresholds are the verdict's."""
+
+ADVICE = {
+    "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",
+    "generator_late": "let nothing else run on the load's CPUs",
+    "rate_not_sent": "ask for a lower rate, or give the load more threads",
+    "rig_ceiling": "take another machine for the load, or hold the server to fewer CPUs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """How near to its limit the rig was."""
+
+    codes: list[str]
+    generator_cpu_share: float | None
+    lateness_p99_ms: float | None
+    never_sent: int
+    ceiling_rps: float | None
+    answered_rps: float | None
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points whose verdict says that the rig, not the server, may have been the limit."""
+    sightings = [
+        Sighting(record, limited)
+        for record in subject.records
+        if (limited := _limited(record, subject.run.ceiling)) is not None
+    ]
+    return merged(CODE, subject, sightings, _tell)
+
+
+def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
+    load = record.load
+    said = {reason.code for reason in load.verdict.reasons}
+    codes = [code for code in SAID_BY if code in said]
+    if not codes:
+        return None
+    generator = load.generator
+    busy_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s
+    available_s = load.duration_s * generator.threads
+    lateness = generator.lateness_ms
+    return Limited(
+        codes=codes,
+        generator_cpu_share=busy_s / available_s if available_s else None,
+        lateness_p99_ms=None if lateness is None else lateness.p99,
+        never_sent=load.requests.never_sent,
+        ceiling_rps=None if ceiling is None else ceiling.requests_per_s_at(load.load.connections),
+        answered_rps=load.rate_rps.answered,
+    )
+
+
+def _tell(seen: Sequence[Sighting[Limited]]) -> Told:
+    codes = [code for code in SAID_BY if any(code in one.detail.codes for one in seen)]
+    sentence = "; ".join(SAID_BY[code] for code in codes)
+    advice = ", and ".join(ADVICE[code] for code in codes)
+    details = [one.detail for one in seen]
+    at_ceiling = "rig_ceiling" in codes
+    never_sent = "rate_not_sent" in codes
+    return Told(
+        weight="invalidates",
+        # Late and unsent requests are the generator's own doing; a busy one may still have been fast enough.
+        certainty="shown" if {"generator_late", "rate_not_sent"} & set(codes) else "likely",
+        seen=f"{sentence[:1].upper()}{sentence[1:]}.",
+        evidence=[
+            *ranged(
+                "CPU of each of the generator's threads", "share", [d.generator_cpu_share for d in details]
+            ),
+            *ranged("lateness of the generator, p99", "ms", [d.lateness_p99_ms for d in details]),
+            *ranged("requests never sent", "", [d.never_sent for d in details] if never_sent else []),
+            *ranged("throughput", "requests/s", [d.answered_rps for d in details]),
+            *ranged(
+                "the rig's ceiling", "requests/s", [d.ceiling_rps for d in details] if at_ceiling else []
+            ),
+        ],
+        cause="The load came from a rig that had reached its own limit: a faster server would have shown the "
+        "same figures here.",
+        advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
+    )

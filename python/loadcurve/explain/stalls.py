@@ -1,0 +1,227 @@
+"""Stalls: stretches of time in which nothing was answered, and what server and kernel did in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+
+from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.load import LoadResult, Silence, SlowRequest
+from loadcurve.result.probe import Column, ProbeSeries
+from loadcurve.result.records import PointRecord
+
+CODE = "stall"
+
+STALL_MIN_MS = 100.0
+"""Shorter ones are of the length of the probe's own interval, and of what a busy machine does to anyone."""
+UNUSUAL_FACTOR = 20.0
+"""A stall lasts at least so many times the mean time from answer to answer: of answers that come at random,
+one pause in 500 million is as long."""
+COVERED_SHARE = 0.8
+"""A slow request under way for this part of a silence shows that there was something to answer in it."""
+OWN_LATENESS_SHARE = 0.5
+"""Where the generator itself was late by this part of a stall, nothing shows that it was the server."""
+IDLE_CPUS = 0.1
+BUSY_CPUS = 0.9
+"""A server that used less of a CPU in a stall waited for something, and with more it worked at something."""
+STOLEN_CPUS = 0.5
+"""Steal of more than half a CPU in a stall is enough to hold up one thread that must run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why nothing was answered, and what to do about it."""
+
+    cause: str
+    advice: str
+
+
+THROTTLED = Cause(
+    "The server had used up its share of the CPUs and was stopped by its control group.",
+    "Raise its limit of CPUs, or take the pauses as part of that machine's size.",
+)
+STOLEN = Cause(
+    "Another tenant of the host had the processor.",
+    "Measure again at another time, or on a machine of your own.",
+)
+NOT_SEEN = Cause(
+    "The stall is too short for the probe's samples, or these do not tell what the server did in it.",
+    "Sample more often (probe_interval in [host]), and look for what the server does at such moments.",
+)
+WAITED = Cause(
+    "The server did nothing in this time: it waited for a lock, a disk or another service, or was stopped.",
+    "Look at its waits: a file that is synced, a lock that all workers take, a time-out inside.",
+)
+WORKED = Cause(
+    "The server worked all the time, but on something else: a collection of garbage, a reload, or one "
+    "request that held up all others.",
+    "Look at its collector's log, and for requests that take long on an event loop.",
+)
+NEITHER = Cause(
+    "The server had some processor time and answered nothing: it was neither idle nor busy.",
+    "Look for what it does at such moments, and for what else runs on its CPUs.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What happened in a stall; ``None`` where no sample lies in it, or the figure was not read."""
+
+    server_cpus: float | None
+    stolen_cpus: float | None
+    busy_cpus: float | None
+    throttled_s: float | None
+    retransmits: float | None
+    context_switches: float | None
+    waiting: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """The stalls of one record, and what happened in the longest."""
+
+    silences: int
+    """As long as a stall; the slowest requests need not tell what was under way in each."""
+    longest: Silence
+    requests: int
+    """Of the slowest requests, those that were under way in a stall."""
+    usual_server_cpus: float | None
+    meanwhile: Meanwhile
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find stretches of time without an answer although requests were under way."""
+    sightings = [
+        Sighting(record, stalled) for record in subject.records if (stalled := _stalled(record)) is not None
+    ]
+    return merged(CODE, subject, sightings, _tell)
+
+
+def _stalled(record: PointRecord) -> Stalled | None:
+    load = record.load
+    silences = _silences(load)
+    stalls = [(silence, held) for silence in silences if (held := _held_up(load, silence))]
+    if not stalls:
+        return None
+    # Silences are told with the longest first.
+    longest = stalls[0][0]
+    lateness = load.generator.lateness_ms
+    if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
+        return None
+    server = record.probe.server
+    return Stalled(
+        silences=len(silences),
+        longest=longest,
+        requests=len({id(request) for _, held in stalls for request in held}),
+        usual_server_cpus=server.cpu_share if server else None,
+        meanwhile=_meanwhile(record.probe.series, longest),
+    )
+
+
+def _silences(load: LoadResult) -> list[Silence]:
+    """Return the silences that are long, and unusual for this rate."""
+    answered_rps = load.rate_rps.answered
+    if not answered_rps:
+        return []
+    least_ms = max(STALL_MIN_MS, UNUSUAL_FACTOR * 1000 / answered_rps)
+    return [silence for silence in load.silences if silence.length_ms >= least_ms]
+
+
+def _held_up(load: LoadResult, silence: Silence) -> list[SlowRequest]:
+    """Return the slow requests that were under way in a silence, apart from those that waited for a SYN."""
+    start_s, end_s = silence.start_s, silence.start_s + silence.length_ms / 1000
+    return [
+        one
+        for one in load.slowest
+        if not one.syn_retransmits
+        and min(one.due_s + one.latency_ms / 1000, end_s) - max(one.due_s, start_s)
+        >= COVERED_SHARE * (end_s - start_s)
+    ]
+
+
+def _meanwhile(series: ProbeSeries | None, silence: Silence) -> Meanwhile:
+    """Return what the samples say whose whole time lies in the stall."""
+    if series is None:
+        return Meanwhile(*[None] * len(fields(Meanwhile)))
+    start_s, end_s = silence.start_s, silence.start_s + silence.length_ms / 1000
+    inside = [
+        place
+        for place in range(1, len(series.t_s))
+        if series.t_s[place - 1] >= start_s and series.t_s[place] <= end_s
+    ]
+    user, system = _mean(series.cpu_user_share, inside), _mean(series.cpu_system_share, inside)
+    return Meanwhile(
+        server_cpus=None if user is None or system is None else user + system,
+        stolen_cpus=_mean(series.steal_cpus, inside),
+        busy_cpus=_mean(series.busy_cpus, inside),
+        throttled_s=_sum(series.throttled_s, inside),
+        retransmits=_sum(series.retransmits, inside),
+        context_switches=_sum(series.voluntary_context_switches, inside),
+        waiting=_mean(series.listen_queue, inside),
+    )
+
+
+def _told(column: Column, places: Sequence[int]) -> list[float]:
+    return [] if column is None else [value for place in places if (value := column[place]) is not None]
+
+
+def _mean(column: Column, places: Sequence[int]) -> float | None:
+    values = _told(column, places)
+    return fmean(values) if values else None
+
+
+def _sum(column: Column, places: Sequence[int]) -> float | None:
+    values = _told(column, places)
+    return sum(values) if values else None
+
+
+def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
+    details = [one.detail for one in seen]
+    longest = max(details, key=lambda stalled: stalled.longest.length_ms)
+    meanwhiles = [detail.meanwhile for detail in details]
+    why = _why(longest)
+    return Told(
+        weight="distorts",
+        certainty="likely",
+        seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
+        "was answered, although requests were under way.",
+        evidence=[
+            *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
+            *ranged("stretches without an answer as long as a stall", "", [one.silences for one in details]),
+            *ranged("slowest requests that were held up", "", [detail.requests for detail in details]),
+            *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+            *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),
+            *ranged("CPU of the server in the window", "CPUs", [one.usual_server_cpus for one in details]),
+            *ranged("CPUs busy in the stall, of the machine", "CPUs", [one.busy_cpus for one in meanwhiles]),
+            *ranged("steal in the stall", "CPUs", [one.stolen_cpus for one in meanwhiles]),
+            *ranged("time throttled in the stall", "s", [one.throttled_s for one in meanwhiles]),
+            *ranged("segments sent again in the stall", "", [one.retransmits for one in meanwhiles]),
+            *ranged(
+                "times that its threads went to sleep in the stall",
+                "",
+                [one.context_switches for one in meanwhiles],
+            ),
+            *ranged("connections that waited to be accepted", "", [one.waiting for one in meanwhiles]),
+        ],
+        cause=why.cause,
+        advice=why.advice,
+    )
+
+
+def _why(stalled: Stalled) -> Cause:
+    """Return the cause that fits what happened meanwhile."""
+    now = stalled.meanwhile
+    if now.throttled_s:
+        return THROTTLED
+    if (now.stolen_cpus or 0.0) >= STOLEN_CPUS:
+        return STOLEN
+    if now.server_cpus is None:
+        return NOT_SEEN
+    return _by_use(now.server_cpus)
+
+
+def _by_use(server_cpus: float) -> Cause:
+    if server_cpus <= IDLE_CPUS:
+        return WAITED
+    return WORKED if server_cpus >= BUSY_CPUS else NEITHER

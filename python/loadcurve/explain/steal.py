@@ -1,0 +1,76 @@
+"""Steal: another tenant of the host had the CPUs while this run wanted them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = "steal"
+
+STEAL_SHARE = 0.02
+"""Of the time of the CPUs in use: what takes 2 % of a busy CPU takes as much of the throughput, as much as
+trials differ anyway, and comes in stretches that show far more in the slowest requests."""
+STEAL_MIN_S = 0.05
+"""The kernel tells steal in ticks of 10 ms: in a short window, a few are more than 2 % and mean nothing."""
+BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
+"""Machine types whose CPU is a credit that can be used up; then the host withholds it as steal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stolen:
+    """How much of the CPUs was taken."""
+
+    share: float
+    worst_share: float
+    worst_moment_cpus: float | None
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find windows in which the hypervisor gave the CPUs of the server or the load to others."""
+    used = set(subject.cpus) | set(subject.load_cpus)
+    sightings = [
+        Sighting(record, stolen)
+        for record in subject.records
+        if (stolen := _stolen(record, used)) is not None
+    ]
+    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+
+
+def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
+    shares = [cpu.steal_share for cpu in record.probe.cpus or [] if not used or cpu.cpu in used]
+    if not shares or max(shares) < max(STEAL_SHARE, STEAL_MIN_S / record.load.duration_s):
+        return None
+    series = record.probe.series
+    moments = [value for value in (series.steal_cpus or []) if value is not None] if series else []
+    return Stolen(sum(shares) / len(shares), max(shares), max(moments, default=None))
+
+
+def _tell(subject: Subject, seen: Sequence[Sighting[Stolen]]) -> Told:
+    worst = max(one.detail.worst_share for one in seen)
+    product = subject.run.host.get("machine_product")
+    burstable = isinstance(product, str) and product.startswith(BURSTABLE)
+    credits_used = (
+        f" This machine is a {product}, whose CPU is a credit: it may have been used up." if burstable else ""
+    )
+    advice = (
+        "Wait until the credits are back, or measure on a machine type that is not burstable"
+        if burstable
+        else "Measure again at another time, or on a machine of your own"
+    )
+    return Told(
+        weight="distorts",
+        certainty="shown",
+        seen=f"The host gave up to {worst:.1%} of a CPU's time to others while this machine wanted to run.",
+        evidence=[
+            *ranged("steal, of the CPU that lost most", "share", [one.detail.worst_share for one in seen]),
+            *ranged("steal, mean of the CPUs in use", "share", [one.detail.share for one in seen]),
+            *ranged("most stolen at one moment", "CPUs", [one.detail.worst_moment_cpus for one in seen]),
+            *ranged("throughput", "requests/s", [one.record.load.rate_rps.answered for one in seen]),
+        ],
+        cause=f"Another virtual machine had the processor in these windows.{credits_used} Server and "
+        "generator both stand still meanwhile, which shows in the slowest requests first.",
+        advice=f"{advice}; do not compare these windows with those that have no steal.",
+    )

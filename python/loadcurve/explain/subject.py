@@ -1,0 +1,109 @@
+"""What findings look at: one server of a run, with all that was measured of it."""
+
+from dataclasses import dataclass, field
+
+from loadcurve.result.folder import Run
+from loadcurve.result.records import Point, PointRecord, RunRecord, ServerRecord
+from loadcurve.stats.curves import PointKey, point_key
+
+RUNNING_SERVER = "url"
+"""The catalogue's entry for a server that runs already, perhaps on another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One server of a run and its points, invalid ones included: these want an explanation most."""
+
+    run: RunRecord
+    name: str
+    server: ServerRecord
+    records: list[PointRecord]
+    """In the order of measuring."""
+    places: dict[PointKey, int] = field(repr=False)
+    """The place of each point in the sweep."""
+
+    def place(self, record: PointRecord) -> int:
+        """Return the place of a record's point in the sweep."""
+        return self.places[point_key(record.point)]
+
+    @property
+    def swept_key(self) -> str | None:
+        """The key of the sweep, where it has exactly one."""
+        keys = {key for point in self.run.points for key in point}
+        return keys.pop() if len(keys) == 1 else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it ran on this machine, so that this kernel's counters are its own, too."""
+        return self.server.catalog_entry != RUNNING_SERVER
+
+    def by_place(self) -> list[list[PointRecord]]:
+        """Return the records of every point of the sweep, in the sweep's order."""
+        found: list[list[PointRecord]] = [[] for _ in self.run.points]
+        for record in self.records:
+            found[self.place(record)].append(record)
+        return found
+
+    def by_trial(self) -> dict[int, dict[int, PointRecord]]:
+        """Return the records of every trial by their point's place in the sweep."""
+        found: dict[int, dict[int, PointRecord]] = {}
+        for record in self.records:
+            found.setdefault(record.trial, {})[self.place(record)] = record
+        return found
+
+    def number_setting(self, name: str) -> int | None:
+        """Return a setting of the server that is a number; ``None`` where it has none of this name."""
+        value = self.server.settings.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def sysctl(self, name: str) -> int | None:
+        """Return a setting of the kernel that is a number; ``None`` where the run did not record it."""
+        sysctls = self.run.host.get("sysctls")
+        value = sysctls.get(name) if isinstance(sysctls, dict) else None
+        return int(value) if isinstance(value, str) and value.isdigit() else None
+
+    @property
+    def cpus(self) -> list[int]:
+        """The CPUs that the server was bound to; empty where the run did not record them."""
+        return _numbers(self.run.host.get("server_cpus"))
+
+    @property
+    def load_cpus(self) -> list[int]:
+        """The CPUs of the load; empty where the run did not record them."""
+        return _numbers(self.run.host.get("load_cpus"))
+
+    @property
+    def cpus_available(self) -> float | None:
+        """How many CPUs the server could use: those of its limit, or else those it was bound to."""
+        limits = self.server.limits
+        if limits is not None and limits.cpus is not None:
+            return limits.cpus
+        return float(len(self.cpus)) if self.cpus and self.is_local else None
+
+
+def subjects(run: Run) -> list[Subject]:
+    """Return every server of which at least one planned point was measured, in the order of the study."""
+    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    by_server: dict[str, list[PointRecord]] = {}
+    for record in run.points:
+        if point_key(record.point) in places:
+            by_server.setdefault(record.server, []).append(record)
+    return [
+        Subject(run.run, name, server, by_server[name], places)
+        for name, server in run.run.servers.items()
+        if name in by_server
+    ]
+
+
+def is_usable(record: PointRecord) -> bool:
+    """Say whether a record's figures may be compared with others."""
+    return record.load.verdict.status != "invalid"
+
+
+def points_at(subject: Subject, places: set[int]) -> list[Point]:
+    """Return the points at some places of the sweep, in its order."""
+    return [subject.run.points[place] for place in sorted(places)]
+
+
+def _numbers(value: object) -> list[int]:
+    return [item for item in value if isinstance(item, int)] if isinstance(value, list | tuple) else []

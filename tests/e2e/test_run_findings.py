@@ -1,0 +1,434 @@
+"""Findings of real runs: a cause is planted in a real server, or it is not, and the findings tell which.
+
+What disturbs the whole machine would show, too: a test that needs it quiet looks at the counters first and is
+skipped, with what it saw, where something else took the CPUs.
+"""
+
+import json
+import os
+import time
+
+import psutil
+import pytest
+
+from loadcurve.explain.all import findings
+from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
+from loadcurve.result.folder import TRIALS_FILE, Run, read_run
+from support.sandbox import Sandbox, finish, wait_until
+from support.tiny_study import study_text
+
+QUIET_ATTEMPTS = 3
+CPU_WAIT_MAX = 0.2
+"""Nothing that these tests start waits for a CPU for so long, as long as nothing else runs."""
+MIB = 1 << 20
+
+
+def run_study(sandbox: Sandbox, name: str, study: str) -> Run:
+    sandbox.write(f"{name}.toml", study)
+    finished = sandbox.run("run", f"{name}.toml", "--out", name)
+    assert finished.returncode in {0, 3}, finished.stderr
+    return read_run(sandbox.work / name)
+
+
+def codes(run: Run, server: str) -> set[str]:
+    return {one.code for one in findings(run) if one.server == server}
+
+
+def the(run: Run, code: str, server: str):
+    [finding] = [one for one in findings(run) if (one.code, one.server) == (code, server)]
+    return finding
+
+
+def value(finding, name: str) -> float:
+    return next(one.value for one in finding.evidence if one.name == name)
+
+
+def disturbed(run: Run) -> str | None:
+    """Return what the run's own records say of a machine that was not its alone."""
+    reasons = [reason.text for point in run.points for reason in point.load.verdict.reasons]
+    late = next((reason for reason in reasons if "generator" in reason), None)
+    waits = [point.probe.pressure.cpu_some_share for point in run.points if point.probe.pressure]
+    waited = max((wait for wait in waits if wait is not None), default=0.0)
+    return f"some work waited for a CPU {waited:.0%} of the time" if waited > CPU_WAIT_MAX else late
+
+
+# --- nothing planted
+
+
+@pytest.mark.needs("nginx")
+def test_a_clean_run_of_nginx_has_no_finding(sandbox):
+    load = 'think = "5ms"\nduration = "700ms"'
+    study = study_text("[servers.nginx]", load=load, connections="[4, 8, 16]", trials=3)
+    for attempt in range(QUIET_ATTEMPTS):
+        run = run_study(sandbox, f"clean-{attempt}", study)
+        told = [(one.code, one.seen) for one in findings(run)]
+        if not told:
+            return
+    noise = disturbed(run)
+    if noise is not None:
+        pytest.skip(f"this machine is not quiet: {noise}")
+    assert told == []
+
+
+# --- the listen queue
+
+
+@pytest.fixture(scope="module")
+def queues(shared_sandbox) -> Run:
+    """Many connections for one request each, to queues of one place and of the usual length."""
+    servers = """\
+[servers.short]
+use = "nginx"
+listen_backlog = 1
+[servers.long]
+use = "nginx"
+[servers.slow-to-accept]
+use = "limit"
+listen_backlog = 4
+accept_every = "10ms"
+"""
+    load = 'calls = 1\nduration = "2s"'
+    return run_study(shared_sandbox, "queues", study_text(servers, load=load, connections="[60]", trials=1))
+
+
+@pytest.mark.needs("nginx")
+@pytest.mark.parametrize(("server", "backlog"), [("short", 1), ("slow-to-accept", 4)])
+def test_a_short_listen_queue_explains_requests_of_whole_seconds(queues, server: str, backlog: int):
+    finding = the(queues, "listen_queue_overflow", server)
+    assert finding.certainty == "shown"
+    assert value(finding, "overflows of listen queues") > 0
+    assert value(finding, "SYNs sent again") > 0
+    assert value(finding, "backlog of the server's listen queue") == backlog
+    assert value(finding, "connections made about 1 s after their first SYN") > 0
+
+
+@pytest.mark.needs("nginx")
+def test_a_long_listen_queue_takes_the_same_connections_without_a_finding(queues):
+    assert not codes(queues, "long") & {"listen_queue_overflow", "connections_retried"}
+
+
+# --- what limit can do wrong
+
+
+WRONG = """\
+[servers.plain]
+use = "limit"
+delay = "2ms"
+[servers.errors]
+use = "limit"
+delay = "2ms"
+error_share = 0.05
+spared_requests = 10
+[servers.short-bodies]
+use = "limit"
+delay = "2ms"
+truncated_share = 0.05
+spared_requests = 10
+[servers.closes]
+use = "limit"
+delay = "2ms"
+keepalive_requests = 20
+"""
+GROWING = """\
+[servers.plain]
+use = "limit"
+delay = "2ms"
+[servers.heavy]
+use = "limit"
+delay = "2ms"
+connection_memory = "512KiB"
+[servers.leaks]
+use = "limit"
+delay = "2ms"
+leak = "4KiB"
+[servers.threads]
+use = "limit"
+delay = "2ms"
+connections_per_thread = 4
+"""
+
+
+@pytest.fixture(scope="module")
+def wrong(shared_sandbox) -> Run:
+    """Servers of which each does one thing wrong, and one that does not."""
+    study = study_text(WRONG, load='duration = "500ms"', connections="[8]", trials=1)
+    return run_study(shared_sandbox, "wrong", study)
+
+
+@pytest.fixture(scope="module")
+def growing(shared_sandbox) -> Run:
+    """Servers that take more of something, and one that does not."""
+    load, host = 'duration = "600ms"', 'probe_interval = "50ms"'
+    study = study_text(GROWING, load=load, connections="[4, 16, 32]", trials=2, host=host)
+    return run_study(shared_sandbox, "growing", study)
+
+
+PLANTED = {
+    "wrong": {"errors": "wrong_answers", "short-bodies": "wrong_answers", "closes": "reconnects"},
+    "growing": {
+        "heavy": "memory_per_connection",
+        "leaks": "memory_grows_with_requests",
+        "threads": "processes_changed",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("study", "server"),
+    [(study, server) for study, planted in PLANTED.items() for server in (*planted, "plain")],
+)
+def test_each_fault_is_told_of_its_server_and_of_no_other(request, study: str, server: str):
+    planted = PLANTED[study]
+    told = codes(request.getfixturevalue(study), server) & set(planted.values())
+    assert told == ({planted[server]} if server in planted else set())
+
+
+def test_the_rate_of_good_answers_leaves_the_errors_out(wrong):
+    finding = the(wrong, "wrong_answers", "errors")
+    assert value(finding, "requests without a right answer") == pytest.approx(0.05, rel=0.5)
+    assert value(finding, "good answers") < value(finding, "answers")
+
+
+def test_reconnects_are_explained_by_the_limit_that_the_server_is_set_to(wrong):
+    finding = the(wrong, "reconnects", "closes")
+    assert finding.certainty == "shown"
+    assert "after 20 requests" in finding.cause
+    assert value(finding, "replies per connection") == pytest.approx(20, rel=0.2)
+
+
+def test_the_memory_of_a_connection_is_what_was_planted(growing):
+    assert the(growing, "memory_per_connection", "heavy").evidence[0].value == pytest.approx(
+        512 * 1024, rel=0.15
+    )
+
+
+def test_the_memory_lost_with_each_request_is_what_was_planted(growing):
+    finding = the(growing, "memory_grows_with_requests", "leaks")
+    assert finding.evidence[0].value == pytest.approx(4096, rel=0.15)
+
+
+def test_the_stored_run_gives_the_same_findings_again_as_json(wrong, shared_sandbox):
+    finished = shared_sandbox.run("report", "wrong", "--findings")
+    assert finished.returncode == 0
+    assert json.loads(finished.stdout) == [one.model_dump(mode="json") for one in findings(wrong)]
+
+
+def test_the_terminal_and_the_page_show_them(wrong, shared_sandbox):
+    finished = shared_sandbox.run("report", "wrong")
+    assert "Findings" in finished.stdout
+    assert finished.stdout.splitlines()[-1] == "wrong/report.html"
+    page = (shared_sandbox.work / "wrong" / "report.html").read_text()
+    assert the(wrong, "reconnects", "closes").seen in page
+
+
+def test_an_idle_timeout_shorter_than_the_pauses_of_clients_is_told_as_the_cause_of_reconnects(sandbox):
+    servers = """\
+[servers.impatient]
+use = "limit"
+keepalive_timeout = 1
+[servers.patient]
+use = "limit"
+"""
+    load = 'think = "1200ms"\nduration = "2500ms"'
+    study = study_text(servers, load=load, connections="[20]", trials=1)
+    run = run_study(sandbox, "idle", study)
+    finding = the(run, "reconnects", "impatient")
+    assert finding.certainty == "shown"
+    assert "idle for 1 s" in finding.cause
+    assert "reconnects" not in codes(run, "patient")
+
+
+def test_local_ports_that_run_out_are_told_with_the_connections_in_time_wait(sandbox, small_network):
+    servers = "[servers.limit]"
+    load = 'rate = 500\nduration = "1s"\ncalls = 1'
+    study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
+    sandbox.write("ports.toml", study)
+    finished = sandbox.run("run", "ports.toml", "--out", "ports", within=small_network)
+    assert finished.returncode in {0, 3}, finished.stderr
+    finding = the(read_run(sandbox.work / "ports"), "ports_exhausted", "limit")
+    assert finding.certainty == "shown"
+    assert value(finding, "local ports") == 40
+    assert 20 <= value(finding, "sockets in TIME_WAIT, most") <= 45
+
+
+# --- stalls, and what a closed loop hides
+
+
+@pytest.fixture(scope="module")
+def stalls(shared_sandbox) -> Run:
+    servers = """\
+[servers.stalls]
+use = "limit"
+stall_every = "900ms"
+stall_for = "400ms"
+[servers.steady]
+use = "limit"
+"""
+    load = 'rate = 400\nduration = "2s"'
+    study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
+    return run_study(shared_sandbox, "stalls", study)
+
+
+def test_a_stall_is_told_with_its_length_and_that_the_server_was_idle(stalls):
+    finding = the(stalls, "stall", "stalls")
+    # Less for the requests that came before it, more for a machine that is busy with something else.
+    assert value(finding, "longest stall") == pytest.approx(400, rel=0.25)
+    assert value(finding, "CPU of the server in the stall") < 0.1
+    assert "did nothing" in finding.cause
+
+
+def test_the_tail_that_a_closed_loop_would_have_hidden_is_told(stalls):
+    finding = the(stalls, "hidden_tail", "stalls")
+    percentile = finding.evidence[0].name.rpartition(" ")[2]
+    assert value(finding, f"latency, {percentile}") > 2 * value(finding, f"service time, {percentile}")
+
+
+def test_a_steady_server_has_neither(stalls):
+    assert not codes(stalls, "steady") & {"stall", "hidden_tail"}
+
+
+# --- processor time
+
+
+def test_a_server_at_its_share_of_the_cpus_is_throttled_and_a_free_one_is_not(sandbox):
+    group = ControlGroup.planned("loadcurve-test-findings", Limits(cpus=1.0, memory_bytes=MIB))
+    try:
+        group.make()
+    except LimitsUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    group.remove()
+    servers = """\
+[servers.free]
+use = "limit"
+[servers.limited]
+use = "limit"
+limits = { cpus = 0.1 }
+"""
+    study = study_text(servers, load='duration = "1s"', connections="[10]", trials=1)
+    run = run_study(sandbox, "throttled", study)
+    assert "cpu_throttled" in codes(run, "limited")
+    assert "cpu_throttled" not in codes(run, "free")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+@pytest.mark.parametrize(("cpus", "code"), [(1, "cpu_limit"), (2, "one_thread")])
+def test_a_server_of_one_thread_is_at_the_limit_of_one_cpu_however_many_it_has(sandbox, cpus: int, code: str):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    host = f"server_cpus = {[first, second][:cpus]}\nload_cpus = [{second}]"
+    servers = '[servers.works]\nuse = "limit"\nwork = "1ms"\n[servers.rests]\nuse = "limit"\ndelay = "5ms"'
+    study = study_text(servers, load='duration = "1500ms"', connections="[4]", trials=1, host=host)
+    for attempt in range(QUIET_ATTEMPTS):
+        run = run_study(sandbox, f"busy-{attempt}", study)
+        used = {point.server: point.probe.server.cpu_share for point in run.points}
+        # A server that has work all the time uses its CPU, as far as nothing else does.
+        if used["works"] >= 0.92:
+            break
+    else:
+        pytest.skip(
+            f"something else has this CPU: a server with work all the time got {used['works']:.0%} of it"
+        )
+    assert code in codes(run, "works")
+    assert not codes(run, "rests") & {"cpu_limit", "one_thread"}
+
+
+def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sandbox):
+    load = 'rate = 500\nduration = "1s"'
+    study = study_text(load=load, connections="[8]", trials=1).replace('"closed"', '"open"')
+    sandbox.write("late.toml", study)
+    command = sandbox.start("run", "late.toml", "--out", "late")
+    trials = sandbox.work / "late" / TRIALS_FILE
+    wait_until(lambda: trials.exists() or command.poll() is not None, "the trial begins")
+    generator = psutil.Process(command.pid)
+    while command.poll() is None and trials.stat().st_size == 0:
+        generator.suspend()
+        time.sleep(0.1)
+        generator.resume()
+        time.sleep(0.1)
+    assert finish(command).returncode in {0, 3}
+    finding = the(read_run(sandbox.work / "late"), "rig_limit", "limit")
+    assert finding.certainty == "shown"
+    # At least one of a hundred requests fell due early in a stop of 100 ms.
+    assert value(finding, "lateness of the generator, p99") > 50
+
+
+# --- one trial
+
+
+def test_a_trial_of_a_slower_start_is_odd_and_its_siblings_are_not(sandbox):
+    # The first start is the check before the trials, so the fifth is that of the fourth trial.
+    script = (
+        "echo started >> {study}/starts; delay=5ms; [ $(wc -l < {study}/starts) -eq 5 ] && delay=10ms; "
+        "exec {binary} limit --listen {address}:{port} --root {content} --delay $delay"
+    )
+    servers = f"""\
+[servers.moody]
+use = "limit"
+start = ["/bin/sh", "-c", '{script}']
+"""
+    study = study_text(servers, load='duration = "300ms"', connections="[2, 4, 8]", trials=5)
+    run = run_study(sandbox, "odd", study)
+    [odd] = [one for one in findings(run) if one.code == "odd_trial" and "throughput" in one.seen]
+    assert odd.trials == [3]
+    assert odd.points == [{"connections": 2}, {"connections": 4}, {"connections": 8}]
+    # Answers take twice as long.
+    assert value(odd, "times that of the others") == pytest.approx(0.5, rel=0.15)
+
+
+# --- real servers
+
+
+@pytest.fixture(scope="module")
+def real(shared_sandbox) -> Run:
+    servers = """\
+[servers.nginx]
+workers = 1
+[servers.nginx-100]
+use = "nginx"
+workers = 1
+keepalive_requests = 100
+[servers.nginx-small]
+use = "nginx"
+workers = 1
+worker_connections = 16
+"""
+    load = 'think = "1ms"\nduration = "1s"'
+    return run_study(shared_sandbox, "real", study_text(servers, load=load, connections="[4, 8, 40]"))
+
+
+@pytest.mark.needs("nginx")
+def test_keepalive_requests_of_nginx_explain_its_reconnects(real):
+    finding = the(real, "reconnects", "nginx-100")
+    assert finding.certainty == "shown"
+    assert "after 100 requests" in finding.cause
+
+
+@pytest.mark.needs("nginx")
+def test_a_server_with_too_few_places_turns_connections_away(real):
+    finding = the(real, "server_connections_exhausted", "nginx-small")
+    assert [point["connections"] for point in finding.points] == [40]
+    assert value(finding, "connections by the server's settings") == 16
+
+
+@pytest.mark.needs("nginx")
+def test_nginx_as_it_comes_has_none_of_these(real):
+    unplanted = {"reconnects", "server_connections_exhausted", "wrong_answers", "processes_changed"}
+    assert not codes(real, "nginx") & unplanted
+
+
+@pytest.mark.needs("apache2")
+def test_apache_that_forks_its_third_child_is_told_where_it_does(sandbox):
+    servers = """\
+[servers.apache]
+use = "apache-event"
+start_servers = 2
+threads_per_child = 10
+max_request_workers = 40
+min_spare_threads = 5
+max_spare_threads = 40
+"""
+    load = 'duration = "1500ms"\nthink = "1ms"'
+    study = study_text(servers, load=load, connections="[2, 4, 8, 16, 30]", trials=1, warmup="1500ms")
+    finding = the(run_study(sandbox, "apache", study), "processes_changed", "apache")
+    # Two children of 10 threads have 5 to spare up to 15 connections.
+    assert max(point["connections"] for point in finding.points) >= 16
+    assert value(finding, "processes then") > value(finding, "processes before")

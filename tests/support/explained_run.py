@@ -1,0 +1,126 @@
+"""Runs of one server in which nothing is odd, and into which a test plants what a finding should explain."""
+
+import copy
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
+from loadcurve.result.folder import Run
+from loadcurve.result.probe import ProbeSeries
+from loadcurve.result.records import PointRecord
+from support import synthetic_run as synthetic
+
+CONNECTIONS = (5, 10, 25, 50, 100)
+TRIALS = 5
+SPREAD = 0.01
+"""The deviation between trials, of the logarithm."""
+
+Data = dict[str, Any]
+Planted = Callable[[Data, int, float], None]
+"""Changes the JSON data of a record, given the number of its trial and the value of the swept key."""
+
+
+def nothing_planted(_record: Data, _trial: int, _value: float) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the run was made with."""
+
+    values: Sequence[float] = CONNECTIONS
+    key: str = "connections"
+    trials: int = TRIALS
+    settings: Data = field(default_factory=dict)
+    host: Data = field(default_factory=dict)
+    server: Data = field(default_factory=dict)
+    seed: int = 1
+
+
+def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) -> Run:
+    """A run of one server on two of four CPUs with a smooth curve, changed by ``plant``."""
+    setup = setup or Setup()
+    drawn = random.Random(setup.seed)
+    base = synthetic.run_record()
+    host = {
+        "server_cpus": [0, 1],
+        "load_cpus": [2, 3],
+        "limits": {"open_files": [1024, 4096]},
+        "sysctls": {
+            "net.core.somaxconn": "4096",
+            "net.ipv4.tcp_syn_linear_timeouts": "0",
+            "net.ipv4.ip_local_port_range": "32768\t60999",
+        },
+    }
+    server = base.servers["nginx"].model_copy(update={"settings": setup.settings, **setup.server})
+    order = [{"trial": trial, "block": trial, "server": "nginx"} for trial in range(setup.trials)]
+    run = base.model_copy(
+        update={
+            "host": host | setup.host,
+            "servers": {"nginx": server},
+            "points": [{setup.key: value} for value in setup.values],
+        }
+    )
+    records = []
+    for planned in order:
+        for value in setup.values:
+            factor = math.exp(drawn.gauss(0, SPREAD))
+            record = _clean_record(setup.key, value, factor)
+            plant(record, planned["trial"], value)
+            at = {"point": {setup.key: value}, "started_at": "2026-03-14T09:27:00Z"}
+            records.append(PointRecord.model_validate(planned | at | record))
+    return Run(folder=Path("run"), run=run, records=records, study_text="", cut_off=False)
+
+
+def _clean_record(key: str, value: float, factor: float) -> Data:
+    connections = int(value) if key == "connections" else 50
+    load = copy.deepcopy(synthetic.load_result("nginx", connections))
+    for name in ("sent", "answered"):
+        load["rate_rps"][name] *= factor
+    load["kernel"]["listen_overflows"] = 0
+    probe = copy.deepcopy(synthetic.probe_record("nginx", connections))
+    probe["server"] |= {
+        "memory_mean_bytes": 16 * 2**20 * factor,
+        "processes": {"min": 3, "max": 3},
+        "threads": {"min": 3, "max": 3},
+        "busiest_process": None,
+        "busiest_thread": None,
+    }
+    probe["throttling"] = None
+    probe["series"] = series()
+    return {"kind": "point", "load": load, "probe": probe, "limit_use": None}
+
+
+def series(samples: int = 20, **columns: list[float]) -> Data:
+    """The probe's columns of two seconds, of a server at half a CPU; a test may give others."""
+    usual: Data = dict.fromkeys(ProbeSeries.model_fields) | {
+        "cpu_user_share": [0.1] * samples,
+        "cpu_system_share": [0.4] * samples,
+        "memory_bytes": [16 * 2**20] * samples,
+        "processes": [3] * samples,
+        "threads": [3] * samples,
+        "voluntary_context_switches": [100] * samples,
+        "busy_cpus": [1.0] * samples,
+        "steal_cpus": [0.0] * samples,
+        "retransmits": [0] * samples,
+        "throttled_s": [0.0] * samples,
+    }
+    return usual | {"t_s": [0.05 + 0.1 * sample for sample in range(samples)]} | columns
+
+
+def found(plant: Planted = nothing_planted, setup: Setup | None = None) -> dict[str, Finding]:
+    """The findings of a planted run by their codes; a code that comes twice is an error of the test."""
+    all_of_them = findings(planted_run(plant, setup))
+    by_code = {one.code: one for one in all_of_them}
+    assert len(by_code) == len(all_of_them), [one.code for one in all_of_them]
+    return by_code
+
+
+def evidence(finding: Finding) -> dict[str, float]:
+    """The value of each piece of evidence by its name."""
+    return {one.name: one.value for one in finding.evidence}

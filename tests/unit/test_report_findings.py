@@ -1,0 +1,85 @@
+"""Findings in the terminal and on the page."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from loadcurve.explain.finding import Evidence, Finding
+from loadcurve.report.findings import MOST_FINDINGS, figure, findings_text, points, where
+from loadcurve.report.html import render_report
+from support import synthetic_run as synthetic
+
+
+def finding(**changes: object) -> Finding:
+    return Finding(
+        code="cpu_limit",
+        weight="explains",
+        certainty="likely",
+        server="nginx",
+        points=[{"connections": 200}, {"connections": 1000}],
+        trials=[0, 3, 6],
+        trials_measured=5,
+        seen="The server used 1.95 of the 2 CPUs that it had.",
+        evidence=[Evidence(name="CPU of the server", value=1.95, unit="CPUs")],
+        cause="The server is at the limit of its CPUs.",
+        advice="Give it more.",
+    ).model_copy(update=changes)
+
+
+def printed(findings: list[Finding], width: int = 80) -> str:
+    output = io.StringIO()
+    Console(file=output, width=width).print(findings_text(findings))
+    return output.getvalue()
+
+
+def test_a_finding_says_where_it_was_seen_and_in_how_many_trials():
+    assert where(finding()) == "connections = 200 to 1,000, in 3 of 5 trials"
+
+
+def test_settings_that_are_the_same_at_all_points_have_no_range():
+    assert points([{"rate": 10, "calls": 1}, {"rate": 20, "calls": 1}]) == "rate = 10 to 20, calls = 1"
+    assert points([{}]) == "the only point"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "shown"),
+    [
+        (Evidence(name="x", value=28, unit=""), "28"),
+        (Evidence(name="x", value=0.125, unit="share"), "12.5 %"),
+        (Evidence(name="x", value=2, unit="ms", low=1, high=3.5, spread="range"), "2 (1 to 3.50) ms"),
+        (Evidence(name="x", value=2, unit="KiB", low=1, high=3, spread="interval"), "2 [1, 3] KiB"),
+    ],
+)
+def test_evidence_has_its_unit_and_tells_a_range_from_an_interval(evidence: Evidence, shown: str):
+    assert figure(evidence) == shown
+
+
+def test_the_terminal_tells_a_likely_cause_from_a_shown_one_within_80_columns():
+    long = "It waited " + "and waited " * 30
+    text = printed([finding(), finding(certainty="shown", seen=long, server="[red]x[/red]")])
+    assert "Likely cause: The server is at the limit" in text
+    assert "\n  Cause: The server is at the limit" in text
+    assert "CPU of the server 1.95 CPUs" in text
+    assert "[red]x[/red]" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_more_findings_than_a_terminal_holds_are_counted():
+    assert "3 more in the report" in printed([finding()] * (MOST_FINDINGS + 3))
+
+
+def test_without_a_finding_nothing_is_said():
+    assert printed([]).strip() == ""
+
+
+def test_the_page_shows_each_finding_of_the_run_with_its_evidence(tmp_path):
+    page = render_report(synthetic.write_run(tmp_path))
+    # The synthetic servers take 1/8 MiB for each connection.
+    assert "Findings</h2>" in page
+    assert "memory grows with the connections: 128" in page
+    assert "memory for each connection" in page
+
+
+def test_a_page_without_findings_has_no_such_section(tmp_path):
+    assert "Findings</h2>" not in render_report(synthetic.write_run(tmp_path, records=[]))
