@@ -2,12 +2,13 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
+from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts import (
     RESOURCE_TITLES,
@@ -30,11 +31,12 @@ from loadcurve.stats.curves import (
     curves,
 )
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.shape import shapes
+from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
 from loadcurve.stats.sweep import slices
 
+VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
     "p50": "Median",
     "p90": "90th percentile",
@@ -123,7 +125,10 @@ class Content:
     run: Run
     title: str
     question: str | None
+    answer: Answer
     summary: list[str]
+    verdicts: dict[VerdictStatus, int]
+    """How many points of trials have each verdict."""
     findings: list[Finding]
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
@@ -150,6 +155,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     """
     record = run.run
     found = curves(run)
+    shaped = shapes(run, objective)
     ended = ending(run)
     looks = appearances(record.servers)
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
@@ -158,7 +164,9 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         run=run,
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
+        answer=answer(run, found, shaped),
         summary=[*_summary(run, ended), *trials_in_words(run, found)],
+        verdicts=_verdicts(run),
         findings=findings(run),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
@@ -166,7 +174,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         complete=ended.reason != "unfinished",
         ranking=ranking_content(run),
         parts=_parts(run, found, looks),
-        shapes=_shapes(run, objective),
+        shapes=_shapes(shaped),
         distribution=_distribution(run, found, looks),
         keys=keys,
         rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
@@ -184,8 +192,7 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     record = run.run
     servers = sum(1 for server in record.servers.values() if server.status == "found")
     trials = ended.points_expected // len(record.points) if record.points else len(record.order)
-    verdicts = Counter(point.load.verdict.status for point in run.points)
-    counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
+    counts = ", ".join(f"{count:,} {status}" for status, count in _verdicts(run).items())
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
@@ -207,6 +214,11 @@ def _summary(run: Run, ended: Ending) -> list[str]:
             f"The run was interrupted before its end; what it measured until then is shown.{cut}"
         )
     return sentences
+
+
+def _verdicts(run: Run) -> dict[VerdictStatus, int]:
+    counts = Counter(point.load.verdict.status for point in run.points)
+    return {status: counts[status] for status in VERDICTS}
 
 
 def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> list[Part]:
@@ -231,7 +243,7 @@ def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> lis
     return parts
 
 
-def _shapes(run: Run, objective: Objective | None) -> list[ShapeTable]:
+def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
@@ -240,7 +252,7 @@ def _shapes(run: Run, objective: Objective | None) -> list[ShapeTable]:
             costs=shape_words.cost_cells(found),
             sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
         )
-        for found in shapes(run, objective)
+        for found in shaped
         if found.shapes
     ]
 
