@@ -10,17 +10,21 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts import (
+from loadcurve.report.charts.distribution import distribution_figure
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.sweep import (
     RESOURCE_TITLES,
-    Figure,
-    distribution_figure,
     latency_figure,
     resource_figure,
     throughput_figure,
 )
+from loadcurve.report.charts.time import panel_figure
+from loadcurve.report.columns import Columns
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import RankingContent, ranking_content
+from loadcurve.report.timeline import Timeline, timeline
+from loadcurve.report.trials import trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -65,6 +69,17 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Trials:
+    """Every point of every trial, for the reader to choose from, and some of them over time."""
+
+    rows: Columns
+    points: list[str]
+    timeline: Timeline | None
+    panels: dict[str, Figure]
+    """The figures over time by the titles of their panels, the uppermost first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A number in the table: as read, as sorted, and its margin where it has one."""
 
@@ -78,6 +93,8 @@ class TableRow:
     """One server at one point."""
 
     server: str
+    place: int
+    """The place of its point in the list of all points."""
     settings: list[Cell]
     trials: Cell
     throughput: Cell
@@ -138,6 +155,7 @@ class Content:
     parts: list[Part]
     shapes: list[ShapeTable]
     distribution: Distribution | None
+    trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
     remarks: list[Remark]
@@ -160,6 +178,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     looks = appearances(record.servers)
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
+    odd = findings(run)
     return Content(
         run=run,
         title=str(record.study.get("title") or record.study_name),
@@ -167,7 +186,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         answer=answer(run, found, shaped),
         summary=[*_summary(run, ended), *trials_in_words(run, found)],
         verdicts=_verdicts(run),
-        findings=findings(run),
+        findings=odd,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
@@ -176,8 +195,11 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         parts=_parts(run, found, looks),
         shapes=_shapes(shaped),
         distribution=_distribution(run, found, looks),
+        trials=_trials(run, odd),
         keys=keys,
-        rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
+        rows=[
+            _row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)
+        ],
         remarks=_remarks(run),
         caveats=_caveats(run),
         failures=[(failure, text.point(failure.point)) for failure in run.failures],
@@ -271,10 +293,24 @@ def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance])
     return Distribution(figure, choices, chosen) if figure else None
 
 
-def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
+def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
+    if not run.points:
+        return None
+    shown = timeline(run, odd)
+    panels = shown.panels if shown else []
+    return Trials(
+        rows=trial_columns(run),
+        points=[text.point(point) for point in run.sweep_points],
+        timeline=shown,
+        panels={panel.title: panel_figure(panel, is_lowest=panel is panels[-1]) for panel in panels},
+    )
+
+
+def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
     failed = at.failed_requests
     return TableRow(
         server=server,
+        place=place,
         settings=[
             Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
             for key in keys

@@ -1,20 +1,26 @@
-"""The figures as Vega-Lite specifications.
+"""Curves: figures against the axis of the sweep."""
 
-Colours of paper, ink and grid are left to the page, which knows whether it is light or dark; a specification
-holds only the colours of the servers. Field names are fixed, so that no name of a server is ever read as an
-expression.
-"""
-
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair
 
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
-from loadcurve.report.distribution import Quantile
+from loadcurve.report.charts.figure import (
+    FIGURE_HEIGHT,
+    SMALL_FIGURE_HEIGHT,
+    Figure,
+    Row,
+    axis_from_zero,
+    colour,
+    compact,
+    extent,
+    latency_axis,
+    layered,
+    shape,
+    tooltips,
+)
 from loadcurve.result.records import Point, PointRecord
 from loadcurve.stats.curves import (
     Curve,
@@ -27,9 +33,6 @@ from loadcurve.stats.curves import (
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.sweep import Slice
 
-Specification = dict[str, Any]
-Row = dict[str, Any]
-
 RESOURCE_TITLES: dict[ResourceStatistic, str] = {
     "cpu_share": "CPUs in use",
     "cpu_per_request_us": "CPU per request, µs",
@@ -38,15 +41,6 @@ RESOURCE_TITLES: dict[ResourceStatistic, str] = {
 
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
-
-LONG_SPAN = 10_000
-"""A logarithmic axis that spans more than this factor has ticks at its decades only."""
-SHORT_SPAN = 10
-"""A logarithmic axis that spans less than this factor has more ticks than at 1, 2 and 5."""
-
-FIGURE_HEIGHT = 340
-SMALL_FIGURE_HEIGHT = 210
-TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +52,6 @@ class Measure:
     """The axis is linear and begins at zero; that of other measures is logarithmic."""
     estimate: Callable[[CurvePoint], Estimate | None]
     value: Callable[[PointRecord], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A specification with the text that stands for it where it cannot be seen."""
-
-    specification: Specification
-    alternative: str
 
 
 def throughput_figure(
@@ -107,106 +93,51 @@ def resource_figure(
     return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
 
 
-def distribution_figure(
-    distributions: Sequence[Mapping[str, list[Quantile]]], chosen: int, looks: Mapping[str, Appearance]
-) -> Figure | None:
-    """Draw latency by percentile for every server at the point that the signal ``point`` chooses.
-
-    ``distributions`` holds the quantiles by server for each place in the list of points. The axis is that of
-    HdrHistogram's plots: each decade is one more nine.
-    """
-    rows: list[Row] = [
-        {
-            "place": place,
-            "server": server,
-            "x": _compact(quantile.inverse_tail),
-            "percentile": f"{quantile.percentile:.7g} %",
-            "y": _compact(quantile.latency_ms),
-            "value": f"{text.number(quantile.latency_ms)} ms",
-            "last": quantile is quantiles[-1],
-        }
-        for place, by_server in enumerate(distributions)
-        for server, quantiles in by_server.items()
-        for quantile in quantiles
-        if quantile.latency_ms > 0
-    ]
-    if not rows:
-        return None
-    point = altair.param(name="point", value=chosen)
-    smallest_tail = max(row["x"] for row in rows)
-    base = (
-        altair.Chart(altair.InlineData(values=rows))
-        .encode(
-            x=altair.X(
-                "x:Q",
-                title="percentile",
-                scale=altair.Scale(type="log", nice=False, padding=8),
-                axis=altair.Axis(
-                    values=[tick for tick in TAIL_TICKS if tick <= smallest_tail],
-                    labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
-                    labelOverlap="greedy",
-                    labelSeparation=8,
-                ),
-            ),
-            y=_latency_axis("y", _extent(row["y"] for row in rows)),
-            color=_colour(looks),
-            tooltip=_tooltips(server="server", percentile="percentile", value="latency"),
-        )
-        .transform_filter("datum.place === point")
-    )
-    marks = [
-        base.mark_line(strokeWidth=2),
-        base.transform_filter("datum.last")
-        .mark_point(filled=True, size=70, opacity=1)
-        .encode(shape=_shape(looks)),
-        # A wide invisible line makes the thin one easy to point at.
-        base.mark_line(strokeWidth=14, opacity=0),
-    ]
-    alternative = (
-        "Latency by percentile at the chosen point, one line for each server; the table below has the values."
-    )
-    return Figure(_specification(marks, alternative, FIGURE_HEIGHT, [point]), alternative)
-
-
 def _curve_figure(
     measure: Measure, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance], height: int
 ) -> Figure | None:
     wanted = {point_key(point) for point in shown.points}
-    at = [
-        (curve.server, point)
+    # The place in the list of all points is what the page finds the point's trials by.
+    placed = [
+        (curve.server, place, point)
         for curve in curves
-        for point in curve.points
+        for place, point in enumerate(curve.points)
         if point_key(point.point) in wanted
     ]
-    means = [_mean_row(server, point, measure, shown) for server, point in at]
-    trials = [row for server, point in at for row in _trial_rows(server, point, measure, shown)]
+    at = [(server, point) for server, _, point in placed]
+    means = [_mean_row(server, point, measure, shown) | {"place": place} for server, place, point in placed]
+    trials = [
+        row | {"place": place}
+        for server, place, point in placed
+        for row in _trial_rows(server, point, measure, shown)
+    ]
     if not trials:
         return None
     if not measure.from_zero:
         _keep_above_zero(means, trials)
     alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
     marks = _marks(measure, shown, looks, means, trials)
-    return Figure(_specification(marks, alternative, height, []), alternative)
+    return Figure(layered(marks, alternative, height, []), alternative)
 
 
 def _marks(
     measure: Measure, shown: Slice, looks: Mapping[str, Appearance], means: list[Row], trials: list[Row]
 ) -> list[altair.Chart]:
-    extent = _extent(
+    reach = extent(
         row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)
     )
 
     def base(rows: list[Row], field: str) -> altair.Chart:
-        vertical = _axis_from_zero(field) if measure.from_zero else _latency_axis(field, extent)
+        vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
         data = altair.InlineData(values=rows)
-        return altair.Chart(data).encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=_colour(looks))
+        return altair.Chart(data).encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=colour(looks))
 
     titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
-    of_means = base(means, "y").encode(tooltip=_tooltips(**titles, n="trials"))
+    of_means = base(means, "y").encode(tooltip=tooltips(**titles, n="trials"))
 
     def of_trials(rows: list[Row]) -> altair.Chart:
-        tooltips = _tooltips(**titles, trial="trial", verdict="verdict")
-        return base(rows, "y").encode(shape=_shape(looks), tooltip=tooltips)
+        shown_on_hover = tooltips(**titles, trial="trial", verdict="verdict")
+        return base(rows, "y").encode(shape=shape(looks), tooltip=shown_on_hover)
 
     bounded = [row for row in means if row["low"] is not None]
     usable = [row for row in trials if row["verdict"] != "invalid"]
@@ -220,7 +151,7 @@ def _marks(
         if shown.key:
             marks.append(of_means.mark_line(strokeWidth=2))
         marks.append(of_trials(usable).mark_point(filled=True, size=16, opacity=0.4))
-        marks.append(of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
+        marks.append(of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=shape(looks)))
     if invalid:
         marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
     return marks
@@ -231,9 +162,9 @@ def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Ro
     return {
         "server": server,
         **_place(server, at.point, shown),
-        "y": _compact(estimate.value) if estimate else None,
-        "low": _compact(estimate.low) if estimate else None,
-        "high": _compact(estimate.high) if estimate else None,
+        "y": compact(estimate.value) if estimate else None,
+        "low": compact(estimate.low) if estimate else None,
+        "high": compact(estimate.high) if estimate else None,
         "value": text.estimate(estimate),
         "n": estimate.n if estimate else 0,
     }
@@ -244,7 +175,7 @@ def _trial_rows(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> 
         {
             "server": server,
             **_place(server, at.point, shown),
-            "y": _compact(value),
+            "y": compact(value),
             "value": text.number(value),
             "trial": trial.trial,
             "verdict": trial.load.verdict.status,
@@ -284,63 +215,6 @@ def _sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
-def _axis_from_zero(field: str) -> altair.Y:
-    return altair.Y(f"{field}:Q", title=None, scale=altair.Scale(zero=True), axis=altair.Axis(tickCount=6))
-
-
-def _latency_axis(field: str, extent: tuple[float, float]) -> altair.Y:
-    low, high = extent
-    scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
-    axis = altair.Axis(format=",~r", values=_log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
-    return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
-
-
-def _extent(values: Iterable[float]) -> tuple[float, float]:
-    """Return the least and the greatest of the values that a logarithmic axis can show."""
-    positive = sorted(value for value in values if value > 0)
-    return (positive[0], positive[-1]) if positive else (1, 1)
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    if high / low > LONG_SPAN:
-        factors: tuple[float, ...] = (1,)
-    elif high / low > SHORT_SPAN:
-        factors = (1, 2, 5)
-    else:
-        factors = (1, 1.5, 2, 3, 4, 5, 6, 8)
-    ticks = [float(f"{factor}e{decade}") for decade in decades for factor in factors]
-    return [tick for tick in ticks if low <= tick <= high]
-
-
-def _colour(looks: Mapping[str, Appearance]) -> altair.Color:
-    scale = altair.Scale(domain=list(looks), range=[look.colour for look in looks.values()])
-    return altair.Color("server:N", scale=scale, legend=None)
-
-
-def _shape(looks: Mapping[str, Appearance]) -> altair.Shape:
-    scale = altair.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
-    return altair.Shape("server:N", scale=scale, legend=None)
-
-
-def _tooltips(**titles: str) -> list[altair.Tooltip]:
-    return [altair.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
-
-
-def _specification(
-    marks: list[altair.Chart], description: str, height: int, parameters: list[altair.Parameter]
-) -> Specification:
-    chart = altair.layer(*marks).properties(
-        width="container",
-        height=height,
-        description=description,
-        autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
-    )
-    specification: Specification = chart.add_params(*parameters).to_dict()
-    return specification
-
-
 def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:
     """Say in words where each server's curve begins, ends and is highest."""
     sentences = []
@@ -363,8 +237,3 @@ def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePo
                 f"highest {text.number(highest[1].value)} at {highest[0]}."
             )
     return " ".join(sentences)
-
-
-def _compact(value: float | None) -> float | None:
-    """Round to six significant digits: more would only make the page heavier."""
-    return None if value is None else float(f"{value:.6g}")
