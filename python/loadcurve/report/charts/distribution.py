@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
-from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
@@ -16,7 +15,6 @@ from loadcurve.report.charts.figure import (
     latency_axis,
     layered,
     shape,
-    tooltips,
 )
 from loadcurve.report.distribution import Quantile
 
@@ -36,9 +34,7 @@ def distribution_figure(
             "place": place,
             "server": server,
             "x": compact(quantile.inverse_tail),
-            "percentile": f"{quantile.percentile:.7g} %",
             "y": compact(quantile.latency_ms),
-            "value": f"{text.number(quantile.latency_ms)} ms",
             "last": quantile is quantiles[-1],
         }
         for place, by_server in enumerate(distributions)
@@ -66,9 +62,15 @@ def distribution_figure(
             ),
             y=latency_axis("y", extent(row["y"] for row in rows)),
             color=colour(looks),
-            tooltip=tooltips(server="server", percentile="percentile", value="latency"),
+            tooltip=[
+                altair.Tooltip("server:N", title="server"),
+                altair.Tooltip("percentile:N", title="percentile"),
+                altair.Tooltip("y:Q", title="latency, ms", format=",.3~r"),
+            ],
         )
         .transform_filter("datum.place === point")
+        # A text in each of many thousand rows would make the page heavy.
+        .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
     )
     marks = [
         base.mark_line(strokeWidth=2),

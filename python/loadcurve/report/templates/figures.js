@@ -68,7 +68,9 @@ async function embed(script, specification) {
 /** Draw every chart anew; called again when the page turns dark or light. */
 async function draw() {
   for (const script of document.querySelectorAll("script[data-chart]:not([data-panel])")) {
-    await embed(script, specificationOf(script));
+    const specification = specificationOf(script);
+    if (script.dataset.curve !== undefined) adjust(specification);
+    await embed(script, specification);
   }
   document.querySelectorAll("select[data-steers]").forEach(steer);
   await drawTrial();
