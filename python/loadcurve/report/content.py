@@ -11,7 +11,7 @@ from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.both import throughput_latency_figure
-from loadcurve.report.charts.distribution import distribution_figure
+from loadcurve.report.charts.distribution import ALL_POINTS, density_figure, distribution_figure
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import (
@@ -67,9 +67,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The latency distribution, with the points to choose from by their place in the figure's data."""
+    """The latency distribution, with the points to choose from by their place in the figures' data."""
 
     figure: Figure
+    density: Figure
     choices: dict[int, str]
     chosen: int
 
@@ -312,16 +313,18 @@ def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
 
 def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
     by_point = []
-    for place in range(len(run.sweep_points)):
+    for place, point in enumerate(run.sweep_points):
         by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
-        by_point.append({server: quantiles for server, quantiles in by_server.items() if quantiles})
-    choices = {i: text.point(run.sweep_points[i]) for i, measured in enumerate(by_point) if measured}
+        by_point.append((text.point(point), {server: one for server, one in by_server.items() if one}))
+    choices = {place: name for place, (name, measured) in enumerate(by_point) if measured}
     if not choices:
         return None
-    places = list(choices)
-    chosen = places[len(places) // 2]
+    chosen = list(choices)[len(choices) // 2]
     figure = distribution_figure(by_point, chosen, looks)
-    return Distribution(figure, choices, chosen) if figure else None
+    density = density_figure(by_point, chosen, looks)
+    if len(choices) > 1:
+        choices[ALL_POINTS] = "all points at once"
+    return Distribution(figure, density, choices, chosen) if figure and density else None
 
 
 def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:

@@ -63,7 +63,7 @@ def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
     """Return a logarithmic vertical axis around the least and the greatest value."""
     low, high = reach
     scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
-    axis = altair.Axis(format=",~r", values=_log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
+    axis = altair.Axis(format=",~r", values=log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
     return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
 
 
@@ -73,7 +73,7 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
     return (positive[0], positive[-1]) if positive else (1, 1)
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     if high / low > LONG_SPAN:

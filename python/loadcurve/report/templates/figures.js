@@ -76,9 +76,11 @@ async function draw() {
   await drawTrial();
 }
 
-/** Show the chosen point in the chart that the selector steers. */
+/** Show the chosen point in the charts that the selector steers. */
 function steer(select) {
-  views.get(select.dataset.steers)?.view.signal("point", Number(select.value)).runAsync();
+  for (const id of select.dataset.steers.split(" ")) {
+    views.get(id)?.view.signal("point", Number(select.value)).runAsync();
+  }
 }
 
 for (const select of document.querySelectorAll("select[data-steers]")) {
