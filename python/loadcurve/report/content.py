@@ -10,6 +10,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.charts.bars import Bar, bar_figure
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.distribution import ALL_POINTS, density_figure, distribution_figure
 from loadcurve.report.charts.figure import Figure
@@ -38,6 +39,7 @@ from loadcurve.stats.curves import (
     curves,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.price import MILLION, scaled
 from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
@@ -140,6 +142,7 @@ class ShapeTable:
     rows: list[list[str]]
     costs: list[list[str]]
     sentences: list[str]
+    bars: list[Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         ranking=ranking_content(run),
         parts=_parts(run, found, looks, odd, shaped),
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
-        shapes=_shapes(shaped),
+        shapes=_shapes(run, shaped, looks),
         distribution=_distribution(run, found, looks),
         trials=_trials(run, odd),
         keys=keys,
@@ -297,7 +300,7 @@ def _overlay(run: Run, shown: Slice, odd: Sequence[Finding], shaped: Sequence[Sl
     )
 
 
-def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
+def _shapes(run: Run, shaped: Sequence[SliceShapes], looks: Mapping[str, Appearance]) -> list[ShapeTable]:
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
@@ -305,10 +308,33 @@ def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
             rows=[shape_words.cells(found, shape) for shape in found.shapes],
             costs=shape_words.cost_cells(found),
             sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
+            bars=_bars(run, found, looks),
         )
         for found in shaped
         if found.shapes
     ]
+
+
+def _bars(run: Run, found: SliceShapes, looks: Mapping[str, Appearance]) -> list[Figure]:
+    """Return bars of what each server reaches, and of what that gives for a dollar where there are prices."""
+    labels = {
+        name: f"{name}, {server.machine.name}" if server.machine and server.machine.name != name else name
+        for name, server in run.run.servers.items()
+    }
+    reached = {
+        "Greatest throughput, requests/s": {one.server: one.peak.value for one in found.shapes if one.peak},
+        f"Capacity, {text.load_unit(found.part.key or '')}": {
+            one.server: one.capacity.load for one in found.shapes if one.capacity and one.capacity.load
+        },
+        "Million requests for a dollar": {
+            one.server: scaled(one.cost.requests_per_usd, 1 / MILLION) for one in found.shapes if one.cost
+        },
+    }
+    figures = (
+        bar_figure(title, [Bar(name, labels[name], value) for name, value in values.items()], looks)
+        for title, values in reached.items()
+    )
+    return [figure for figure in figures if figure is not None]
 
 
 def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
