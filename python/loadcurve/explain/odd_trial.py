@@ -8,8 +8,9 @@ from statistics import fmean, median
 
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
-from loadcurve.explain.subject import Subject, is_usable
+from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import is_usable
 
 CODE = "odd_trial"
 
