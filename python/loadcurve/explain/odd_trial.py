@@ -227,8 +227,9 @@ def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
             *(evidence for both in explained for evidence in both),
         ],
         cause=cause,
-        advice="Do not leave the trial out for being odd: run the study with more trials, and the interval "
-        "will tell whether such trials belong to this server.",
+        advice="Do not leave the trial out for being odd: run the study with more trials, or with `until` in "
+        "[trials], which repeats trials until an odd one hardly matters. The interval then tells whether "
+        "such trials belong to this server.",
     )
 
 
