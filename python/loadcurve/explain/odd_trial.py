@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -216,7 +216,7 @@ def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
     return Told(
         weight="distorts",
         certainty="likely",
-        seen=f"Trial {record.trial} had a {measure.name} of {odd.value:,.4g} {measure.unit}, "
+        seen=f"Trial {record.trial} had a {measure.name} of {rounded(odd.value)} {measure.unit}, "
         f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, further off than these differ "
         f"among each other (p = {odd.p_value:.2g}).",
         evidence=[
