@@ -69,8 +69,8 @@ def _tell(seen: Sequence[Sighting[Hidden]]) -> Told:
     return Told(
         weight="explains",
         certainty="shown",
-        seen=f"A closed loop would have shown a {most.percentile} of {rounded(most.service_ms)} ms instead of "
-        f"{rounded(most.latency_ms)} ms.",
+        seen=f"A closed loop would have shown a {most.percentile} of {rounded(most.service_ms)} ms, "
+        f"instead of {rounded(most.latency_ms)} ms.",
         evidence=[
             *ranged(f"latency, {most.percentile}", "ms", [one.detail.latency_ms for one in seen]),
             *ranged(f"service time, {most.percentile}", "ms", [one.detail.service_ms for one in seen]),
