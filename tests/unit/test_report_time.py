@@ -137,6 +137,9 @@ def test_columns_keep_every_value_and_its_kind():
     assert stored["columns"]["server"] == {"all": "nginx"}
     assert stored["columns"]["even"] == {"of": [True, False], "at": [0, 1, 0, 1, 0, 1, 0, 1, 0]}
     assert rows_of(json.loads(json.dumps(stored))) == rows
+    # One and true are equal in Python, but not in JSON.
+    mixed = [{"x": one} for one in (1, True, 1, True, 1, True)]
+    assert json.dumps(rows_of(columns(mixed))) == json.dumps(mixed)
 
 
 def test_the_page_lists_every_trial_of_every_point(run: Run, tmp_path: Path):
