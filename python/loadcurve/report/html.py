@@ -14,14 +14,18 @@ from markupsafe import Markup
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
-from loadcurve.report.charts import RESOURCE_TITLES
-from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.charts.sweep import RESOURCE_TITLES
+from loadcurve.report.columns import with_columns
+from loadcurve.report.content import content_of
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.shape_words import COST_TITLES
+from loadcurve.report.trials import TRIAL_TITLES
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
+SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
+"""The page's own scripts, which run as one, in this order."""
 
 
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
@@ -52,7 +56,8 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
 def render_report(folder: Path, objective: Objective | None = None) -> str:
     """Return the page for a run folder; raises as :func:`write_report`."""
     content = content_of(read_run(folder), objective)
-    scripts = [_vega_bundle(), _template_text("report.js")]
+    own = "\n".join(_template_text(name) for name in SCRIPTS)
+    scripts = [_vega_bundle(), f'"use strict";\n{own}']
     environment = Environment(
         loader=PackageLoader("loadcurve.report"),
         autoescape=True,
@@ -63,12 +68,13 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
     return environment.get_template("report.html.jinja").render(
         content=content,
         run=content.run,
-        statistics=list(SHOWN_STATISTICS.values()),
         resource_titles=list(RESOURCE_TITLES.values()),
         cost_titles=COST_TITLES,
         absent=text.ABSENT,
         key_title=text.key_title,
         plural=text.plural,
+        trial_titles=TRIAL_TITLES,
+        with_columns=with_columns,
         where=where,
         evidence_figure=figure,
         weight_titles=WEIGHT_TITLES,
