@@ -8,6 +8,7 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     colour,
@@ -49,9 +50,10 @@ def distribution_figure(
     if not rows:
         return None
     point = altair.param(name="point", value=chosen)
+    datasets = Datasets()
     smallest_tail = max(row["x"] for row in rows)
     base = (
-        altair.Chart(altair.InlineData(values=rows))
+        altair.Chart(datasets.named(rows))
         .encode(
             x=altair.X(
                 "x:Q",
@@ -81,4 +83,4 @@ def distribution_figure(
     alternative = (
         "Latency by percentile at the chosen point, one line for each server; the table below has the values."
     )
-    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point]), alternative)
+    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)

@@ -10,6 +10,7 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
     SMALL_FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     axis_from_zero,
@@ -116,12 +117,19 @@ def _curve_figure(
     if not measure.from_zero:
         _keep_above_zero(means, trials)
     alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
-    marks = _marks(measure, shown, looks, means, trials)
-    return Figure(layered(marks, alternative, height, []), alternative)
+    datasets = Datasets()
+    marks = _marks(measure, shown, looks, means, trials, datasets=datasets)
+    return Figure(layered(marks, alternative, height, [], datasets), alternative)
 
 
 def _marks(
-    measure: Measure, shown: Slice, looks: Mapping[str, Appearance], means: list[Row], trials: list[Row]
+    measure: Measure,
+    shown: Slice,
+    looks: Mapping[str, Appearance],
+    means: list[Row],
+    trials: list[Row],
+    *,
+    datasets: Datasets,
 ) -> list[altair.Chart]:
     reach = extent(
         row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)
@@ -129,8 +137,8 @@ def _marks(
 
     def base(rows: list[Row], field: str) -> altair.Chart:
         vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
-        data = altair.InlineData(values=rows)
-        return altair.Chart(data).encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=colour(looks))
+        chart = altair.Chart(datasets.named(rows))
+        return chart.encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=colour(looks))
 
     titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
     of_means = base(means, "y").encode(tooltip=tooltips(**titles, n="trials"))
