@@ -10,10 +10,13 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts.distribution import distribution_figure
+from loadcurve.report.charts.both import throughput_latency_figure
+from loadcurve.report.charts.distribution import ALL_POINTS, density_figure, distribution_figure
 from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import (
     RESOURCE_TITLES,
+    errors_figure,
     latency_figure,
     resource_figure,
     throughput_figure,
@@ -38,7 +41,7 @@ from loadcurve.stats.interval import Estimate
 from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
-from loadcurve.stats.sweep import slices
+from loadcurve.stats.sweep import Slice, slices
 
 VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
@@ -57,13 +60,17 @@ class Part:
     throughput: Figure
     latency: dict[str, Figure]
     resources: dict[str, Figure]
+    errors: Figure | None
+    both: Figure | None
+    """Throughput and latency on one figure with two axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The latency distribution, with the points to choose from by their place in the figure's data."""
+    """The latency distribution, with the points to choose from by their place in the figures' data."""
 
     figure: Figure
+    density: Figure
     choices: dict[int, str]
     chosen: int
 
@@ -153,6 +160,8 @@ class Content:
     complete: bool
     ranking: RankingContent | None
     parts: list[Part]
+    loads: dict[float, str]
+    """The values along the axis of the sweep, if they are numbers."""
     shapes: list[ShapeTable]
     distribution: Distribution | None
     trials: Trials | None
@@ -192,7 +201,8 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         looks=looks,
         complete=ended.reason != "unfinished",
         ranking=ranking_content(run),
-        parts=_parts(run, found, looks),
+        parts=_parts(run, found, looks, odd, shaped),
+        loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
         shapes=_shapes(shaped),
         distribution=_distribution(run, found, looks),
         trials=_trials(run, odd),
@@ -243,17 +253,24 @@ def _verdicts(run: Run) -> dict[VerdictStatus, int]:
     return {status: counts[status] for status in VERDICTS}
 
 
-def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> list[Part]:
+def _parts(
+    run: Run,
+    found: list[Curve],
+    looks: Mapping[str, Appearance],
+    odd: Sequence[Finding],
+    shaped: Sequence[SliceShapes],
+) -> list[Part]:
     shown = slices(run.sweep_points)
     parts = []
     for one in shown:
-        throughput = throughput_figure(one, found, looks)
+        overlay = _overlay(run, one, odd, shaped)
+        throughput = throughput_figure(one, found, looks, overlay)
         if throughput is None:
             continue
         latency = {
             title: figure
             for statistic, title in SHOWN_STATISTICS.items()
-            if (figure := latency_figure(statistic, one, found, looks))
+            if (figure := latency_figure(statistic, one, found, looks, overlay))
         }
         resources = {
             title: figure
@@ -261,8 +278,23 @@ def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> lis
             if (figure := resource_figure(resource, one, found, looks))
         }
         heading = text.point(one.fixed) if len(shown) > 1 else None
-        parts.append(Part(heading, throughput, latency, resources))
+        errors = errors_figure(one, found, looks)
+        both = throughput_latency_figure(one, found, looks)
+        parts.append(Part(heading, throughput, latency, resources, errors, both))
     return parts
+
+
+def _overlay(run: Run, shown: Slice, odd: Sequence[Finding], shaped: Sequence[SliceShapes]) -> Overlay:
+    load = run.run.study.get("load", {})
+    has_ceiling = load.get("model") == "closed" and load.get("pipeline") in (None, 1)
+    here = next((one for one in shaped if one.part.key == shown.key and one.part.fixed == shown.fixed), None)
+    reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
+    return Overlay(
+        ceiling=run.run.ceiling if has_ceiling else None,
+        objective=here.objective if here else None,
+        capacities={server: estimate.value for server, estimate in reached.items() if estimate},
+        findings=[one for one in odd if any(shown.fixed.items() <= point.items() for point in one.points)],
+    )
 
 
 def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
@@ -281,16 +313,18 @@ def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
 
 def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
     by_point = []
-    for place in range(len(run.sweep_points)):
+    for place, point in enumerate(run.sweep_points):
         by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
-        by_point.append({server: quantiles for server, quantiles in by_server.items() if quantiles})
-    choices = {i: text.point(run.sweep_points[i]) for i, measured in enumerate(by_point) if measured}
+        by_point.append((text.point(point), {server: one for server, one in by_server.items() if one}))
+    choices = {place: name for place, (name, measured) in enumerate(by_point) if measured}
     if not choices:
         return None
-    places = list(choices)
-    chosen = places[len(places) // 2]
+    chosen = list(choices)[len(choices) // 2]
     figure = distribution_figure(by_point, chosen, looks)
-    return Distribution(figure, choices, chosen) if figure else None
+    density = density_figure(by_point, chosen, looks)
+    if len(choices) > 1:
+        choices[ALL_POINTS] = "all points at once"
+    return Distribution(figure, density, choices, chosen) if figure and density else None
 
 
 def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:

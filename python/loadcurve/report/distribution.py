@@ -1,5 +1,7 @@
-"""The distribution of latency at each point: the merged histograms of a server's trials, by percentile."""
+"""The distribution of latency at each point: the merged histograms of a server's trials."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve import _engine
@@ -12,6 +14,10 @@ STEP = 1.05
 """Two neighbouring rows of a thinned distribution lie at least this factor of ``inverse_tail`` apart."""
 
 
+CLASS_RATIO = 1.1
+"""Each class of a density ends at this many times its start: all are equally wide on a logarithmic axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantile:
     """A step of a distribution; ``inverse_tail`` is 1 / (1 - percentile / 100): one request in so many."""
@@ -21,8 +27,25 @@ class Quantile:
     latency_ms: float
 
 
-def latency_distribution(server: str, at: CurvePoint) -> list[Quantile]:
-    """Merge the latency histograms of the usable trials at one point; empty where no request was answered.
+@dataclass(frozen=True, slots=True)
+class DensityClass:
+    """The part ``share`` of the requests (of 1) took from ``from_ms`` up to CLASS_RATIO times as long."""
+
+    from_ms: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyDistribution:
+    """One distribution in both of its forms."""
+
+    quantiles: list[Quantile]
+    density: list[DensityClass]
+    """Without gaps: a class between others has a share of 0 where no request was."""
+
+
+def latency_distribution(server: str, at: CurvePoint) -> LatencyDistribution | None:
+    """Merge the latency histograms of the usable trials at one point; ``None`` where none was answered.
 
     The maximum stands at one request in as many as there were, the smallest tail that the samples can show.
 
@@ -30,7 +53,7 @@ def latency_distribution(server: str, at: CurvePoint) -> list[Quantile]:
     """
     answered = [trial for trial in at.usable if trial.load.latency_ms.count]
     if not answered:
-        return []
+        return None
     count = sum(trial.load.latency_ms.count for trial in answered)
     try:
         curve = _engine.percentile_curve([trial.load.histograms.latency for trial in answered])
@@ -39,7 +62,26 @@ def latency_distribution(server: str, at: CurvePoint) -> list[Quantile]:
             f"a latency histogram of {server} at {text.point(at.point)} "
             f"in {TRIALS_FILE} cannot be decoded: {error}"
         ) from error
-    return _thinned([Quantile(_inverse_tail(p, count), p, latency_ms) for p, latency_ms in curve])
+    quantiles = [Quantile(_inverse_tail(p, count), p, latency_ms) for p, latency_ms in curve]
+    return LatencyDistribution(_thinned(quantiles), density(curve))
+
+
+def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:
+    """Return the share of requests in each class, from rising pairs of a percentile (0 to 100) and its time.
+
+    What is 0 ms has no place on a logarithmic axis and is left out.
+    """
+    shares: dict[int, float] = {}
+    reached = 0.0
+    for percentile, latency_ms in curve:
+        if latency_ms > 0:
+            number = math.floor(math.log(latency_ms) / math.log(CLASS_RATIO))
+            shares[number] = shares.get(number, 0) + (percentile - reached) / 100
+        reached = percentile
+    if not shares:
+        return []
+    numbers = range(min(shares), max(shares) + 1)
+    return [DensityClass(CLASS_RATIO**number, shares.get(number, 0)) for number in numbers]
 
 
 def _inverse_tail(percentile: float, count: int) -> float:

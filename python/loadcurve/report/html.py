@@ -24,7 +24,7 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
-SCRIPTS = ("figures.js", "tables.js", "trials.js")
+SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
 """The page's own scripts, which run as one, in this order."""
 
 

@@ -16,7 +16,7 @@ from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.curves import BYTES_PER_MIB, PointKey, point_key
 
-SERIES_BYTES = 2_500_000
+SERIES_BYTES = 1_500_000
 """The series in the page take at most so much of it; the others are in the run folder alone."""
 SHORTEST_SILENCE_MS = 50
 """Shorter stretches without an answer are not drawn."""

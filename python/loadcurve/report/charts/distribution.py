@@ -4,47 +4,53 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
-from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
     Datasets,
     Figure,
     Row,
+    axis_from_zero,
     colour,
     compact,
     extent,
     latency_axis,
     layered,
+    log_ticks,
     shape,
-    tooltips,
 )
-from loadcurve.report.distribution import Quantile
+from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
-def distribution_figure(
-    distributions: Sequence[Mapping[str, list[Quantile]]], chosen: int, looks: Mapping[str, Appearance]
-) -> Figure | None:
-    """Draw latency by percentile for every server at the point that the signal ``point`` chooses.
+ALL_POINTS = -1
+"""The signal ``point`` shows the distributions of all points at once, where it has this value."""
+OF_CHOSEN_POINT = f"point === {ALL_POINTS} || datum.place === point"
 
-    ``distributions`` holds the quantiles by server for each place in the list of points. The axis is that of
-    HdrHistogram's plots: each decade is one more nine.
+Distributions = Sequence[tuple[str, Mapping[str, LatencyDistribution]]]
+"""For each place in the list of points its name, and the distributions by server."""
+
+
+def distribution_figure(
+    distributions: Distributions, chosen: int, looks: Mapping[str, Appearance]
+) -> Figure | None:
+    """Draw latency by percentile for every server at the point that the signal ``point`` chooses, or at all.
+
+    The axis is that of HdrHistogram's plots: each decade is one more nine.
     """
     rows: list[Row] = [
         {
             "place": place,
+            "of": name,
             "server": server,
             "x": compact(quantile.inverse_tail),
-            "percentile": f"{quantile.percentile:.7g} %",
             "y": compact(quantile.latency_ms),
-            "value": f"{text.number(quantile.latency_ms)} ms",
-            "last": quantile is quantiles[-1],
+            "last": quantile is found.quantiles[-1],
         }
-        for place, by_server in enumerate(distributions)
-        for server, quantiles in by_server.items()
-        for quantile in quantiles
+        for place, (name, by_server) in enumerate(distributions)
+        for server, found in by_server.items()
+        for quantile in found.quantiles
         if quantile.latency_ms > 0
     ]
     if not rows:
@@ -68,9 +74,17 @@ def distribution_figure(
             ),
             y=latency_axis("y", extent(row["y"] for row in rows)),
             color=colour(looks),
-            tooltip=tooltips(server="server", percentile="percentile", value="latency"),
+            detail="place:N",
+            tooltip=[
+                altair.Tooltip("server:N", title="server"),
+                altair.Tooltip("of:N", title="at"),
+                altair.Tooltip("percentile:N", title="percentile"),
+                altair.Tooltip("y:Q", title="latency, ms", format=",.3~r"),
+            ],
         )
-        .transform_filter("datum.place === point")
+        .transform_filter(OF_CHOSEN_POINT)
+        # A text in each of many thousand rows would make the page heavy.
+        .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
     )
     marks = [
         base.mark_line(strokeWidth=2),
@@ -84,3 +98,59 @@ def distribution_figure(
         "Latency by percentile at the chosen point, one line for each server; the table below has the values."
     )
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
+
+
+def density_figure(
+    distributions: Distributions, chosen: int, looks: Mapping[str, Appearance]
+) -> Figure | None:
+    """Draw how many requests had which latency, at the point that the signal ``point`` chooses, or at all."""
+    rows: list[Row] = [
+        {
+            "place": place,
+            "of": name,
+            "server": server,
+            "x": compact(start_ms),
+            "y": compact(100 * share),
+        }
+        for place, (name, by_server) in enumerate(distributions)
+        for server, found in by_server.items()
+        for start_ms, share in _steps(found)
+    ]
+    if not rows:
+        return None
+    point = altair.param(name="point", value=chosen)
+    datasets = Datasets()
+    low, high = extent(row["x"] for row in rows)
+    base = (
+        altair.Chart(datasets.named(rows))
+        .transform_filter(OF_CHOSEN_POINT)
+        .encode(
+            x=altair.X(
+                "x:Q",
+                title="latency, ms",
+                scale=altair.Scale(type="log", nice=False, padding=8),
+                axis=altair.Axis(format=",~r", values=log_ticks(low, high), labelOverlap="greedy"),
+            ),
+            y=axis_from_zero("y"),
+            color=colour(looks),
+            detail="place:N",
+            tooltip=[
+                altair.Tooltip("server:N", title="server"),
+                altair.Tooltip("of:N", title="at"),
+                altair.Tooltip("x:Q", title="from, ms", format=",.3~r"),
+                altair.Tooltip("y:Q", title="requests, %", format=".3~r"),
+            ],
+        )
+    )
+    alternative = (
+        "Density of latency at the chosen point, one line for each server: the share of its requests in each "
+        f"step of {CLASS_RATIO - 1:.0%} of latency."
+    )
+    marks = [base.mark_line(strokeWidth=1.8, interpolate="step-after")]
+    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
+
+
+def _steps(found: LatencyDistribution) -> list[tuple[float, float]]:
+    """Return where each class begins with its share, and where the last one ends."""
+    steps = [(one.from_ms, one.share) for one in found.density]
+    return [*steps, (found.density[-1].from_ms * CLASS_RATIO, 0)] if steps else []

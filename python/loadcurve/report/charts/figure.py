@@ -12,7 +12,9 @@ from typing import Any
 
 import altair
 
+from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
+from loadcurve.stats.sweep import Slice
 
 Specification = dict[str, Any]
 Row = dict[str, Any]
@@ -21,6 +23,9 @@ LONG_SPAN = 10_000
 """A logarithmic axis that spans more than this factor has ticks at its decades only."""
 SHORT_SPAN = 10
 """A logarithmic axis that spans less than this factor has more ticks than at 1, 2 and 5."""
+
+MOST_LABELLED_VALUES = 12
+"""An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
 FIGURE_HEIGHT = 340
 SMALL_FIGURE_HEIGHT = 210
@@ -32,6 +37,21 @@ class Figure:
 
     specification: Specification
     alternative: str
+    note: str | None = None
+    """What must be said with it."""
+
+
+def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
+    """Return the axis of the sweep, or that of the servers where nothing else varies."""
+    if shown.key is None:
+        return altair.X("x:N", title=None, sort=servers, axis=altair.Axis(labelAngle=0))
+    if shown.logarithmic:
+        scale = altair.Scale(type="log", nice=False, padding=12)
+    else:
+        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
+    few = len(shown.values) <= MOST_LABELLED_VALUES
+    axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
+    return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
 def axis_from_zero(field: str) -> altair.Y:
@@ -43,7 +63,7 @@ def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
     """Return a logarithmic vertical axis around the least and the greatest value."""
     low, high = reach
     scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
-    axis = altair.Axis(format=",~r", values=_log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
+    axis = altair.Axis(format=",~r", values=log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
     return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
 
 
@@ -53,7 +73,7 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
     return (positive[0], positive[-1]) if positive else (1, 1)
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     if high / low > LONG_SPAN:
@@ -117,7 +137,8 @@ def layered(
         autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
     )
     specification: Specification = chart.add_params(*parameters).to_dict()
-    return specification | {"datasets": datasets.rows if datasets else {}}
+    held = specification.get("datasets", {}) | (datasets.rows if datasets else {})
+    return specification | {"datasets": held}
 
 
 def compact(value: float | None) -> float | None:

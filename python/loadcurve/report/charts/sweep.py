@@ -20,7 +20,18 @@ from loadcurve.report.charts.figure import (
     latency_axis,
     layered,
     shape,
+    sweep_axis,
     tooltips,
+)
+from loadcurve.report.charts.overlay import (
+    NOTHING,
+    Overlay,
+    bound_marks,
+    capacity_marks,
+    ceiling_marks,
+    ceiling_note,
+    finding_marks,
+    latency_bound,
 )
 from loadcurve.result.records import Point, PointRecord
 from loadcurve.stats.curves import (
@@ -32,16 +43,17 @@ from loadcurve.stats.curves import (
     resource,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.slo import wrong_answers
 from loadcurve.stats.sweep import Slice
+
+SINGLE_TRIALS = "single_trials"
+"""The signal that shows single trials; those whose point is invalid are always shown."""
 
 RESOURCE_TITLES: dict[ResourceStatistic, str] = {
     "cpu_share": "CPUs in use",
     "cpu_per_request_us": "CPU per request, µs",
     "memory_mean_mib": "resident memory, MiB",
 }
-
-MOST_LABELLED_VALUES = 12
-"""An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +65,14 @@ class Measure:
     """The axis is linear and begins at zero; that of other measures is logarithmic."""
     estimate: Callable[[CurvePoint], Estimate | None]
     value: Callable[[PointRecord], float | None]
+    bound: float | None = None
+    """A limit on it, which is drawn as a line."""
+    marks_findings: bool = False
+    has_ceiling: bool = False
 
 
 def throughput_figure(
-    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance], overlay: Overlay = NOTHING
 ) -> Figure | None:
     """Draw throughput against the sweep, from zero; ``None`` where nothing was measured."""
     measure = Measure(
@@ -64,12 +80,18 @@ def throughput_figure(
         from_zero=True,
         estimate=lambda at: at.throughput_rps,
         value=lambda trial: trial.load.rate_rps.answered,
+        marks_findings=True,
+        has_ceiling=True,
     )
-    return _curve_figure(measure, shown, curves, looks, FIGURE_HEIGHT)
+    return _curve_figure(measure, shown, curves, looks, FIGURE_HEIGHT, overlay=overlay)
 
 
 def latency_figure(
-    statistic: LatencyStatistic, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+    statistic: LatencyStatistic,
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    overlay: Overlay = NOTHING,
 ) -> Figure | None:
     """Draw one statistic of latency against the sweep; ``None`` where nothing was measured."""
     measure = Measure(
@@ -77,8 +99,10 @@ def latency_figure(
         from_zero=False,
         estimate=lambda at: at.latency_ms[statistic],
         value=lambda trial: getattr(trial.load.latency_ms, statistic),
+        bound=latency_bound(overlay, statistic),
+        marks_findings=statistic == "p99",
     )
-    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT, overlay=overlay)
 
 
 def resource_figure(
@@ -94,8 +118,39 @@ def resource_figure(
     return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
 
 
+def errors_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]) -> Figure | None:
+    """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
+
+    A point's share is that of all its trials together, the invalid ones too, and has no interval.
+    """
+
+    def percent(trials: Sequence[PointRecord]) -> float | None:
+        due = sum(trial.load.requests.due for trial in trials)
+        return 100 * sum(map(wrong_answers, trials)) / due if due else None
+
+    def estimate(at: CurvePoint) -> Estimate | None:
+        share = percent(at.trials)
+        return None if share is None else Estimate(share, None, None, len(at.trials), "all trials together")
+
+    if not any(wrong_answers(trial) for curve in curves for at in curve.points for trial in at.trials):
+        return None
+    measure = Measure(
+        title="requests without a right answer, %",
+        from_zero=True,
+        estimate=estimate,
+        value=lambda trial: percent([trial]),
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
 def _curve_figure(
-    measure: Measure, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance], height: int
+    measure: Measure,
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    height: int,
+    *,
+    overlay: Overlay = NOTHING,
 ) -> Figure | None:
     wanted = {point_key(point) for point in shown.points}
     # The place in the list of all points is what the page finds the point's trials by.
@@ -118,8 +173,11 @@ def _curve_figure(
         _keep_above_zero(means, trials)
     alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
     datasets = Datasets()
-    marks = _marks(measure, shown, looks, means, trials, datasets=datasets)
-    return Figure(layered(marks, alternative, height, [], datasets), alternative)
+    marks = _marks(measure, shown, looks, means, trials, overlay=overlay, datasets=datasets)
+    highest = extent(row["y"] for row in (*means, *trials) if row["y"] is not None)[1]
+    note = ceiling_note(overlay, shown, highest) if measure.has_ceiling else None
+    single = altair.param(name=SINGLE_TRIALS, value=False)
+    return Figure(layered(marks, alternative, height, [single], datasets), alternative, note)
 
 
 def _marks(
@@ -129,16 +187,18 @@ def _marks(
     means: list[Row],
     trials: list[Row],
     *,
+    overlay: Overlay,
     datasets: Datasets,
 ) -> list[altair.Chart]:
-    reach = extent(
-        row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)
-    )
+    values = [row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)]
+    reach = extent([*values, *([measure.bound] if measure.bound else [])])
+
+    def vertical(field: str = "y") -> altair.Y:
+        return axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
 
     def base(rows: list[Row], field: str) -> altair.Chart:
-        vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
-        chart = altair.Chart(datasets.named(rows))
-        return chart.encode(x=_sweep_axis(shown, list(looks)), y=vertical, color=colour(looks))
+        along = sweep_axis(shown, list(looks))
+        return altair.Chart(datasets.named(rows)).encode(x=along, y=vertical(field), color=colour(looks))
 
     titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
     of_means = base(means, "y").encode(tooltip=tooltips(**titles, n="trials"))
@@ -158,10 +218,19 @@ def _marks(
     if usable:
         if shown.key:
             marks.append(of_means.mark_line(strokeWidth=2))
-        marks.append(of_trials(usable).mark_point(filled=True, size=16, opacity=0.4))
+        singles = of_trials(usable).transform_filter(SINGLE_TRIALS)
+        marks.append(singles.mark_point(filled=True, size=16, opacity=0.5))
         marks.append(of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=shape(looks)))
     if invalid:
         marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
+    if measure.has_ceiling:
+        marks += ceiling_marks(overlay, shown, reach[1], vertical(), looks)
+    if measure.marks_findings:
+        marks += finding_marks(overlay, shown, means, vertical(), looks)
+    if measure.bound is not None:
+        marks += bound_marks(measure.bound, vertical())
+    if measure.bound is not None or measure.has_ceiling:
+        marks += capacity_marks(overlay, shown, looks)
     return marks
 
 
@@ -209,18 +278,6 @@ def _keep_above_zero(means: list[Row], trials: list[Row]) -> None:
     for row in (*means, *trials):
         if row["y"] is not None and row["y"] <= 0:
             row["y"] = None
-
-
-def _sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
-    if shown.key is None:
-        return altair.X("x:N", title=None, sort=servers, axis=altair.Axis(labelAngle=0))
-    if shown.logarithmic:
-        scale = altair.Scale(type="log", nice=False, padding=12)
-    else:
-        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
-    few = len(shown.values) <= MOST_LABELLED_VALUES
-    axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
-    return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
 def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:

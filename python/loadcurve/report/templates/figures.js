@@ -78,6 +78,13 @@ const waiting = new Set();
 const inSight = new Set();
 let drawing = false;
 
+/** Draw a chart that holds its own data. */
+async function drawChart(script) {
+  const specification = specificationOf(script);
+  if (script.dataset.curve !== undefined) adjust(specification);
+  await embed(script, specification);
+}
+
 /** Draw the waiting charts one by one: those in sight at once, the others while the browser has nothing to do. */
 async function drawWaiting() {
   if (drawing) return;
@@ -88,8 +95,8 @@ async function drawWaiting() {
     const script = nextInSight() ?? [...waiting][0];
     waiting.delete(script);
     if ("panel" in script.dataset) await drawPanel(script);
-    else await embed(script, specificationOf(script));
-    document.querySelectorAll(`select[data-steers="${script.dataset.chart}"]`).forEach(steer);
+    else await drawChart(script);
+    document.querySelectorAll(`select[data-steers~="${script.dataset.chart}"]`).forEach(steer);
   }
   drawing = false;
 }
@@ -100,9 +107,11 @@ function draw(scripts = document.querySelectorAll("script[data-chart]")) {
   drawWaiting();
 }
 
-/** Show the chosen point in the chart that the selector steers. */
+/** Show the chosen point in the charts that the selector steers. */
 function steer(select) {
-  views.get(select.dataset.steers)?.view.signal("point", Number(select.value)).runAsync();
+  for (const id of select.dataset.steers.split(" ")) {
+    views.get(id)?.view.signal("point", Number(select.value)).runAsync();
+  }
 }
 
 const observer = new IntersectionObserver((entries) => {

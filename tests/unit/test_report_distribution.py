@@ -1,0 +1,59 @@
+"""The two forms of the distribution of latency."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from loadcurve.report.appearance import appearances
+from loadcurve.report.charts.distribution import ALL_POINTS, density_figure
+from loadcurve.report.distribution import CLASS_RATIO, density, latency_distribution
+from loadcurve.result.folder import read_run
+from loadcurve.stats.curves import curves
+from support import synthetic_run as synthetic
+
+
+def test_a_class_holds_the_requests_between_its_ends_and_all_together_are_one():
+    # Half of the requests took 1 ms, three in ten 1.05 ms, which is less than a tenth more, and a fifth 2 ms.
+    found = density([(50, 1.0), (80, 1.05), (100, 2.0)])
+    assert (found[0].from_ms, found[0].share) == (1, pytest.approx(0.8))
+    assert found[-1].from_ms <= 2 < found[-1].from_ms * CLASS_RATIO
+    assert found[-1].share == pytest.approx(0.2)
+    assert sum(one.share for one in found) == pytest.approx(1)
+
+
+def test_classes_without_requests_are_zero_and_not_left_out():
+    found = density([(50, 1.0), (100, 100.0)])
+    steps = [after.from_ms / before.from_ms for before, after in pairwise(found)]
+    assert steps == pytest.approx([CLASS_RATIO] * len(steps))
+    assert {one.share for one in found[1:-1]} == {0}
+
+
+def test_times_of_zero_have_no_class():
+    assert density([(100, 0.0)]) == []
+    assert sum(one.share for one in density([(25, 0.0), (100, 3.0)])) == pytest.approx(0.75)
+
+
+def test_the_density_of_a_known_distribution_is_that_distribution(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    at = {curve.server: curve for curve in curves(run)}["nginx"].points[4]
+    found = latency_distribution("nginx", at)
+    assert found is not None
+    truth = synthetic.SERVERS["nginx"]
+    median = truth.latency_ms(25)
+    below = sum(one.share for one in found.density if one.from_ms * CLASS_RATIO <= median)
+    # The class that holds the median may hold as much as it does of a log-normal distribution: 9 %.
+    assert 0.5 - 0.1 < below <= 0.5
+
+
+def test_the_figure_shows_one_point_or_all(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    at = {curve.server: curve for curve in curves(run)}["nginx"].points[0]
+    found = latency_distribution("nginx", at)
+    assert found is not None
+    figure = density_figure([("connections = 1", {"nginx": found})], 0, appearances(["nginx"]))
+    assert figure is not None
+    [layer] = figure.specification["layer"]
+    assert {"filter": f"point === {ALL_POINTS} || datum.place === point"} in layer["transform"]
+    [rows] = figure.specification["datasets"].values()
+    assert sum(row["y"] for row in rows) == pytest.approx(100, rel=1e-4)
