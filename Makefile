@@ -50,7 +50,7 @@ demo: setup ## Run the quickstart study, shortened, and print the path of its re
 
 test: setup test-servers-installed test-rust test-python ## Run all tests
 
-test-servers-installed: ## As root on Debian: install the real servers that the tests use
+test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers
 
 test-rust: setup

@@ -70,10 +70,7 @@ def test_the_words_of_figures_stand_out_from_the_paper(
 
 def test_turning_dark_while_it_is_open_draws_the_figures_for_the_dark(open_report: OpenReport, report: Path):
     opened = open_report(report, color_scheme="light")
-    opened.figures()
-    opened.page.evaluate("Object.keys(drawnViews).forEach((id) => delete drawnViews[id])")
-    opened.page.emulate_media(color_scheme="dark")
-    [figure, *_] = opened.figures()
+    [figure, *_] = opened.redrawn(lambda: opened.page.emulate_media(color_scheme="dark"))
     ink = opened.page.locator(f"#{figure} svg.marks text").first.evaluate(
         "(word) => getComputedStyle(word).fill"
     )

@@ -84,19 +84,40 @@ def test_the_means_that_stand_in_a_figure_are_the_truth(opened: Opened, figure: 
             assert drawn[server, connections] == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.fixture(scope="module")
+def with_trials(browser: Browser, report: Path) -> Iterator[Opened]:
+    """A page on which single trials were asked for, by keyboard."""
+    with reports_in(browser) as open_report:
+        opened = open_report(report)
+        opened.page.locator("#single-trials").focus()
+        opened.redrawn(lambda: opened.page.keyboard.press(" "))
+        yield opened
+
+
 @pytest.mark.parametrize("figure", IN_ONE_TRIAL)
-def test_the_single_trials_that_stand_in_a_figure_are_the_runs(opened: Opened, run: Run, figure: str):
-    drawn = {
-        (mark["datum"]["server"], mark["datum"]["trial"], mark["datum"]["x"]): mark["datum"]["y"]
-        for mark in opened.marks(figure)
-        if mark["kind"] == "symbol" and "trial" in mark["datum"]
-    }
+def test_the_single_trials_of_a_figure_are_the_runs(with_trials: Opened, run: Run, figure: str):
     recorded = {
         (record.server, record.trial, record.point["connections"]): IN_ONE_TRIAL[figure](record)
         for record in run.points
     }
     # Six significant digits are kept.
-    assert drawn == pytest.approx(recorded, rel=1e-5)
+    assert trials_in(with_trials, figure) == pytest.approx(recorded, rel=1e-5)
+
+
+@pytest.mark.parametrize("figure", IN_ONE_TRIAL)
+def test_only_invalid_trials_stand_in_a_figure_unless_the_others_are_asked_for(opened: Opened, figure: str):
+    server, block, connections = synthetic.INVALID
+    trial = 3 * block + synthetic.ORDER[block].index(server)
+    assert list(trials_in(opened, figure)) == [(server, trial, connections)]
+
+
+def trials_in(opened: Opened, figure: str) -> dict[tuple[str, int, int], float]:
+    """What a figure shows of single trials, by server, trial and connections."""
+    return {
+        (mark["datum"]["server"], mark["datum"]["trial"], mark["datum"]["x"]): mark["datum"]["y"]
+        for mark in opened.marks(figure)
+        if mark["kind"] == "symbol" and "trial" in mark["datum"]
+    }
 
 
 @pytest.mark.parametrize("figure", MEASURES)

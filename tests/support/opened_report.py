@@ -30,6 +30,13 @@ class Opened:
         self.page.evaluate("until(() => figuresInPage().every((id) => id in drawnViews))")
         return list(self.page.evaluate("figuresInPage()"))
 
+    def redrawn(self, change: Callable[[], object]) -> list[str]:
+        """The names of all figures, after a change has had all of them drawn again."""
+        self.figures()
+        self.page.evaluate("for (const id in drawnViews) delete drawnViews[id]")
+        change()
+        return self.figures()
+
     def marks(self, figure: str) -> list[dict[str, Any]]:
         """The marks that stand in a figure: kind, datum, place, and where its axes would put the datum."""
         self.figures()

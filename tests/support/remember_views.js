@@ -25,6 +25,15 @@ window.figuresInPage = () =>
     .filter((chart) => !chart.closest("figure").hidden)
     .map((chart) => chart.id);
 
+/** Where a figure's scale puts a value; null where the figure has several scales of that direction. */
+function scaled(view, direction, value) {
+  try {
+    return view.scale(direction)(value);
+  } catch {
+    return null;
+  }
+}
+
 /** The marks in a figure's scene with the datum of each, its place, and the place that the scales give it. */
 window.marksOf = (figure) => {
   const view = window.drawnViews[figure];
@@ -34,7 +43,7 @@ window.marksOf = (figure) => {
       if (mark.marktype === "group") item.items.forEach(walk);
       else if (mark.role === "mark") {
         const { x, y, opacity, stroke, fill } = item;
-        const expected = { x: view.scale("x")(item.datum.x), y: view.scale("y")(item.datum.y) };
+        const expected = { x: scaled(view, "x", item.datum.x), y: scaled(view, "y", item.datum.y) };
         marks.push({ kind: mark.marktype, datum: item.datum, x, y, opacity, stroke, fill, expected });
       }
     }
