@@ -10,30 +10,19 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts.both import throughput_latency_figure
-from loadcurve.report.charts.distribution import ALL_POINTS, density_figure, distribution_figure
 from loadcurve.report.charts.figure import Figure
-from loadcurve.report.charts.overlay import Overlay
-from loadcurve.report.charts.sweep import (
-    RESOURCE_TITLES,
-    errors_figure,
-    latency_figure,
-    resource_figure,
-    throughput_figure,
-)
+from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
-from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.ending import trials_in_words
+from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars, distribution, parts
 from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
-    Curve,
     CurvePoint,
-    LatencyStatistic,
     VerdictStatus,
     curves,
 )
@@ -41,38 +30,9 @@ from loadcurve.stats.interval import Estimate
 from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
-from loadcurve.stats.sweep import Slice, slices
+from loadcurve.stats.sweep import slices
 
 VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
-SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
-    "p50": "Median",
-    "p90": "90th percentile",
-    "p99": "99th percentile",
-    "max": "Longest",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The figures of one slice of the sweep; ``heading`` is ``None`` where there is only one slice."""
-
-    heading: str | None
-    throughput: Figure
-    latency: dict[str, Figure]
-    resources: dict[str, Figure]
-    errors: Figure | None
-    both: Figure | None
-    """Throughput and latency on one figure with two axes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """The latency distribution, with the points to choose from by their place in the figures' data."""
-
-    figure: Figure
-    density: Figure
-    choices: dict[int, str]
-    chosen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +100,7 @@ class ShapeTable:
     rows: list[list[str]]
     costs: list[list[str]]
     sentences: list[str]
+    bars: list[Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +162,10 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         looks=looks,
         complete=ended.reason != "unfinished",
         ranking=ranking_content(run),
-        parts=_parts(run, found, looks, odd, shaped),
+        parts=parts(run, found, looks, odd, shaped),
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
-        shapes=_shapes(shaped),
-        distribution=_distribution(run, found, looks),
+        shapes=_shapes(run, shaped, looks),
+        distribution=distribution(run, found, looks),
         trials=_trials(run, odd),
         keys=keys,
         rows=[
@@ -253,51 +214,7 @@ def _verdicts(run: Run) -> dict[VerdictStatus, int]:
     return {status: counts[status] for status in VERDICTS}
 
 
-def _parts(
-    run: Run,
-    found: list[Curve],
-    looks: Mapping[str, Appearance],
-    odd: Sequence[Finding],
-    shaped: Sequence[SliceShapes],
-) -> list[Part]:
-    shown = slices(run.sweep_points)
-    parts = []
-    for one in shown:
-        overlay = _overlay(run, one, odd, shaped)
-        throughput = throughput_figure(one, found, looks, overlay)
-        if throughput is None:
-            continue
-        latency = {
-            title: figure
-            for statistic, title in SHOWN_STATISTICS.items()
-            if (figure := latency_figure(statistic, one, found, looks, overlay))
-        }
-        resources = {
-            title: figure
-            for resource, title in RESOURCE_TITLES.items()
-            if (figure := resource_figure(resource, one, found, looks))
-        }
-        heading = text.point(one.fixed) if len(shown) > 1 else None
-        errors = errors_figure(one, found, looks)
-        both = throughput_latency_figure(one, found, looks)
-        parts.append(Part(heading, throughput, latency, resources, errors, both))
-    return parts
-
-
-def _overlay(run: Run, shown: Slice, odd: Sequence[Finding], shaped: Sequence[SliceShapes]) -> Overlay:
-    load = run.run.study.get("load", {})
-    has_ceiling = load.get("model") == "closed" and load.get("pipeline") in (None, 1)
-    here = next((one for one in shaped if one.part.key == shown.key and one.part.fixed == shown.fixed), None)
-    reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
-    return Overlay(
-        ceiling=run.run.ceiling if has_ceiling else None,
-        objective=here.objective if here else None,
-        capacities={server: estimate.value for server, estimate in reached.items() if estimate},
-        findings=[one for one in odd if any(shown.fixed.items() <= point.items() for point in one.points)],
-    )
-
-
-def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
+def _shapes(run: Run, shaped: Sequence[SliceShapes], looks: Mapping[str, Appearance]) -> list[ShapeTable]:
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
@@ -305,26 +222,11 @@ def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
             rows=[shape_words.cells(found, shape) for shape in found.shapes],
             costs=shape_words.cost_cells(found),
             sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
+            bars=bars(run, found, looks),
         )
         for found in shaped
         if found.shapes
     ]
-
-
-def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
-    by_point = []
-    for place, point in enumerate(run.sweep_points):
-        by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
-        by_point.append((text.point(point), {server: one for server, one in by_server.items() if one}))
-    choices = {place: name for place, (name, measured) in enumerate(by_point) if measured}
-    if not choices:
-        return None
-    chosen = list(choices)[len(choices) // 2]
-    figure = distribution_figure(by_point, chosen, looks)
-    density = density_figure(by_point, chosen, looks)
-    if len(choices) > 1:
-        choices[ALL_POINTS] = "all points at once"
-    return Distribution(figure, density, choices, chosen) if figure and density else None
 
 
 def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:

@@ -16,7 +16,7 @@ from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.columns import with_columns
-from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.content import content_of
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
@@ -73,7 +73,6 @@ def render_run(run: Run, objective: Objective | None = None) -> str:
     return environment.get_template("report.html.jinja").render(
         content=content,
         run=content.run,
-        statistics=list(SHOWN_STATISTICS.values()),
         resource_titles=list(RESOURCE_TITLES.values()),
         cost_titles=COST_TITLES,
         absent=text.ABSENT,

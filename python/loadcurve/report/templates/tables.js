@@ -1,4 +1,4 @@
-/** Sorting tables. */
+/** Sorting tables, copying them and taking them along as CSV. */
 
 /** Sort a table by the column of a header; a second call turns the order round. Absent values stay last. */
 function sortBy(header) {
@@ -24,4 +24,84 @@ function sortBy(header) {
 
 for (const button of document.querySelectorAll("table.sortable th button")) {
   button.addEventListener("click", () => sortBy(button.closest("th")));
+}
+
+/** The number of a text such as "3,998", or the text itself where it is none. */
+function plain(text) {
+  const digits = text.replaceAll(",", "");
+  return digits !== "" && Number.isFinite(Number(digits)) ? digits : text;
+}
+
+/** A cell's value as it is sorted by, which has all its digits, or its text; an absent one is empty. */
+function valueOf(cell) {
+  if (cell.dataset.sort !== undefined) return cell.dataset.sort;
+  const text = cell.textContent.replaceAll(/\s+/g, " ").trim();
+  return text === "—" ? "" : plain(text);
+}
+
+/** A table as rows of texts; a column with intervals is followed by their ends. */
+function textsOf(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  const rows = [...table.tBodies[0].rows];
+  const columns = heads.map((head, place) => ({
+    title: head.textContent.trim(),
+    place,
+    hasInterval: rows.some((row) => row.cells[place]?.querySelector(".margin")),
+  }));
+  const titles = columns.flatMap(({ title, hasInterval }) =>
+    hasInterval ? [title, `${title}, low`, `${title}, high`] : [title],
+  );
+  const values = rows.map((row) =>
+    columns.flatMap(({ place, hasInterval }) => {
+      const cell = row.cells[place];
+      if (!hasInterval) return [valueOf(cell)];
+      const [low = "", high = ""] = cell.querySelector(".margin")?.textContent.split(" to ").map(plain) ?? [];
+      return [valueOf(cell), low, high];
+    }),
+  );
+  return [titles, ...values];
+}
+
+/** A field of CSV by RFC 4180. What a spreadsheet would take for a formula is made a text. */
+function csvField(text) {
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text));
+  const safe = isFormula ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Offer the table as a file, named after its section. */
+function download(table) {
+  const csv = textsOf(table).map((row) => row.map(csvField).join(",")).join("\r\n");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([`${csv}\r\n`], { type: "text/csv" }));
+  link.download = `${table.closest("section").getAttribute("aria-labelledby")}.csv`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Put the table on the clipboard, with tabs between its cells, and say so on the button. */
+async function copy(table, button) {
+  const text = textsOf(table).map((row) => row.join("\t")).join("\n");
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "The browser does not allow it";
+  }
+  setTimeout(() => (button.textContent = "Copy"), 2000);
+}
+
+for (const table of document.querySelectorAll("table")) {
+  if (table.tHead === null) continue;
+  const tools = document.createElement("p");
+  tools.className = "tools";
+  for (const [label, action] of [["Copy", copy], ["CSV", download]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = label;
+    button.title = label === "CSV" ? "Download this table as CSV" : "Copy this table";
+    button.addEventListener("click", () => action(table, button));
+    tools.append(button);
+  }
+  (table.closest(".scroller") ?? table).after(tools);
 }
