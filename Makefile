@@ -50,7 +50,7 @@ demo: setup ## Run the quickstart study, shortened, and print the path of its re
 
 test: setup test-servers-installed test-rust test-python ## Run all tests
 
-test-servers-installed: ## As root on Debian: install the real servers that the tests use
+test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers
 
 test-rust: setup
@@ -105,7 +105,7 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe; findings
+bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe; findings; the page
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
@@ -113,6 +113,7 @@ bench: setup ## Compare the engine with other load generators and the floor; lat
 	$(BIN)/python -m benches.large_files
 	$(BIN)/python -m benches.probe_cost
 	$(BIN)/python -m benches.findings_speed
+	$(BIN)/python -m benches.page_speed
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock

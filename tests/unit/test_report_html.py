@@ -228,7 +228,7 @@ def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):
 
 def test_every_figure_has_a_text_in_its_place(page: Page):
     labels = [
-        str(attributes["aria-label"]) for _, attributes in page.elements if attributes.get("role") == "img"
+        str(attributes["aria-label"]) for _, attributes in page.elements if attributes.get("role") == "group"
     ]
     assert len(labels) == len(page.charts)
     assert "nginx: 4,200 at 1, 40,191 at 200, highest 40,191 at 200." in labels[0]

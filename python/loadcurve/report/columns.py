@@ -1,16 +1,18 @@
 """Rows as columns for the page, where the same names and settings would otherwise stand in every row."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from loadcurve.report.charts.figure import Row, Specification
 
 WORTH_NAMING = 3
-"""A column whose values come so often on average is stored as places in the list of its values."""
+"""A column whose values come so often on average, after one another or not, is stored by its values."""
 
 Columns = dict[str, Any]
-"""``rows`` counts them, and ``columns`` has each field as values, as one value ``all``, or as places ``at``
-in the values ``of``; ``figures.js`` makes rows of it again."""
+"""``rows`` counts them, and ``columns`` has each field as values, as one value ``all``, as the values ``of``
+that stand ``times`` after one another, or as places ``at`` in the values ``of``; ``figures.js`` makes rows of
+it again."""
 
 
 def columns(rows: Sequence[Row]) -> Columns:
@@ -34,6 +36,9 @@ def _column(values: list[Any]) -> list[Any] | dict[str, Any]:
     at = [places.setdefault((type(value), value), len(places)) for value in values]
     if len(places) == 1:
         return {"all": values[0]}
+    runs = [(value, sum(1 for _ in run)) for (_, value), run in groupby((type(v), v) for v in values)]
+    if len(values) >= WORTH_NAMING * len(runs):
+        return {"of": [value for value, _ in runs], "times": [times for _, times in runs]}
     if len(values) >= WORTH_NAMING * len(places):
         return {"of": [value for _, value in places], "at": at}
     return values

@@ -20,7 +20,7 @@ from loadcurve.report.content import content_of
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
-from loadcurve.result.folder import read_run
+from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
@@ -55,7 +55,12 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
 
 def render_report(folder: Path, objective: Objective | None = None) -> str:
     """Return the page for a run folder; raises as :func:`write_report`."""
-    content = content_of(read_run(folder), objective)
+    return render_run(read_run(folder), objective)
+
+
+def render_run(run: Run, objective: Objective | None = None) -> str:
+    """Return the page for a run that was read; raises as :func:`write_report`, but reads no file."""
+    content = content_of(run, objective)
     own = "\n".join(_template_text(name) for name in SCRIPTS)
     scripts = [_vega_bundle(), f'"use strict";\n{own}']
     environment = Environment(

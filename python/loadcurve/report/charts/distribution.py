@@ -7,6 +7,7 @@ import altair
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     axis_from_zero,
@@ -55,9 +56,10 @@ def distribution_figure(
     if not rows:
         return None
     point = altair.param(name="point", value=chosen)
+    datasets = Datasets()
     smallest_tail = max(row["x"] for row in rows)
     base = (
-        altair.Chart(altair.InlineData(values=rows))
+        altair.Chart(datasets.named(rows))
         .encode(
             x=altair.X(
                 "x:Q",
@@ -95,7 +97,7 @@ def distribution_figure(
     alternative = (
         "Latency by percentile at the chosen point, one line for each server; the table below has the values."
     )
-    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point]), alternative)
+    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
 
 
 def density_figure(
@@ -117,9 +119,10 @@ def density_figure(
     if not rows:
         return None
     point = altair.param(name="point", value=chosen)
+    datasets = Datasets()
     low, high = extent(row["x"] for row in rows)
     base = (
-        altair.Chart(altair.InlineData(values=rows))
+        altair.Chart(datasets.named(rows))
         .transform_filter(OF_CHOSEN_POINT)
         .encode(
             x=altair.X(
@@ -144,7 +147,7 @@ def density_figure(
         f"step of {CLASS_RATIO - 1:.0%} of latency."
     )
     marks = [base.mark_line(strokeWidth=1.8, interpolate="step-after")]
-    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point]), alternative)
+    return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
 
 
 def _steps(found: LatencyDistribution) -> list[tuple[float, float]]:

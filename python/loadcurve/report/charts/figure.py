@@ -7,7 +7,7 @@ expression.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import altair
@@ -103,10 +103,33 @@ def tooltips(**titles: str) -> list[altair.Tooltip]:
     return [altair.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
 
 
+@dataclass(frozen=True, slots=True)
+class Datasets:
+    """The rows of a figure by name, kept away from Altair, which would check and copy each of them often."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+
+    def named(self, rows: list[Row]) -> altair.NamedData:
+        """Hold rows, those that are equal once, and return the name that a chart has for them."""
+        for name, held in self.rows.items():
+            if held == rows:
+                return altair.NamedData(name)
+        name = f"rows-{len(self.rows) + 1}"
+        self.rows[name] = rows
+        return altair.NamedData(name)
+
+
 def layered(
-    marks: list[altair.Chart], description: str, height: int, parameters: list[altair.Parameter]
+    marks: list[altair.Chart],
+    description: str,
+    height: int,
+    parameters: list[altair.Parameter],
+    datasets: Datasets | None = None,
 ) -> Specification:
-    """Return marks over one another as a specification that is as wide as its place."""
+    """Return marks over one another as a specification that is as wide as its place.
+
+    Without ``datasets`` the page gives the marks their rows.
+    """
     chart = altair.layer(*marks).properties(
         width="container",
         height=height,
@@ -114,7 +137,8 @@ def layered(
         autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
     )
     specification: Specification = chart.add_params(*parameters).to_dict()
-    return specification
+    held = specification.get("datasets", {}) | (datasets.rows if datasets else {})
+    return specification | {"datasets": held}
 
 
 def compact(value: float | None) -> float | None:

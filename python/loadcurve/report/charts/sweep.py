@@ -10,6 +10,7 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
     SMALL_FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     axis_from_zero,
@@ -171,11 +172,12 @@ def _curve_figure(
     if not measure.from_zero:
         _keep_above_zero(means, trials)
     alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
-    marks = _marks(measure, shown, looks, means, trials, overlay=overlay)
+    datasets = Datasets()
+    marks = _marks(measure, shown, looks, means, trials, overlay=overlay, datasets=datasets)
     highest = extent(row["y"] for row in (*means, *trials) if row["y"] is not None)[1]
     note = ceiling_note(overlay, shown, highest) if measure.has_ceiling else None
     single = altair.param(name=SINGLE_TRIALS, value=False)
-    return Figure(layered(marks, alternative, height, [single]), alternative, note)
+    return Figure(layered(marks, alternative, height, [single], datasets), alternative, note)
 
 
 def _marks(
@@ -186,6 +188,7 @@ def _marks(
     trials: list[Row],
     *,
     overlay: Overlay,
+    datasets: Datasets,
 ) -> list[altair.Chart]:
     values = [row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)]
     reach = extent([*values, *([measure.bound] if measure.bound else [])])
@@ -195,9 +198,7 @@ def _marks(
 
     def base(rows: list[Row], field: str) -> altair.Chart:
         along = sweep_axis(shown, list(looks))
-        return altair.Chart(altair.InlineData(values=rows)).encode(
-            x=along, y=vertical(field), color=colour(looks)
-        )
+        return altair.Chart(datasets.named(rows)).encode(x=along, y=vertical(field), color=colour(looks))
 
     titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
     of_means = base(means, "y").encode(tooltip=tooltips(**titles, n="trials"))

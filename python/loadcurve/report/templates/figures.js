@@ -34,6 +34,10 @@ function rowsOf({ rows, columns }) {
   const fields = Object.entries(columns).map(([name, column]) => {
     if (Array.isArray(column)) return [name, (row) => column[row]];
     if ("all" in column) return [name, () => column.all];
+    if ("times" in column) {
+      const values = column.of.flatMap((value, run) => Array(column.times[run]).fill(value));
+      return [name, (row) => values[row]];
+    }
     return [name, (row) => column.of[column.at[row]]];
   });
   return Array.from({ length: rows }, (_, row) => Object.fromEntries(fields.map(([name, at]) => [name, at(row)])));
@@ -49,8 +53,9 @@ function specificationOf(script) {
 /** Draw a chart in its place, instead of the one that is there. */
 async function embed(script, specification) {
   const id = script.dataset.chart;
+  const chart = document.getElementById(id);
   views.get(id)?.finalize();
-  const result = await vegaEmbed(document.getElementById(id), specification, {
+  const result = await vegaEmbed(chart, specification, {
     mode: "vega-lite",
     renderer: "svg",
     // The page's policy forbids evaluating strings, so expressions are interpreted.
@@ -60,20 +65,46 @@ async function embed(script, specification) {
     tooltip: { theme: dark.matches ? "dark" : "light" },
   });
   views.set(id, result);
+  // The chart's label stands for its marks, of which there are too many to hear.
+  chart.querySelector("svg.marks").setAttribute("aria-hidden", "true");
+  chart.querySelector("summary").setAttribute("aria-label", "Save this figure");
   result.view.addEventListener("click", (_, item) => {
     if (item?.datum?.place !== undefined && item.datum.at !== undefined) showTrials(item.datum.server, item.datum.place);
   });
 }
 
-/** Draw every chart anew; called again when the page turns dark or light. */
-async function draw() {
-  for (const script of document.querySelectorAll("script[data-chart]:not([data-panel])")) {
-    const specification = specificationOf(script);
-    if (script.dataset.curve !== undefined) adjust(specification);
-    await embed(script, specification);
+/** The scripts of the charts that are to be drawn, and the names of those that can be seen. */
+const waiting = new Set();
+const inSight = new Set();
+let drawing = false;
+
+/** Draw a chart that holds its own data. */
+async function drawChart(script) {
+  const specification = specificationOf(script);
+  if (script.dataset.curve !== undefined) adjust(specification);
+  await embed(script, specification);
+}
+
+/** Draw the waiting charts one by one: those in sight at once, the others while the browser has nothing to do. */
+async function drawWaiting() {
+  if (drawing) return;
+  drawing = true;
+  while (waiting.size > 0) {
+    const nextInSight = () => [...waiting].find((script) => inSight.has(script.dataset.chart));
+    if (nextInSight() === undefined) await new Promise(window.requestIdleCallback ?? setTimeout);
+    const script = nextInSight() ?? [...waiting][0];
+    waiting.delete(script);
+    if ("panel" in script.dataset) await drawPanel(script);
+    else await drawChart(script);
+    document.querySelectorAll(`select[data-steers~="${script.dataset.chart}"]`).forEach(steer);
   }
-  document.querySelectorAll("select[data-steers]").forEach(steer);
-  await drawTrial();
+  drawing = false;
+}
+
+/** Have charts drawn when their turn comes, all of them if none are named. */
+function draw(scripts = document.querySelectorAll("script[data-chart]")) {
+  scripts.forEach((script) => waiting.add(script));
+  drawWaiting();
 }
 
 /** Show the chosen point in the charts that the selector steers. */
@@ -82,6 +113,14 @@ function steer(select) {
     views.get(id)?.view.signal("point", Number(select.value)).runAsync();
   }
 }
+
+const observer = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) inSight.add(target.id);
+    else inSight.delete(target.id);
+  }
+});
+document.querySelectorAll(".chart").forEach((chart) => observer.observe(chart));
 
 for (const select of document.querySelectorAll("select[data-steers]")) {
   select.addEventListener("change", () => steer(select));

@@ -56,22 +56,24 @@ function choosePoint() {
   drawTrial();
 }
 
-/** Draw the panels with the series of the chosen trial. */
-async function drawTrial() {
-  if (trialData === null) return;
+/** Show what happened over time in the chosen trial. */
+function drawTrial() {
+  document.getElementById("no-series").hidden = seriesOf(chosen.trial.value) !== undefined;
+  draw(document.querySelectorAll("script[data-panel]"));
+}
+
+/** Draw a panel with the series of the chosen trial. */
+async function drawPanel(script) {
   const series = seriesOf(chosen.trial.value);
-  document.getElementById("no-series").hidden = series !== undefined;
-  for (const script of document.querySelectorAll("script[data-panel]")) {
-    const specification = specificationOf(script);
-    for (const name of ["load", "probe", "slowest", "silences"]) {
-      specification.datasets[name] = series === undefined ? [] : rowsOf(series[name]);
-    }
-    // A layer without rows would have no extent for its axes.
-    specification.layer = specification.layer.filter((layer) => specification.datasets[layer.data.name].length > 0);
-    document.getElementById(script.dataset.chart).closest("figure").hidden = specification.layer.length === 0;
-    specification.params.find((one) => one.name === "end_s").value = series?.end_s ?? 1;
-    if (specification.layer.length > 0) await embed(script, specification);
+  const specification = specificationOf(script);
+  for (const name of ["load", "probe", "slowest", "silences"]) {
+    specification.datasets[name] = series === undefined ? [] : rowsOf(series[name]);
   }
+  // A layer without rows would have no extent for its axes.
+  specification.layer = specification.layer.filter((layer) => specification.datasets[layer.data.name].length > 0);
+  document.getElementById(script.dataset.chart).closest("figure").hidden = specification.layer.length === 0;
+  specification.params.find((one) => one.name === "end_s").value = series?.end_s ?? 1;
+  if (specification.layer.length > 0) await embed(script, specification);
 }
 
 /** Choose a server and a point, and lead to its trials. */
@@ -96,7 +98,8 @@ if (trialData !== null) {
     button.addEventListener("click", () => showTrials(button.dataset.server, Number(button.dataset.place)));
   }
   listTrials();
+  drawTrial();
 }
 
-dark.addEventListener("change", draw);
+dark.addEventListener("change", () => draw());
 draw();

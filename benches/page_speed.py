@@ -1,0 +1,106 @@
+"""How soon the page of a large run can be used: 10 servers, 50 points, 10 trials, in the system's Chromium.
+
+One short load is measured for real and its record copied, as for `findings_speed`. Each visit begins in a
+fresh profile; given are the medians. The page can be used when its scripts have run and its first figure
+stands; the figures that are not in sight follow one by one, and what they keep the page busy is given, too.
+"""
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benches.findings_speed import large_run, measured_record
+from benches.rig import machine
+from loadcurve.report.html import render_run
+
+GOAL_S = 2.0
+GOAL_BYTES = 8_000_000
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+WATCH = """
+window.busy = [];
+new PerformanceObserver((list) => busy.push(...list.getEntries()))
+  .observe({ type: "longtask", buffered: true });
+let embed;
+Object.defineProperty(window, "vegaEmbed", {
+  get: () => async (...given) => {
+    const result = await embed(...given);
+    performance.mark("figure");
+    return result;
+  },
+  set: (given) => { embed = given; },
+});
+"""
+"""Runs before the page's own scripts: marks when a figure stands, and keeps what blocks for 50 ms or more."""
+
+MILESTONES = """async (figures) => {
+  const drawn = () => performance.getEntriesByName("figure");
+  while (drawn().length < figures) await new Promise(requestAnimationFrame);
+  const [navigation] = performance.getEntriesByType("navigation");
+  const usable = Math.max(navigation.domContentLoadedEventEnd, drawn()[0].startTime);
+  const pauses = busy.filter((one) => one.startTime > usable).map((one) => one.duration);
+  return {
+    "first paint": performance.getEntriesByName("first-contentful-paint")[0].startTime,
+    "usable": usable,
+    "all figures": drawn().at(-1).startTime,
+    "longest pause after that": Math.max(0, ...pauses),
+  };
+}"""
+
+
+def main() -> None:
+    """Print how large the page is and when it reaches each milestone, beside the goals."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--servers", type=int, default=10)
+    parser.add_argument("--points", type=int, default=50)
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument(
+        "--duration", type=int, default=10, metavar="SECONDS", help="of the load that is copied"
+    )
+    parser.add_argument("--visits", type=int, default=7)
+    arguments = parser.parse_args()
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("needs chromium; on Debian: apt-get install chromium")
+    print(machine())
+    run = large_run(
+        measured_record(arguments.duration), arguments.servers, arguments.points, arguments.trials
+    )
+    before_s = time.perf_counter()
+    page = render_run(run).encode()
+    print(f"{'written':<26}{time.perf_counter() - before_s:>7.2f} s")
+    print(f"{'size':<26}{len(page) / 1e6:>7.2f} MB, goal {GOAL_BYTES / 1e6:g} MB")
+    with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder, sync_playwright() as playwright:
+        path = Path(folder) / "report.html"
+        path.write_bytes(page)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        visits = [visited(browser, path) for _ in range(arguments.visits)]
+        browser.close()
+    for milestone in visits[0]:
+        median_s = statistics.median(visit[milestone] for visit in visits) / 1000
+        goal = f", goal {GOAL_S:g} s" if milestone == "usable" else ""
+        print(f"{milestone:<26}{median_s:>7.2f} s{goal}")
+
+
+def visited(browser: Browser, path: Path) -> dict[str, float]:
+    """Open the page in a fresh profile; return when it reached each milestone, in milliseconds."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+    context.add_init_script(WATCH)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    figures = page.locator("figure:not([hidden]) .chart").count()
+    milestones: dict[str, float] = page.evaluate(MILESTONES, figures)
+    context.close()
+    return milestones
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""A report in a real browser: the system's Chromium, which finds no network whatever the page asks for."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+LOADCURVE = Path(sys.executable).with_name("loadcurve")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+REMEMBER_VIEWS = (Path(__file__).parent / "remember_views.js").read_text(encoding="utf-8")
+
+
+@dataclass
+class Opened:
+    """A page with everything that it asked for and said since it was opened."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def figures(self) -> list[str]:
+        """The names of all figures, after the last of them is drawn."""
+        self.page.evaluate("until(() => figuresInPage().every((id) => id in drawnViews))")
+        return list(self.page.evaluate("figuresInPage()"))
+
+    def redrawn(self, change: Callable[[], object]) -> list[str]:
+        """The names of all figures, after a change has had all of them drawn again."""
+        self.figures()
+        self.page.evaluate("for (const id in drawnViews) delete drawnViews[id]")
+        change()
+        return self.figures()
+
+    def marks(self, figure: str) -> list[dict[str, Any]]:
+        """The marks that stand in a figure: kind, datum, place, and where its axes would put the datum."""
+        self.figures()
+        return list(self.page.evaluate(f"marksOf({figure!r})"))
+
+
+OpenReport = Callable[..., Opened]
+
+
+@contextmanager
+def system_browser() -> Iterator[Browser]:
+    """Start the system's Chromium; skip the test where there is none."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs chromium, which is not installed; on Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def reports_in(browser: Browser) -> Iterator[OpenReport]:
+    """Give what opens a file in a fresh profile and watches it; options are those of Playwright's context."""
+    contexts = []
+
+    def open_report(path: Path, *, width: int = 1440, **options: Any) -> Opened:
+        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+        contexts.append(context)
+        context.add_init_script(REMEMBER_VIEWS)
+        opened = Opened(context.new_page())
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.on("console", lambda message: opened.complaints.append(message.text))
+        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        opened.page.goto(path.as_uri())
+        return opened
+
+    yield open_report
+    for context in contexts:
+        context.close()
+
+
+def reported(folder: Path) -> Path:
+    """Let the command write the report of a run folder; return the path that it prints last."""
+    written = subprocess.run(
+        [LOADCURVE, "report", folder], check=True, capture_output=True, text=True, timeout=120
+    )
+    return Path(written.stdout.splitlines()[-1])

@@ -1,0 +1,33 @@
+"""The page of a large run stays small enough to be sent and opened."""
+
+import pytest
+
+from loadcurve.report.columns import columns
+from loadcurve.report.html import render_run
+from support.large_run import large_run
+from support.page import rows_of
+
+MOST_BYTES = 8_000_000
+
+
+def test_the_page_of_ten_servers_fifty_points_and_ten_trials_is_below_eight_megabytes():
+    assert len(render_run(large_run()).encode()) < MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [7, 7, 7, 7],
+        [1, 2, 3, 4],
+        [1, 1, 1, 1, 2, 2, 2, 2],
+        [1, 2, 1, 2, 1, 2, 1, 2],
+        [1, True, 1.0, None, "1", 1],
+        [None, None, None, 0, 0, 0, False, False, False],
+        [],
+    ],
+)
+def test_rows_come_out_of_columns_as_they_went_in(values: list[object]):
+    rows = [{"place": place, "value": value} for place, value in enumerate(values)]
+    again = rows_of(columns(rows))
+    assert again == rows
+    assert [type(row["value"]) for row in again] == [type(value) for value in values]
