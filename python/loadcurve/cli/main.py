@@ -264,6 +264,23 @@ def report(
 
 
 @app.command()
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder with the run folders.")] = Path(
+        "loadcurve-runs"
+    ),
+    html: Annotated[
+        bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """List runs with their questions and answers, the newest first."""
+    from loadcurve.cli.runs import runs_command
+
+    _raise_on_interrupts()
+    runs_command(folder, json_output=json_output, html=html)
+
+
+@app.command()
 def compare(
     base: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
     new: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run folder of the change.")],
