@@ -247,20 +247,41 @@ def servers(
 
 @app.command()
 def report(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A run folder; or several, laid side by side.")
+    ],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
     findings: Annotated[
         bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Of several runs: the page; default: comparison.html in the newest run's folder.",
+        ),
+    ] = None,
 ) -> None:
-    """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
+    """Make report.html again from a run folder alone, or one page of several runs side by side.
+
+    Of one run its findings are shown and, with limits, the capacity; of several, what differs and the ratios.
+    """
     from loadcurve.cli.report import findings_command, report_command
+    from loadcurve.cli.side_by_side import side_by_side_command
 
     _raise_on_interrupts()
-    if findings:
-        findings_command(run_folder)
+    first, *others = run_folders
+    if others and (findings or slo is not None):
+        raise typer.BadParameter("--findings and --slo are for one run; found several")
+    if out is not None and not others:
+        raise typer.BadParameter("--out is for several runs; the report of one lies in its folder")
+    if others:
+        side_by_side_command(run_folders, out)
+    elif findings:
+        findings_command(first)
     else:
-        report_command(run_folder, slo)
+        report_command(first, slo)
 
 
 @app.command()

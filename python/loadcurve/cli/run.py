@@ -60,9 +60,9 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.explain.all import findings
-        from loadcurve.report.answer import summary_of
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_report
+        from loadcurve.report.run_summary import summary_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import keep_summary, source_of

@@ -76,7 +76,7 @@ def _listed(folder: Path) -> ListedRun | UnreadableRun:
         summary = read_summary(folder)
         if summary is None:
             # Statistics take longer to import than a hundred summaries to read.
-            from loadcurve.report.answer import make_summary  # noqa: PLC0415
+            from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
 
             summary = make_summary(folder)
     except LoadcurveError as error:

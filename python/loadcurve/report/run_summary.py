@@ -1,4 +1,4 @@
-"""The answer of a run in one sentence, and the summary that a list of runs shows."""
+"""The summary of a run that a list of runs shows, with its answer in one sentence."""
 
 from collections import Counter
 from collections.abc import Sequence

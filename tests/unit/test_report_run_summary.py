@@ -1,4 +1,4 @@
-"""The answer of a run in one sentence."""
+"""The summary of a run, and its answer in one sentence."""
 
 from pathlib import Path
 from statistics import geometric_mean
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadcurve.report.answer import answer, make_summary, summary_of
+from loadcurve.report.run_summary import answer, make_summary, summary_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
 from loadcurve.result.summary import SUMMARY_FILE, keep_summary, read_summary, source_of
