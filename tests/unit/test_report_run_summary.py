@@ -1,14 +1,17 @@
 """The summary of a run, and its answer in one sentence."""
 
+import json
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+import jsonschema
 import pytest
 
 from loadcurve.report.run_summary import answer, make_summary, summary_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
+from loadcurve.result.schema import schemas
 from loadcurve.result.summary import SUMMARY_FILE, keep_summary, read_summary, source_of
 from support import synthetic_run as synthetic
 
@@ -70,6 +73,7 @@ def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path
     said = answer(run_of(tmp_path, "nginx", "apache", record=record))
     assert said.startswith("p50 < 3ms holds up to, in connections: nginx")
     assert said.index("nginx") < said.index("apache")
+    assert make_summary(tmp_path).answer == said
 
 
 def test_a_summary_counts_what_was_measured(tmp_path: Path):
@@ -79,6 +83,12 @@ def test_a_summary_counts_what_was_measured(tmp_path: Path):
     assert summary.points.model_dump() == {"valid": 67, "suspect": 1, "invalid": 1}
     assert (summary.trials, summary.servers) == (9, ("nginx", "apache", "tiny"))
     assert summary.complete
+
+
+def test_a_summary_as_written_fits_its_schema(tmp_path: Path):
+    make_summary(synthetic.write_run(tmp_path))
+    written = json.loads((tmp_path / SUMMARY_FILE).read_text())
+    jsonschema.validate(written, schemas()["summary.schema.json"])
 
 
 def test_a_kept_summary_is_read_until_the_run_changes(tmp_path: Path):

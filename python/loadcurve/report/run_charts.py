@@ -128,7 +128,10 @@ def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | N
 def _axis(shown: Slice, runs: list[str]) -> altair.X:
     if shown.key is None:
         return altair.X("x:N", title="run", sort=runs, axis=altair.Axis(labelAngle=0))
-    scale = altair.Scale(type="log" if shown.logarithmic else "linear", zero=False, nice=False, padding=12)
+    if shown.logarithmic:
+        scale = altair.Scale(type="log", nice=False, padding=12)
+    else:
+        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
     few = len(shown.values) <= MOST_LABELLED_VALUES
     axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
