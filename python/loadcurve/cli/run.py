@@ -77,7 +77,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     out = Console(highlight=False)
     out.print(summary(run))
     print_shapes(run, out)
-    out.print(findings_text(found))
+    out.print(findings_text(found, "brief"))
     out.print(report, soft_wrap=True)
     return run
 
