@@ -31,9 +31,9 @@ def test_the_page_lies_in_the_newest_run_and_its_path_comes_last(runs: Sandbox):
 
 
 def test_the_page_is_written_where_it_is_told_to(runs: Sandbox):
-    finished = runs.run("report", "base", "later", "--out", "page.html")
-    assert finished.stdout.splitlines()[-1] == "page.html"
-    assert {file.name for file in runs.work.iterdir()} == {"base", "later", "page.html"}
+    finished = runs.run("report", "base", "later", "--out", ".")
+    assert finished.stdout.splitlines()[-1] == "comparison.html"
+    assert {file.name for file in runs.work.iterdir()} == {"base", "later", "comparison.html"}
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_the_page_is_written_where_it_is_told_to(runs: Sandbox):
         (["base", "base"], "base is named twice"),
         (["base", "later", "--findings"], "are for one run"),
         (["base", "later", "--slo", "p99 < 1ms"], "are for one run"),
-        (["base", "--out", "page.html"], "--out is for several runs"),
-        (["base", "later", "--out", "gone/page.html"], "cannot be written to gone/page.html"),
+        (["base", "--out", "."], "--out is for several runs"),
+        (["base", "later", "--out", "gone"], "cannot be written to gone/comparison.html"),
     ],
 )
 def test_what_cannot_be_done_is_told(runs: Sandbox, arguments: list[str], said: str):
     finished = runs.run("report", *arguments)
-    assert finished.returncode == (1 if "gone/page.html" in arguments else 2)
+    assert finished.returncode == (1 if "gone" in arguments else 2)
     assert finished.stdout == ""
     assert said in " ".join(finished.stderr.split())

@@ -199,7 +199,8 @@ def test_the_page_goes_into_the_newest_run_or_where_it_is_told_to(tmp_path: Path
     base, new = written(tmp_path / "a", started_at=LATER), written(tmp_path / "b")
     path, _ = write_side_by_side([base.folder, new.folder])
     assert path == base.folder / "comparison.html"
-    path, _ = write_side_by_side([base.folder, new.folder], tmp_path / "page.html")
+    path, _ = write_side_by_side([base.folder, new.folder], tmp_path)
+    assert path == tmp_path / "comparison.html"
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

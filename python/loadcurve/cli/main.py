@@ -257,9 +257,7 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Of several runs: the page; default: comparison.html in the newest run's folder.",
+            "--out", metavar="DIR", help="Where the page of several runs goes, if not into the newest one."
         ),
     ] = None,
 ) -> None:

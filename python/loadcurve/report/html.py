@@ -5,8 +5,9 @@ from pathlib import Path
 from loadcurve.report import text
 from loadcurve.report.charts import RESOURCE_TITLES
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
-from loadcurve.report.page import rendered, template_text, vega_bundle, write_page
+from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import Objective
@@ -27,7 +28,7 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
     """
     page = render_report(folder, objective)
     path = folder / REPORT_FILE
-    write_page(path, page)
+    write_whole(path, page.encode())
     return path
 
 
@@ -48,5 +49,4 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
     }
-    scripts = [vega_bundle(), template_text("report.js")]
-    return rendered("report.html.jinja", ["report.css"], scripts, values)
+    return rendered("report.html.jinja", ["report.css"], figure_scripts(), values)

@@ -3,15 +3,11 @@
 import base64
 import functools
 import hashlib
-import os
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-
-from loadcurve.errors import LoadcurveError
 
 
 def rendered(template: str, styles: list[str], scripts: list[str], values: dict[str, Any]) -> str:
@@ -29,30 +25,19 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
     )
     return environment.get_template(template).render(
         **values,
-        style=Markup("\n".join(map(template_text, styles))),  # noqa: S704 - files of this package
+        style=Markup("\n".join(map(_template_text, styles))),  # noqa: S704 - files of this package
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of this package, and Vega
         script_digests=[_digest(script) for script in scripts],
     )
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write a page, which is there as a whole or not at all.
-
-    Raises ``LoadcurveError`` where it cannot be written.
-    """
-    staged = path.with_name(f".{path.name}.new")
-    try:
-        staged.write_text(page, encoding="utf-8")
-        staged.replace(path)
-    except OSError as error:
-        staged.unlink(missing_ok=True)
-        raise LoadcurveError(
-            f"the report cannot be written to {path}: {os.strerror(error.errno or 0)}."
-        ) from error
+def figure_scripts() -> list[str]:
+    """Return the scripts of a page with figures: Vega, and our own that draws them."""
+    return [_vega_bundle(), _template_text("report.js")]
 
 
 @functools.cache
-def vega_bundle() -> str:
+def _vega_bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for."""
     import altair  # noqa: PLC0415 - a page without figures does not wait for it
     import vl_convert  # noqa: PLC0415 - as above
@@ -62,8 +47,7 @@ def vega_bundle() -> str:
     return bundle
 
 
-def template_text(name: str) -> str:
-    """Return a file beside the templates."""
+def _template_text(name: str) -> str:
     return (files("loadcurve.report") / "templates" / name).read_text(encoding="utf-8")
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve.report import text
+from loadcurve.report.files import write_whole
 from loadcurve.report.html import REPORT_FILE
-from loadcurve.report.page import rendered, write_page
+from loadcurve.report.page import rendered
 from loadcurve.report.runs import RunList, measured, started
 
 INDEX_FILE = "index.html"
@@ -19,7 +20,7 @@ def write_index(found: RunList) -> Path:
     Raises ``LoadcurveError`` where it cannot be written.
     """
     path = found.folder / INDEX_FILE
-    write_page(path, render_index(found))
+    write_whole(path, render_index(found).encode())
     return path
 
 

@@ -14,9 +14,10 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts import Figure
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
+from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
-from loadcurve.report.page import rendered, template_text, vega_bundle, write_page
+from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.run_charts import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.run_summary import answer, title_of
 from loadcurve.result.folder import Run, read_run
@@ -96,7 +97,7 @@ class SideBySide:
 def write_side_by_side(folders: Sequence[Path], out: Path | None = None) -> tuple[Path, SideBySide]:
     """Lay runs side by side on a page, and return its path and what it shows.
 
-    It is written to ``out``, or else to ``comparison.html`` in the folder of the run that started last.
+    It is ``comparison.html`` in the folder ``out``, or else in that of the run that started last.
 
     Raises ``BadInput`` where a folder is named twice or cannot be read as a run, and ``LoadcurveError``
     where the page cannot be written.
@@ -104,9 +105,9 @@ def write_side_by_side(folders: Sequence[Path], out: Path | None = None) -> tupl
     _require_different(folders)
     runs = [read_run(folder) for folder in folders]
     newest = max(runs, key=lambda run: run.run.started_at)
-    path = newest.folder / COMPARISON_FILE if out is None else out
+    path = (newest.folder if out is None else out) / COMPARISON_FILE
     shown = side_by_side(runs, path.parent)
-    write_page(path, render_side_by_side(shown))
+    write_whole(path, render_side_by_side(shown).encode())
     return path, shown
 
 
@@ -153,8 +154,7 @@ def render_side_by_side(shown: SideBySide) -> str:
         "cause_titles": CAUSE_TITLES,
         "plural": text.plural,
     }
-    scripts = [vega_bundle(), template_text("report.js")]
-    return rendered("side_by_side.html.jinja", ["report.css", "history.css"], scripts, values)
+    return rendered("side_by_side.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
 
 
 def _shown(letter: str, run: Run, place: int, seen_from: Path) -> ShownRun:
