@@ -12,7 +12,6 @@ import altair
 from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES
 from loadcurve.report.charts import (
-    MOST_LABELLED_VALUES,
     SMALL_FIGURE_HEIGHT,
     Figure,
     Row,
@@ -21,6 +20,7 @@ from loadcurve.report.charts import (
     _extent,
     _latency_axis,
     _specification,
+    _sweep_axis,
     _tooltips,
 )
 from loadcurve.stats.curves import CurvePoint
@@ -89,7 +89,9 @@ def runs_figure(
 
     def base(data: list[Row], field: str) -> altair.Chart:
         vertical = _axis_from_zero(field) if measure.from_zero else _latency_axis(field, reach)
-        return altair.Chart(altair.InlineData(values=data)).encode(x=_axis(shown, list(looks)), y=vertical)
+        return altair.Chart(altair.InlineData(values=data)).encode(
+            x=_sweep_axis(shown, list(looks)), y=vertical
+        )
 
     tooltip = _tooltips(run="run", at=text.axis_title(shown.key), value=measure.title, n="trials")
     means = base(rows, "y").encode(tooltip=tooltip)
@@ -123,18 +125,6 @@ def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | N
         "value": text.estimate(estimate),
         "n": estimate.n,
     }
-
-
-def _axis(shown: Slice, runs: list[str]) -> altair.X:
-    if shown.key is None:
-        return altair.X("x:N", title="run", sort=runs, axis=altair.Axis(labelAngle=0))
-    if shown.logarithmic:
-        scale = altair.Scale(type="log", nice=False, padding=12)
-    else:
-        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
-    few = len(shown.values) <= MOST_LABELLED_VALUES
-    axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
-    return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
 def _dash(looks: Mapping[str, RunLook]) -> altair.StrokeDash:
