@@ -15,6 +15,7 @@ from loadcurve.report.side_by_side import render_side_by_side, side_by_side, wri
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
+from support.page import rows_of
 
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
 LATER = "2026-03-15T08:00:00Z"
@@ -71,7 +72,11 @@ def words(page: str) -> str:
 
 def charts(page: str) -> list[dict[str, Any]]:
     found = re.findall(r'<script type="application/json" data-chart="[^"]*">(.*?)</script>', page, re.DOTALL)
-    return [json.loads(text) for text in found]
+    read = [json.loads(text) for text in found]
+    return [
+        chart | {"datasets": {name: rows_of(table) for name, table in chart["datasets"].items()}}
+        for chart in read
+    ]
 
 
 def throughput_of_nginx(page: str) -> dict[str, Any]:

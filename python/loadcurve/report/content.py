@@ -2,24 +2,32 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
+from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts import (
+from loadcurve.report.charts.both import throughput_latency_figure
+from loadcurve.report.charts.distribution import distribution_figure
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.overlay import Overlay
+from loadcurve.report.charts.sweep import (
     RESOURCE_TITLES,
-    Figure,
-    distribution_figure,
+    errors_figure,
     latency_figure,
     resource_figure,
     throughput_figure,
 )
+from loadcurve.report.charts.time import panel_figure
+from loadcurve.report.columns import Columns
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import RankingContent, ranking_content
+from loadcurve.report.timeline import Timeline, timeline
+from loadcurve.report.trials import trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -30,11 +38,12 @@ from loadcurve.stats.curves import (
     curves,
 )
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.shape import shapes
+from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.slo import Objective
 from loadcurve.stats.stopping import Ending, ending
-from loadcurve.stats.sweep import slices
+from loadcurve.stats.sweep import Slice, slices
 
+VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
 SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
     "p50": "Median",
     "p90": "90th percentile",
@@ -51,6 +60,9 @@ class Part:
     throughput: Figure
     latency: dict[str, Figure]
     resources: dict[str, Figure]
+    errors: Figure | None
+    both: Figure | None
+    """Throughput and latency on one figure with two axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,17 @@ class Distribution:
     figure: Figure
     choices: dict[int, str]
     chosen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Every point of every trial, for the reader to choose from, and some of them over time."""
+
+    rows: Columns
+    points: list[str]
+    timeline: Timeline | None
+    panels: dict[str, Figure]
+    """The figures over time by the titles of their panels, the uppermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +99,8 @@ class TableRow:
     """One server at one point."""
 
     server: str
+    place: int
+    """The place of its point in the list of all points."""
     settings: list[Cell]
     trials: Cell
     throughput: Cell
@@ -123,7 +148,10 @@ class Content:
     run: Run
     title: str
     question: str | None
+    answer: Answer
     summary: list[str]
+    verdicts: dict[VerdictStatus, int]
+    """How many points of trials have each verdict."""
     findings: list[Finding]
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
@@ -131,8 +159,11 @@ class Content:
     complete: bool
     ranking: RankingContent | None
     parts: list[Part]
+    loads: dict[float, str]
+    """The values along the axis of the sweep, if they are numbers."""
     shapes: list[ShapeTable]
     distribution: Distribution | None
+    trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
     remarks: list[Remark]
@@ -150,26 +181,34 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     """
     record = run.run
     found = curves(run)
+    shaped = shapes(run, objective)
     ended = ending(run)
     looks = appearances(record.servers)
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
+    odd = findings(run)
     return Content(
         run=run,
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
+        answer=answer(run, found, shaped),
         summary=[*_summary(run, ended), *trials_in_words(run, found)],
-        findings=findings(run),
+        verdicts=_verdicts(run),
+        findings=odd,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
         complete=ended.reason != "unfinished",
         ranking=ranking_content(run),
-        parts=_parts(run, found, looks),
-        shapes=_shapes(run, objective),
+        parts=_parts(run, found, looks, odd, shaped),
+        loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
+        shapes=_shapes(shaped),
         distribution=_distribution(run, found, looks),
+        trials=_trials(run, odd),
         keys=keys,
-        rows=[_row(curve.server, at, keys) for curve in found for at in curve.points],
+        rows=[
+            _row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)
+        ],
         remarks=_remarks(run),
         caveats=_caveats(run),
         failures=[(failure, text.point(failure.point)) for failure in run.failures],
@@ -184,8 +223,7 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     record = run.run
     servers = sum(1 for server in record.servers.values() if server.status == "found")
     trials = ended.points_expected // len(record.points) if record.points else len(record.order)
-    verdicts = Counter(point.load.verdict.status for point in run.points)
-    counts = ", ".join(f"{verdicts[status]:,} {status}" for status in ("valid", "suspect", "invalid"))
+    counts = ", ".join(f"{count:,} {status}" for status, count in _verdicts(run).items())
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
@@ -209,17 +247,29 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     return sentences
 
 
-def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> list[Part]:
+def _verdicts(run: Run) -> dict[VerdictStatus, int]:
+    counts = Counter(point.load.verdict.status for point in run.points)
+    return {status: counts[status] for status in VERDICTS}
+
+
+def _parts(
+    run: Run,
+    found: list[Curve],
+    looks: Mapping[str, Appearance],
+    odd: Sequence[Finding],
+    shaped: Sequence[SliceShapes],
+) -> list[Part]:
     shown = slices(run.sweep_points)
     parts = []
     for one in shown:
-        throughput = throughput_figure(one, found, looks)
+        overlay = _overlay(run, one, odd, shaped)
+        throughput = throughput_figure(one, found, looks, overlay)
         if throughput is None:
             continue
         latency = {
             title: figure
             for statistic, title in SHOWN_STATISTICS.items()
-            if (figure := latency_figure(statistic, one, found, looks))
+            if (figure := latency_figure(statistic, one, found, looks, overlay))
         }
         resources = {
             title: figure
@@ -227,11 +277,26 @@ def _parts(run: Run, found: list[Curve], looks: Mapping[str, Appearance]) -> lis
             if (figure := resource_figure(resource, one, found, looks))
         }
         heading = text.point(one.fixed) if len(shown) > 1 else None
-        parts.append(Part(heading, throughput, latency, resources))
+        errors = errors_figure(one, found, looks)
+        both = throughput_latency_figure(one, found, looks)
+        parts.append(Part(heading, throughput, latency, resources, errors, both))
     return parts
 
 
-def _shapes(run: Run, objective: Objective | None) -> list[ShapeTable]:
+def _overlay(run: Run, shown: Slice, odd: Sequence[Finding], shaped: Sequence[SliceShapes]) -> Overlay:
+    load = run.run.study.get("load", {})
+    has_ceiling = load.get("model") == "closed" and load.get("pipeline") in (None, 1)
+    here = next((one for one in shaped if one.part.key == shown.key and one.part.fixed == shown.fixed), None)
+    reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
+    return Overlay(
+        ceiling=run.run.ceiling if has_ceiling else None,
+        objective=here.objective if here else None,
+        capacities={server: estimate.value for server, estimate in reached.items() if estimate},
+        findings=[one for one in odd if any(shown.fixed.items() <= point.items() for point in one.points)],
+    )
+
+
+def _shapes(shaped: Sequence[SliceShapes]) -> list[ShapeTable]:
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
@@ -240,7 +305,7 @@ def _shapes(run: Run, objective: Objective | None) -> list[ShapeTable]:
             costs=shape_words.cost_cells(found),
             sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
         )
-        for found in shapes(run, objective)
+        for found in shaped
         if found.shapes
     ]
 
@@ -259,10 +324,24 @@ def _distribution(run: Run, found: list[Curve], looks: Mapping[str, Appearance])
     return Distribution(figure, choices, chosen) if figure else None
 
 
-def _row(server: str, at: CurvePoint, keys: list[str]) -> TableRow:
+def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
+    if not run.points:
+        return None
+    shown = timeline(run, odd)
+    panels = shown.panels if shown else []
+    return Trials(
+        rows=trial_columns(run),
+        points=[text.point(point) for point in run.sweep_points],
+        timeline=shown,
+        panels={panel.title: panel_figure(panel, is_lowest=panel is panels[-1]) for panel in panels},
+    )
+
+
+def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
     failed = at.failed_requests
     return TableRow(
         server=server,
+        place=place,
         settings=[
             Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
             for key in keys

@@ -3,16 +3,20 @@
 from pathlib import Path
 
 from loadcurve.report import text
-from loadcurve.report.charts import RESOURCE_TITLES
+from loadcurve.report.charts.sweep import RESOURCE_TITLES
+from loadcurve.report.columns import with_columns
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
+from loadcurve.report.trials import TRIAL_TITLES
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
+SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
+"""The page's own scripts, which run as one, in this order."""
 
 
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
@@ -44,6 +48,8 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
         "absent": text.ABSENT,
         "key_title": text.key_title,
         "plural": text.plural,
+        "trial_titles": TRIAL_TITLES,
+        "with_columns": with_columns,
         "where": where,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,

@@ -9,6 +9,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+SCRIPTS = ("figures.js", "tables.js", "trials.js")
+"""Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
+
 
 def rendered(template: str, styles: list[str], scripts: list[str], values: dict[str, Any]) -> str:
     """Return a page from a template of this package, with its styles (by file name) and scripts (texts).
@@ -33,7 +36,8 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
 
 def figure_scripts() -> list[str]:
     """Return the scripts of a page with figures: Vega, and our own that draws them."""
-    return [_vega_bundle(), _template_text("report.js")]
+    own = "\n".join(map(_template_text, SCRIPTS))
+    return [_vega_bundle(), f'"use strict";\n{own}']
 
 
 @functools.cache

@@ -11,17 +11,17 @@ import altair
 
 from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES
-from loadcurve.report.charts import (
+from loadcurve.report.charts.figure import (
     SMALL_FIGURE_HEIGHT,
     Figure,
     Row,
-    _axis_from_zero,
-    _compact,
-    _extent,
-    _latency_axis,
-    _specification,
-    _sweep_axis,
-    _tooltips,
+    axis_from_zero,
+    compact,
+    extent,
+    latency_axis,
+    layered,
+    sweep_axis,
+    tooltips,
 )
 from loadcurve.stats.curves import CurvePoint
 from loadcurve.stats.interval import Estimate
@@ -84,16 +84,16 @@ def runs_figure(
     ]
     if not rows:
         return None
-    reach = _extent(row[field] for row in rows for field in ("y", "low", "high") if row[field] is not None)
+    reach = extent(row[field] for row in rows for field in ("y", "low", "high") if row[field] is not None)
     bounded = [row for row in rows if row["low"] is not None and (measure.from_zero or row["low"] > 0)]
 
     def base(data: list[Row], field: str) -> altair.Chart:
-        vertical = _axis_from_zero(field) if measure.from_zero else _latency_axis(field, reach)
+        vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
         return altair.Chart(altair.InlineData(values=data)).encode(
-            x=_sweep_axis(shown, list(looks)), y=vertical
+            x=sweep_axis(shown, list(looks)), y=vertical
         )
 
-    tooltip = _tooltips(run="run", at=text.axis_title(shown.key), value=measure.title, n="trials")
+    tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.title, n="trials")
     means = base(rows, "y").encode(tooltip=tooltip)
     marks = []
     # A layer without rows would have no extent for its axes, so it is left out.
@@ -108,7 +108,7 @@ def runs_figure(
         marks.append(means.mark_line(color=colour, strokeWidth=2).encode(strokeDash=_dash(looks)))
     marks.append(means.mark_point(color=colour, filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
     alternative = _alternative(measure, shown, rows)
-    return Figure(_specification(marks, alternative, SMALL_FIGURE_HEIGHT, []), alternative)
+    return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, []), alternative)
 
 
 def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | None:
@@ -119,9 +119,9 @@ def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | N
         "run": run,
         "x": at.point[shown.key] if shown.key else run,
         "at": text.setting(at.point[shown.key]) if shown.key else run,
-        "y": _compact(estimate.value),
-        "low": _compact(estimate.low),
-        "high": _compact(estimate.high),
+        "y": compact(estimate.value),
+        "low": compact(estimate.low),
+        "high": compact(estimate.high),
         "value": text.estimate(estimate),
         "n": estimate.n,
     }

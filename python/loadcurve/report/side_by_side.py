@@ -12,7 +12,8 @@ from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts import Figure
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
@@ -153,6 +154,7 @@ def render_side_by_side(shown: SideBySide) -> str:
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
         "plural": text.plural,
+        "with_columns": with_columns,
     }
     return rendered("side_by_side.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
 

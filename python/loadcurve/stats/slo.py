@@ -51,7 +51,7 @@ class Limit:
         load = record.load
         if self.measure == ERRORS:
             due = load.requests.due
-            return (load.requests.failed + load.requests.answered - load.requests.ok) / due if due else None
+            return wrong_answers(record) / due if due else None
         if self.measure == RATE_KEPT:
             asked, answered = load.rate_rps.asked, load.rate_rps.answered
             return None if not asked or answered is None else answered / asked
@@ -77,6 +77,12 @@ class Objective:
     def text(self) -> str:
         """The limits as they were given."""
         return ", ".join(limit.text for limit in self.limits)
+
+
+def wrong_answers(record: PointRecord) -> int:
+    """Return how many requests failed or were answered with a status of 400 or more."""
+    requests = record.load.requests
+    return requests.failed + requests.answered - requests.ok
 
 
 def parse_objective(text: str) -> Objective:

@@ -1,0 +1,102 @@
+"""The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from loadcurve.report import text
+from loadcurve.report.ranking import in_words
+from loadcurve.report.shape_words import capacity_figure, capacity_words
+from loadcurve.result.folder import Run
+from loadcurve.stats.capacity import Capacity
+from loadcurve.stats.curves import Curve
+from loadcurve.stats.measures import MEASURES, Measure, usable_values
+from loadcurve.stats.ranking import Ranking, rank
+from loadcurve.stats.shape import SliceShapes
+
+MOST_TIERS = 3
+"""The sentence compares this many tiers of the ranking; the table of ranks has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Servers of which no two can be told apart, with the places that the trials do not rule out for them."""
+
+    places: str
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run says to its question; ``groups`` is empty where servers cannot be ranked."""
+
+    sentences: list[str]
+    ranked_by: str
+    groups: list[Group]
+
+
+def answer(run: Run, found: Sequence[Curve], shapes: Sequence[SliceShapes]) -> Answer:
+    """Return the answer by the limits that were asked for or searched for, and else by the ranking.
+
+    A closed loop is ranked by throughput, and a load that follows a schedule by p99: what it answers is
+    what it was asked to.
+    """
+    is_closed = run.run.study.get("load", {}).get("model") == "closed"
+    measure = MEASURES["throughput" if is_closed else "p99"]
+    ranking = None if run.run.search is not None else rank(usable_values(run, measure), measure)
+    limited = [sentence for shaped in shapes if (sentence := _by_capacity(shaped)) is not None]
+    return Answer(
+        sentences=limited or _by_ranking(ranking, measure, found),
+        ranked_by=measure.title,
+        groups=_groups(ranking) if ranking is not None and ranking.decides else [],
+    )
+
+
+def _by_capacity(shaped: SliceShapes) -> str | None:
+    """Say up to which load the best server keeps the limits, and then the others."""
+    if shaped.objective is None:
+        return None
+    limits, key = shaped.objective.text, shaped.part.key or ""
+    where = f"With {text.point(shaped.part.fixed)}: " if shaped.part.fixed else ""
+    judged = [(one.server, one.capacity) for one in shaped.shapes if one.capacity is not None]
+    if not judged:
+        return f"{where}no trial could be judged by {limits}."
+    (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
+    said = f"{where}{best} {capacity_words(key, reached, limits)}"
+    if others:
+        said += f" Of the others, {text.listing(f'{name} {capacity_figure(one)}' for name, one in others)}."
+    return said
+
+
+def _safe_load(judged: tuple[str, Capacity]) -> float:
+    return judged[1].safe_load
+
+
+def _by_ranking(ranking: Ranking | None, measure: Measure, found: Sequence[Curve]) -> list[str]:
+    if ranking is None:
+        return []
+    if len(ranking.ranks) > 1 and ranking.decides:
+        words = in_words(replace(ranking, tiers=ranking.tiers[:MOST_TIERS]), measure)
+        rest = "; the others follow" if len(ranking.tiers) > MOST_TIERS else ""
+        return [f"Over the curve, {words}{rest}."]
+    highest = [sentence for curve in found if (sentence := _highest(curve)) is not None]
+    undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
+    return [*highest, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
+
+
+def _highest(curve: Curve) -> str | None:
+    """Say how many requests a server answers at the point where it answers the most."""
+    known = [(at.throughput_rps, at.point) for at in curve.points if at.throughput_rps is not None]
+    if not known:
+        return None
+    most, point = max(known, key=lambda pair: pair[0].value)
+    return f"{curve.server} answers at most {text.estimate(most)} requests/s, at {text.point(point)}."
+
+
+def _groups(ranking: Ranking) -> list[Group]:
+    places = {one.server: (one.best, one.worst) for one in ranking.ranks}
+    groups = []
+    for servers in ranking.groups:
+        best = min(places[server][0] for server in servers)
+        worst = max(places[server][1] for server in servers)
+        groups.append(Group(str(best) if best == worst else f"{best} to {worst}", servers))
+    return groups

@@ -1,0 +1,91 @@
+"""Throughput and latency on one figure with two axes."""
+
+from collections.abc import Mapping, Sequence
+
+import altair
+
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance
+from loadcurve.report.charts.figure import (
+    FIGURE_HEIGHT,
+    Figure,
+    Row,
+    colour,
+    compact,
+    layered,
+    shape,
+    sweep_axis,
+    tooltips,
+)
+from loadcurve.stats.curves import Curve, point_key
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.sweep import Slice
+
+
+def throughput_latency_figure(
+    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+) -> Figure | None:
+    """Draw throughput as full lines on the left axis and p99 as dashed lines on the right one.
+
+    Where no p99 is bounded by its samples the median stands for it. ``None`` where nothing varies but the
+    server, and where one of the two was not measured.
+    """
+    if shown.key is None:
+        return None
+    wanted = {point_key(point) for point in shown.points}
+    at = [
+        (curve.server, point)
+        for curve in curves
+        for point in curve.points
+        if point_key(point.point) in wanted
+    ]
+    has_p99 = any(point.latency_ms["p99"] for _, point in at)
+    statistic, title = ("p99", "99th percentile, ms") if has_p99 else ("p50", "median, ms")
+    throughput = [_row(server, point.point[shown.key], point.throughput_rps) for server, point in at]
+    latency = [
+        _row(server, point.point[shown.key], point.latency_ms["p99" if has_p99 else "p50"])
+        for server, point in at
+    ]
+    sides = [[row for row in rows if row] for rows in (throughput, latency)]
+    if not all(sides):
+        return None
+    axis = altair.Axis(orient="left", tickCount=6)
+    left = _side(sides[0], shown, looks, altair.Y("y:Q", title="requests/s", axis=axis), [1, 0])
+    # Only the left axis has a grid: two of them would not fall on one another.
+    axis = altair.Axis(orient="right", grid=False, tickCount=6)
+    right = _side(sides[1], shown, looks, altair.Y("y:Q", title=title, axis=axis), [5, 3])
+    alternative = (
+        f"Throughput in full lines on the left axis and latency {statistic} in dashed lines on the right "
+        f"one, by {text.axis_title(shown.key)}; the two figures before have the same values."
+    )
+    chart = altair.layer(left, right).resolve_scale(y="independent")
+    return Figure(layered([chart], alternative, FIGURE_HEIGHT, []), alternative)
+
+
+def _row(server: str, load: float, estimate: Estimate | None) -> Row | None:
+    if estimate is None:
+        return None
+    shown = {
+        "x": load,
+        "at": text.setting(load),
+        "y": compact(estimate.value),
+        "value": text.estimate(estimate),
+    }
+    return {"server": server, **shown}
+
+
+def _side(
+    rows: list[Row],
+    shown: Slice,
+    looks: Mapping[str, Appearance],
+    vertical: altair.Y,
+    dashes: list[int],
+) -> altair.LayerChart | altair.FacetChart:
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
+        x=sweep_axis(shown, list(looks)),
+        y=vertical,
+        color=colour(looks),
+        tooltip=tooltips(server="server", at=text.axis_title(shown.key), value=str(vertical.title)),
+    )
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape(looks))
+    return altair.layer(base.mark_line(strokeWidth=2, strokeDash=dashes), points)

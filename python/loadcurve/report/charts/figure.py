@@ -1,0 +1,125 @@
+"""What all figures share: the specification with its text, axes, and the looks of servers.
+
+Colours of paper, ink and grid are left to the page, which knows whether it is light or dark; a specification
+holds only the colours of what it draws. Field names are fixed, so that no name of a server is ever read as an
+expression.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair
+
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance
+from loadcurve.stats.sweep import Slice
+
+Specification = dict[str, Any]
+Row = dict[str, Any]
+
+LONG_SPAN = 10_000
+"""A logarithmic axis that spans more than this factor has ticks at its decades only."""
+SHORT_SPAN = 10
+"""A logarithmic axis that spans less than this factor has more ticks than at 1, 2 and 5."""
+
+MOST_LABELLED_VALUES = 12
+"""An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
+
+FIGURE_HEIGHT = 340
+SMALL_FIGURE_HEIGHT = 210
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A specification with the text that stands for it where it cannot be seen."""
+
+    specification: Specification
+    alternative: str
+    note: str | None = None
+    """What must be said with it."""
+
+
+def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
+    """Return the axis of the sweep, or that of the servers where nothing else varies."""
+    if shown.key is None:
+        return altair.X("x:N", title=None, sort=servers, axis=altair.Axis(labelAngle=0))
+    if shown.logarithmic:
+        scale = altair.Scale(type="log", nice=False, padding=12)
+    else:
+        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
+    few = len(shown.values) <= MOST_LABELLED_VALUES
+    axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
+    return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
+
+
+def axis_from_zero(field: str) -> altair.Y:
+    """Return a linear vertical axis that begins at zero."""
+    return altair.Y(f"{field}:Q", title=None, scale=altair.Scale(zero=True), axis=altair.Axis(tickCount=6))
+
+
+def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
+    """Return a logarithmic vertical axis around the least and the greatest value."""
+    low, high = reach
+    scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
+    axis = altair.Axis(format=",~r", values=_log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
+    return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
+
+
+def extent(values: Iterable[float]) -> tuple[float, float]:
+    """Return the least and the greatest of the values that a logarithmic axis can show."""
+    positive = sorted(value for value in values if value > 0)
+    return (positive[0], positive[-1]) if positive else (1, 1)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    if high / low > LONG_SPAN:
+        factors: tuple[float, ...] = (1,)
+    elif high / low > SHORT_SPAN:
+        factors = (1, 2, 5)
+    else:
+        factors = (1, 1.5, 2, 3, 4, 5, 6, 8)
+    ticks = [float(f"{factor}e{decade}") for decade in decades for factor in factors]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def colour(looks: Mapping[str, Appearance]) -> altair.Color:
+    """Return the colour of each server."""
+    scale = altair.Scale(domain=list(looks), range=[look.colour for look in looks.values()])
+    return altair.Color("server:N", scale=scale, legend=None)
+
+
+def shape(looks: Mapping[str, Appearance]) -> altair.Shape:
+    """Return the shape of each server."""
+    scale = altair.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
+    return altair.Shape("server:N", scale=scale, legend=None)
+
+
+def tooltips(**titles: str) -> list[altair.Tooltip]:
+    """Return what is shown of a mark that is pointed at: fields by their names, with their titles."""
+    return [altair.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
+
+
+def layered(
+    marks: list[altair.Chart], description: str, height: int, parameters: list[altair.Parameter]
+) -> Specification:
+    """Return marks over one another as a specification that is as wide as its place."""
+    chart = altair.layer(*marks).properties(
+        width="container",
+        height=height,
+        description=description,
+        autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
+    )
+    specification: Specification = chart.add_params(*parameters).to_dict()
+    return specification
+
+
+def compact(value: float | None) -> float | None:
+    """Round to six significant digits: more digits, or a zero behind the point, make the page heavier."""
+    if value is None:
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() else rounded

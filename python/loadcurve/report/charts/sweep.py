@@ -1,0 +1,303 @@
+"""Curves: figures against the axis of the sweep."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair
+
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance
+from loadcurve.report.charts.figure import (
+    FIGURE_HEIGHT,
+    SMALL_FIGURE_HEIGHT,
+    Figure,
+    Row,
+    axis_from_zero,
+    colour,
+    compact,
+    extent,
+    latency_axis,
+    layered,
+    shape,
+    sweep_axis,
+    tooltips,
+)
+from loadcurve.report.charts.overlay import (
+    NOTHING,
+    Overlay,
+    bound_marks,
+    capacity_marks,
+    ceiling_marks,
+    ceiling_note,
+    finding_marks,
+    latency_bound,
+)
+from loadcurve.result.records import Point, PointRecord
+from loadcurve.stats.curves import (
+    Curve,
+    CurvePoint,
+    LatencyStatistic,
+    ResourceStatistic,
+    point_key,
+    resource,
+)
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.slo import wrong_answers
+from loadcurve.stats.sweep import Slice
+
+SINGLE_TRIALS = "single_trials"
+"""The signal that shows single trials; those whose point is invalid are always shown."""
+
+RESOURCE_TITLES: dict[ResourceStatistic, str] = {
+    "cpu_share": "CPUs in use",
+    "cpu_per_request_us": "CPU per request, µs",
+    "memory_mean_mib": "resident memory, MiB",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What runs along the vertical axis: over the trials of a point, and in one of them."""
+
+    title: str
+    from_zero: bool
+    """The axis is linear and begins at zero; that of other measures is logarithmic."""
+    estimate: Callable[[CurvePoint], Estimate | None]
+    value: Callable[[PointRecord], float | None]
+    bound: float | None = None
+    """A limit on it, which is drawn as a line."""
+    marks_findings: bool = False
+    has_ceiling: bool = False
+
+
+def throughput_figure(
+    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance], overlay: Overlay = NOTHING
+) -> Figure | None:
+    """Draw throughput against the sweep, from zero; ``None`` where nothing was measured."""
+    measure = Measure(
+        title="requests/s",
+        from_zero=True,
+        estimate=lambda at: at.throughput_rps,
+        value=lambda trial: trial.load.rate_rps.answered,
+        marks_findings=True,
+        has_ceiling=True,
+    )
+    return _curve_figure(measure, shown, curves, looks, FIGURE_HEIGHT, overlay=overlay)
+
+
+def latency_figure(
+    statistic: LatencyStatistic,
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    overlay: Overlay = NOTHING,
+) -> Figure | None:
+    """Draw one statistic of latency against the sweep; ``None`` where nothing was measured."""
+    measure = Measure(
+        title=f"latency {statistic}, ms",
+        from_zero=False,
+        estimate=lambda at: at.latency_ms[statistic],
+        value=lambda trial: getattr(trial.load.latency_ms, statistic),
+        bound=latency_bound(overlay, statistic),
+        marks_findings=statistic == "p99",
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT, overlay=overlay)
+
+
+def resource_figure(
+    statistic: ResourceStatistic, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+) -> Figure | None:
+    """Draw what the server used against the sweep, from zero; ``None`` where nothing was measured."""
+    measure = Measure(
+        title=RESOURCE_TITLES[statistic],
+        from_zero=True,
+        estimate=lambda at: at.resources[statistic],
+        value=lambda trial: resource(trial, statistic),
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
+def errors_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]) -> Figure | None:
+    """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
+
+    A point's share is that of all its trials together, the invalid ones too, and has no interval.
+    """
+
+    def percent(trials: Sequence[PointRecord]) -> float | None:
+        due = sum(trial.load.requests.due for trial in trials)
+        return 100 * sum(map(wrong_answers, trials)) / due if due else None
+
+    def estimate(at: CurvePoint) -> Estimate | None:
+        share = percent(at.trials)
+        return None if share is None else Estimate(share, None, None, len(at.trials), "all trials together")
+
+    if not any(wrong_answers(trial) for curve in curves for at in curve.points for trial in at.trials):
+        return None
+    measure = Measure(
+        title="requests without a right answer, %",
+        from_zero=True,
+        estimate=estimate,
+        value=lambda trial: percent([trial]),
+    )
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
+def _curve_figure(
+    measure: Measure,
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    height: int,
+    *,
+    overlay: Overlay = NOTHING,
+) -> Figure | None:
+    wanted = {point_key(point) for point in shown.points}
+    # The place in the list of all points is what the page finds the point's trials by.
+    placed = [
+        (curve.server, place, point)
+        for curve in curves
+        for place, point in enumerate(curve.points)
+        if point_key(point.point) in wanted
+    ]
+    at = [(server, point) for server, _, point in placed]
+    means = [_mean_row(server, point, measure, shown) | {"place": place} for server, place, point in placed]
+    trials = [
+        row | {"place": place}
+        for server, place, point in placed
+        for row in _trial_rows(server, point, measure, shown)
+    ]
+    if not trials:
+        return None
+    if not measure.from_zero:
+        _keep_above_zero(means, trials)
+    alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
+    marks = _marks(measure, shown, looks, means, trials, overlay=overlay)
+    highest = extent(row["y"] for row in (*means, *trials) if row["y"] is not None)[1]
+    note = ceiling_note(overlay, shown, highest) if measure.has_ceiling else None
+    single = altair.param(name=SINGLE_TRIALS, value=False)
+    return Figure(layered(marks, alternative, height, [single]), alternative, note)
+
+
+def _marks(
+    measure: Measure,
+    shown: Slice,
+    looks: Mapping[str, Appearance],
+    means: list[Row],
+    trials: list[Row],
+    *,
+    overlay: Overlay,
+) -> list[altair.Chart]:
+    values = [row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)]
+    reach = extent([*values, *([measure.bound] if measure.bound else [])])
+
+    def vertical(field: str = "y") -> altair.Y:
+        return axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
+
+    def base(rows: list[Row], field: str) -> altair.Chart:
+        along = sweep_axis(shown, list(looks))
+        return altair.Chart(altair.InlineData(values=rows)).encode(
+            x=along, y=vertical(field), color=colour(looks)
+        )
+
+    titles = {"server": "server", "at": text.axis_title(shown.key), "value": measure.title}
+    of_means = base(means, "y").encode(tooltip=tooltips(**titles, n="trials"))
+
+    def of_trials(rows: list[Row]) -> altair.Chart:
+        shown_on_hover = tooltips(**titles, trial="trial", verdict="verdict")
+        return base(rows, "y").encode(shape=shape(looks), tooltip=shown_on_hover)
+
+    bounded = [row for row in means if row["low"] is not None]
+    usable = [row for row in trials if row["verdict"] != "invalid"]
+    invalid = [row for row in trials if row["verdict"] == "invalid"]
+    # A layer without rows would have no extent for its axes, so it is left out.
+    marks = []
+    if bounded:
+        interval = base(bounded, "low").encode(y2="high:Q")
+        marks.append(interval.mark_area(opacity=0.18) if shown.key else interval.mark_rule(strokeWidth=2))
+    if usable:
+        if shown.key:
+            marks.append(of_means.mark_line(strokeWidth=2))
+        singles = of_trials(usable).transform_filter(SINGLE_TRIALS)
+        marks.append(singles.mark_point(filled=True, size=16, opacity=0.5))
+        marks.append(of_means.mark_point(filled=True, size=60, opacity=1).encode(shape=shape(looks)))
+    if invalid:
+        marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
+    if measure.has_ceiling:
+        marks += ceiling_marks(overlay, shown, reach[1], vertical(), looks)
+    if measure.marks_findings:
+        marks += finding_marks(overlay, shown, means, vertical(), looks)
+    if measure.bound is not None:
+        marks += bound_marks(measure.bound, vertical())
+    if measure.bound is not None or measure.has_ceiling:
+        marks += capacity_marks(overlay, shown, looks)
+    return marks
+
+
+def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row:
+    estimate = measure.estimate(at)
+    return {
+        "server": server,
+        **_place(server, at.point, shown),
+        "y": compact(estimate.value) if estimate else None,
+        "low": compact(estimate.low) if estimate else None,
+        "high": compact(estimate.high) if estimate else None,
+        "value": text.estimate(estimate),
+        "n": estimate.n if estimate else 0,
+    }
+
+
+def _trial_rows(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> list[Row]:
+    return [
+        {
+            "server": server,
+            **_place(server, at.point, shown),
+            "y": compact(value),
+            "value": text.number(value),
+            "trial": trial.trial,
+            "verdict": trial.load.verdict.status,
+        }
+        for trial in at.trials
+        if (value := measure.value(trial)) is not None
+    ]
+
+
+def _place(server: str, point: Point, shown: Slice) -> Row:
+    if shown.key is None:
+        return {"x": server, "at": server}
+    return {"x": point[shown.key], "at": text.setting(point[shown.key])}
+
+
+def _keep_above_zero(means: list[Row], trials: list[Row]) -> None:
+    """Cut a band that reaches to zero or below at half the least value: a logarithmic axis has no zero."""
+    positive = [row["y"] for row in (*means, *trials) if row["y"] is not None and row["y"] > 0]
+    floor = min(positive, default=1) / 2
+    for row in means:
+        if row["low"] is not None:
+            row["low"] = max(row["low"], floor)
+    for row in (*means, *trials):
+        if row["y"] is not None and row["y"] <= 0:
+            row["y"] = None
+
+
+def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:
+    """Say in words where each server's curve begins, ends and is highest."""
+    sentences = []
+    for server in dict.fromkeys(name for name, _ in at):
+        known = [
+            (_place(server, point.point, shown)["at"], estimate)
+            for name, point in at
+            if name == server and (estimate := measure.estimate(point)) is not None
+        ]
+        if not known:
+            sentences.append(f"{server}: no usable trial.")
+        elif shown.key is None:
+            sentences.append(f"{server}: {text.estimate(known[0][1])}.")
+        else:
+            first, last = known[0], known[-1]
+            highest = max(known, key=lambda pair: pair[1].value)
+            sentences.append(
+                f"{server}: {text.number(first[1].value)} at {first[0]}, "
+                f"{text.number(last[1].value)} at {last[0]}, "
+                f"highest {text.number(highest[1].value)} at {highest[0]}."
+            )
+    return " ".join(sentences)

@@ -1,0 +1,188 @@
+"""The series of single trials for the page: of as many as fit, those first that are worth a look."""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadcurve.explain.finding import Finding
+from loadcurve.report import text
+from loadcurve.report.charts.figure import Row, compact
+from loadcurve.report.charts.time import PANELS, Panel
+from loadcurve.report.columns import Columns, columns
+from loadcurve.result.folder import Run
+from loadcurve.result.load import LoadResult
+from loadcurve.result.probe import ProbeSeries
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import BYTES_PER_MIB, PointKey, point_key
+
+SERIES_BYTES = 1_500_000
+"""The series in the page take at most so much of it; the others are in the run folder alone."""
+SHORTEST_SILENCE_MS = 50
+"""Shorter stretches without an answer are not drawn."""
+MOST_SLOWEST = 20
+EVENTS = frozenset(
+    {
+        "failed",
+        "listen_overflows",
+        "listen_drops",
+        "syn_retransmits",
+        "retransmits",
+        "connections_reset",
+        "throttled_ms",
+    }
+)
+"""Columns that are left out of the figure where they are zero in every trial that is shown."""
+
+PROBE_COLUMNS = {
+    "memory_mib": ("memory_bytes", 1 / BYTES_PER_MIB),
+    "proportional_memory_mib": ("proportional_memory_bytes", 1 / BYTES_PER_MIB),
+    "throttled_ms": ("throttled_s", 1000),
+}
+"""Columns in another unit than in the probe's record, with the record's column and the factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The series of some trials, ready for the page, and the panels that have anything to show of them."""
+
+    panels: list[Panel]
+    series: list[dict[str, Any]]
+    measured: int
+    """How many points of trials have a series."""
+    quiet: list[str]
+    """Events that were counted, and happened in none of the trials that are shown."""
+
+
+def timeline(run: Run, found: Sequence[Finding], most_bytes: int = SERIES_BYTES) -> Timeline | None:
+    """Choose the trials whose series the page holds; ``None`` where there is no series.
+
+    Of each server and point the trial with the highest p99 comes first, then the one in the middle, then the
+    others; among equals those in which something was found, and then the highest loads.
+    """
+    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    records = [record for record in run.points if record.load.series and point_key(record.point) in places]
+    series: list[dict[str, Any]] = []
+    left = most_bytes
+    for record in _by_interest(records, found, places):
+        one = _series(record, places[point_key(record.point)])
+        left -= len(json.dumps(one, separators=(",", ":")))
+        if left < 0 and series:
+            break
+        series.append(one)
+    if not series:
+        return None
+    panels = [shown for panel in PANELS if (shown := _with_lines_of(panel, series)) is not None]
+    return Timeline(panels, series, len(records), quiet=list(_quiet(series)))
+
+
+def _by_interest(
+    records: Sequence[PointRecord], found: Sequence[Finding], places: dict[PointKey, int]
+) -> list[PointRecord]:
+    seen = {
+        (one.server, trial, point_key(point)) for one in found for trial in one.trials for point in one.points
+    }
+    by_point: dict[tuple[str, PointKey], list[PointRecord]] = {}
+    for record in records:
+        by_point.setdefault((record.server, point_key(record.point)), []).append(record)
+    ordered: list[tuple[tuple[int, bool, int], PointRecord]] = []
+    for (server, key), trials in by_point.items():
+        trials.sort(key=_slowness, reverse=True)
+        for place, record in enumerate(trials):
+            turn = 0 if place == 0 else 1 if place == len(trials) // 2 else 2
+            ordered.append(((turn, (server, record.trial, key) not in seen, -places[key]), record))
+    return [record for _, record in sorted(ordered, key=lambda pair: pair[0])]
+
+
+def _slowness(record: PointRecord) -> float:
+    latency = record.load.latency_ms
+    return latency.p99 or latency.max or 0
+
+
+def _series(record: PointRecord, place: int) -> dict[str, Any]:
+    load, probe = record.load, record.probe.series
+    return {
+        "server": record.server,
+        "place": place,
+        "trial": record.trial,
+        "end_s": round(load.duration_s, 3),
+        "load": columns(list(_periods(load))),
+        "probe": _samples(probe) if probe else columns([]),
+        "slowest": columns(
+            [
+                {
+                    "t_s": round(one.due_s, 3),
+                    "latency_ms": compact(one.latency_ms),
+                    "latency": f"{text.number(one.latency_ms)} ms",
+                    "operation": one.operation,
+                    "sent_again": one.syn_retransmits,
+                }
+                for one in load.slowest[:MOST_SLOWEST]
+            ]
+        ),
+        "silences": columns(
+            [
+                {
+                    "t_s": one.start_s,
+                    "end_s": round(one.start_s + one.length_ms / 1000, 4),
+                    "length": f"{text.number(one.length_ms)} ms",
+                }
+                for one in load.silences
+                if one.length_ms >= SHORTEST_SILENCE_MS
+            ]
+        ),
+    }
+
+
+def _periods(load: LoadResult) -> Iterable[Row]:
+    """Yield each period with its rates, and the last one again at its end, where its step ends."""
+    for period in load.series:
+        figures = {
+            "answered": compact(period.answered / period.width_s) if period.width_s else None,
+            "failed": compact(period.failed / period.width_s) if period.width_s else None,
+            **{name: compact(getattr(period.latency_ms, name)) for name in ("p50", "p90", "p99", "max")},
+        }
+        yield {"t_s": period.t_s, **figures}
+        if period is load.series[-1]:
+            yield {"t_s": round(period.t_s + period.width_s, 3), **figures}
+
+
+def _samples(probe: ProbeSeries) -> Columns:
+    wanted = [column for panel in PANELS if panel.source == "probe" for column in panel.lines]
+    taken: dict[str, list[float | None]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
+    for column in wanted:
+        name, factor = PROBE_COLUMNS.get(column, (column, 1))
+        values: list[float | None] | None = getattr(probe, name)
+        if values is not None:
+            taken[column] = [None if value is None else compact(value * factor) for value in values]
+    return columns([dict(zip(taken, row, strict=True)) for row in zip(*taken.values(), strict=True)])
+
+
+def _with_lines_of(panel: Panel, series: Sequence[dict[str, Any]]) -> Panel | None:
+    """Return a panel with the lines that any trial has; ``None`` where none has any."""
+    kept = {column: title for column, title in panel.lines.items() if _has_something(series, panel, column)}
+    return replace(panel, lines=kept) if kept else None
+
+
+def _has_something(series: Sequence[dict[str, Any]], panel: Panel, column: str) -> bool:
+    values = _values(series, panel, column)
+    return bool(values - {None, 0}) if column in EVENTS else bool(values - {None})
+
+
+def _quiet(series: Sequence[dict[str, Any]]) -> Iterable[str]:
+    for panel in PANELS:
+        for column, title in panel.lines.items():
+            if column in EVENTS and _values(series, panel, column) - {None} == {0}:
+                yield title
+
+
+def _values(series: Sequence[dict[str, Any]], panel: Panel, column: str) -> set[float | None]:
+    """Return all values of a column in the trials, however they are stored."""
+    found: set[float | None] = set()
+    for one in series:
+        stored = one[panel.source]["columns"].get(column, {"all": None})
+        values: Collection[float | None] = (
+            stored.get("of", [stored.get("all")]) if isinstance(stored, dict) else stored
+        )
+        found |= set(values)
+    return found

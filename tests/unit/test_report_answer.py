@@ -1,0 +1,75 @@
+"""The answer at the top of the report."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.report.answer import Answer, Group, answer
+from loadcurve.report.html import render_report
+from loadcurve.result.folder import Run, read_run
+from loadcurve.stats.curves import curves
+from loadcurve.stats.shape import shapes
+from loadcurve.stats.slo import parse_objective
+from support import synthetic_run as synthetic
+from support.machine_study import machine_run
+
+
+def answer_of(run: Run, slo: str | None = None) -> Answer:
+    return answer(run, curves(run), shapes(run, parse_objective(slo) if slo else None))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return synthetic.write_run(tmp_path / "run")
+
+
+def test_it_says_by_how_much_the_best_server_leads(folder: Path):
+    # All trials of a block have one factor, so that a block's ratios are those of the truth.
+    found = answer_of(read_run(folder))
+    [sentence] = found.sentences
+    assert sentence.startswith("Over the curve, nginx has ")
+    assert "times the throughput of apache" in sentence
+    assert found.groups == [Group("1", ("nginx",)), Group("2", ("apache",)), Group("3", ("tiny",))]
+
+
+def test_limits_that_were_asked_for_come_before_the_ranking():
+    # The p90 crosses 20 ms at 600 connections by construction; the larger machines stay below it.
+    [sentence] = answer_of(machine_run(), "p90 < 20ms").sentences
+    assert sentence.startswith("t2.medium keeps p90 < 20ms at every load that could be judged")
+    assert "t2.micro 600" in sentence
+
+
+def test_servers_that_cannot_be_told_apart_are_one_group(folder: Path):
+    run = read_run(folder)
+    same = {"nginx": 1, "tiny": 1}
+    twins = [
+        record.model_copy(update={"load": nginx.load, "probe": nginx.probe})
+        for record in run.points
+        if record.server in same
+        for nginx in run.points
+        if nginx.server == "nginx"
+        # Another block's trial, so that the two differ by the trials' own spread and by nothing else.
+        and nginx.block == (record.block + (record.server == "tiny")) % 3
+        and nginx.point == record.point
+    ]
+    found = answer_of(Run(run.folder, run.run, list(twins), run.study_text, cut_off=False))
+    assert [set(group.servers) for group in found.groups] == [{"nginx", "tiny"}]
+    assert found.groups[0].places == "1 to 2"
+    assert "cannot be told apart" in found.sentences[0]
+
+
+def test_one_trial_answers_without_an_interval_and_says_so(folder: Path):
+    run = read_run(folder)
+    first = [record for record in run.records if record.block == 0]
+    found = answer_of(Run(run.folder, run.run, first, run.study_text, cut_off=False))
+    assert found.groups == []
+    # 42000 * 200 / 209 / 1.02 at the highest point.
+    assert found.sentences[0] == "nginx answers at most 39,403 requests/s, at connections = 200."
+    assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
+
+
+def test_the_page_answers_before_it_shows_figures_and_counts_the_verdicts(folder: Path):
+    page = render_report(folder)
+    assert page.index('id="answer"') < page.index('id="findings"') < page.index('id="throughput"')
+    for count, status in ((67, "valid"), (1, "suspect"), (1, "invalid")):
+        assert f'<dt>{count}</dt><dd><span class="verdict {status}">{status}</span></dd>' in page

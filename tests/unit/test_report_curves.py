@@ -1,0 +1,170 @@
+"""The curves' figures: what is drawn over them, errors, and two axes."""
+
+from typing import Any
+
+import pytest
+
+from loadcurve.explain.finding import Evidence, Finding
+from loadcurve.report.appearance import appearances
+from loadcurve.report.charts.both import throughput_latency_figure
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.overlay import Overlay
+from loadcurve.report.charts.sweep import errors_figure, latency_figure, throughput_figure
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import Curve, curves
+from loadcurve.stats.slo import parse_objective
+from loadcurve.stats.sweep import Slice, slices
+from support import synthetic_run as synthetic
+
+LOOKS = appearances([*synthetic.SERVERS, "absent"])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
+
+
+def drawn(run: Run) -> tuple[Slice, list[Curve]]:
+    return slices(run.sweep_points)[0], curves(run)
+
+
+def layers(figure: Figure | None, mark: str, **properties: Any) -> list[list[dict[str, Any]]]:
+    """The data of the layers of a kind of mark that have these properties."""
+    assert figure is not None
+    specification = figure.specification
+    return [
+        specification["datasets"][layer["data"]["name"]]
+        for layer in specification["layer"]
+        if layer["mark"]["type"] == mark
+        and all(layer["mark"].get(name) == value for name, value in properties.items())
+    ]
+
+
+def ceiling(*levels: tuple[int, float]) -> Ceiling:
+    verdict = {"status": "valid", "reasons": [], "notes": []}
+    names = ("requests_per_s", "lowest_requests_per_s", "highest_requests_per_s")
+    points = [
+        dict.fromkeys(names, rate)
+        | {"connections": connections, "runs": 3, "p50_ms": 1, "p99_ms": 1, "generator_cpu_share": 1}
+        | {"verdict": verdict}
+        for connections, rate in levels
+    ]
+    rig = {"cpu_model": None, "kernel": "6.1", "loadcurve_version": "0.1.0", "io": "epoll"}
+    rig |= {"server_cpus": [0], "load_cpus": [1]}
+    return Ceiling.model_validate(
+        {"measured_at": "2026-03-14", "body_bytes": 1024, "rig": rig, "host": {}, "points": points}
+    )
+
+
+def finding(*loads: float) -> Finding:
+    return Finding(
+        code="stall",
+        weight="distorts",
+        certainty="likely",
+        server="nginx",
+        points=[{"connections": load} for load in loads],
+        trials=[0],
+        trials_measured=3,
+        seen="It stalled.",
+        evidence=[Evidence(name="silence", value=1, unit="s")],
+        cause="It slept.",
+        advice="Wake it.",
+    )
+
+
+def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):
+    overlay = Overlay(ceiling=ceiling((100, 40_000), (200, 60_000)))
+    figure = throughput_figure(*drawn(run), LOOKS, overlay)
+    [rows] = layers(figure, "line", strokeDash=[6, 4])
+    # Level up to the first measured number of connections, which is 100 here.
+    assert {row["x"]: row["y"] for row in rows} == dict.fromkeys(synthetic.CONNECTIONS, 40_000) | {
+        200: 60_000
+    }
+    assert figure is not None
+    assert figure.note is None
+
+
+def test_a_ceiling_far_above_the_curves_is_told_instead_of_pressing_them_flat(run: Run):
+    figure = throughput_figure(*drawn(run), LOOKS, Overlay(ceiling=ceiling((1, 400_000), (200, 500_000))))
+    assert layers(figure, "line", strokeDash=[6, 4]) == []
+    assert figure is not None
+    assert figure.note == "The rig's ceiling is far above these curves: 400,000 to 500,000 requests/s."
+
+
+def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):
+    overlay = Overlay(objective=parse_objective("p99 < 10ms"), capacities={"nginx": 123.4})
+    limited = latency_figure("p99", *drawn(run), LOOKS, overlay)
+    assert [{"y": 10, "label": "limit 10.0 ms"}] in layers(limited, "rule")
+    [[capacity]] = [rows for rows in layers(limited, "rule") if "server" in rows[0]]
+    assert (capacity["server"], capacity["x"]) == ("nginx", 123.4)
+    assert layers(latency_figure("p50", *drawn(run), LOOKS, overlay), "rule") == []
+
+
+def test_a_limit_beyond_the_curves_is_within_the_axis(run: Run):
+    overlay = Overlay(objective=parse_objective("p99 < 1s"))
+    figure = latency_figure("p99", *drawn(run), LOOKS, overlay)
+    assert figure is not None
+    for layer in figure.specification["layer"]:
+        assert layer["encoding"]["y"]["scale"]["domain"][1] >= 1000
+
+
+def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
+    figure = throughput_figure(*drawn(run), LOOKS, Overlay(findings=[finding(50, 100)]))
+    [rows] = layers(figure, "point", size=260)
+    truth = synthetic.SERVERS["nginx"]
+    assert [(row["x"], row["y"]) for row in rows] == [
+        (load, pytest.approx(truth.throughput_rps(load), rel=1e-5)) for load in (50, 100)
+    ]
+    assert {row["seen"] for row in rows} == {"It stalled."}
+
+
+def test_a_finding_over_the_whole_sweep_marks_no_place(run: Run):
+    overlay = Overlay(findings=[finding(*synthetic.CONNECTIONS)])
+    assert layers(throughput_figure(*drawn(run), LOOKS, overlay), "point", size=260) == []
+
+
+def test_single_trials_wait_for_their_signal_and_invalid_ones_do_not(run: Run):
+    figure = throughput_figure(*drawn(run), LOOKS)
+    assert figure is not None
+    assert {"name": "single_trials", "value": False} in figure.specification["params"]
+    filters = {
+        layer["mark"]["size"]: layer.get("transform") for layer in figure.specification["layer"]
+        if layer["mark"]["type"] == "point"
+    }  # fmt: skip
+    assert filters == {16: [{"filter": "single_trials"}], 60: None, 45: None}
+
+
+def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Run):
+    def with_errors(record: PointRecord) -> PointRecord:
+        if record.server != "nginx" or record.point["connections"] != 10 or record.block != 0:
+            return record
+        # 30 failed and 20 refused by status, of 500 due in each of three trials.
+        requests = record.load.requests.model_copy(update={"answered": 470, "failed": 30, "ok": 450})
+        return record.model_copy(update={"load": record.load.model_copy(update={"requests": requests})})
+
+    assert errors_figure(*drawn(run), LOOKS) is None
+    records = [with_errors(record) for record in run.points]
+    failing = Run(run.folder, run.run, list(records), run.study_text, cut_off=False)
+    [rows] = layers(errors_figure(*drawn(failing), LOOKS), "line")
+    shares = {row["x"]: row["y"] for row in rows if row["server"] == "nginx"}
+    assert shares == dict.fromkeys(synthetic.CONNECTIONS, 0) | {10: pytest.approx(100 * 50 / 1500, rel=1e-5)}
+    assert {row["low"] for row in rows} == {None}
+
+
+def test_throughput_and_latency_have_an_axis_each(run: Run):
+    figure = throughput_latency_figure(*drawn(run), LOOKS)
+    assert figure is not None
+    [both] = figure.specification["layer"]
+    assert both["resolve"] == {"scale": {"y": "independent"}}
+    titles = [side["layer"][0]["encoding"]["y"]["title"] for side in both["layer"]]
+    assert titles == ["requests/s", "99th percentile, ms"]
+    data = [figure.specification["datasets"][side["data"]["name"]] for side in both["layer"]]
+    [rate], [latency] = (
+        [row["y"] for row in rows if (row["server"], row["x"]) == ("nginx", 50)] for rows in data
+    )
+    truth = synthetic.SERVERS["nginx"]
+    assert rate == pytest.approx(truth.throughput_rps(50), rel=1e-5)
+    # The 495th of 500 samples, which lie in the middle of their shares.
+    assert latency == pytest.approx(truth.latency_ms(50, 494.5 / 500), rel=1e-3)

@@ -1,0 +1,149 @@
+"""What happened over time in single trials, as the page holds it."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve.explain.finding import Evidence, Finding
+from loadcurve.report.charts.time import PANELS, panel_figure
+from loadcurve.report.columns import columns
+from loadcurve.report.html import render_report
+from loadcurve.report.timeline import Timeline, timeline
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import PointRecord
+from support import synthetic_run as synthetic
+from support.explained_run import series
+from support.page import rows_of
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
+
+
+def of_records(run: Run, records: list[PointRecord]) -> Run:
+    return Run(run.folder, run.run, list(records), run.study_text, cut_off=False)
+
+
+def with_probe(record: PointRecord, **probed: Any) -> PointRecord:
+    data = copy.deepcopy(record.model_dump(by_alias=True))
+    data["probe"]["series"] = series(20, **probed)
+    return PointRecord.model_validate(data)
+
+
+def shown(found: Timeline | None) -> list[tuple[str, int, int]]:
+    assert found is not None
+    return [(one["server"], one["place"], one["trial"]) for one in found.series]
+
+
+def test_a_period_has_its_rates_and_the_last_step_ends_with_the_window(run: Run):
+    found = timeline(run, [])
+    assert found is not None
+    rows = rows_of(found.series[0]["load"])
+    # Two seconds with half of the 500 samples each, and the last one again where it ends.
+    assert [row["t_s"] for row in rows] == [0, 1, 2]
+    assert [row["answered"] for row in rows] == [250, 250, 250]
+    assert found.series[0]["end_s"] == 2
+
+
+def test_the_slowest_trial_of_each_point_comes_first_and_the_highest_load_before_the_others(run: Run):
+    order = shown(timeline(run, []))
+    assert len(order) == len(run.points)
+    # Latency is divided by a trial's factor, so block 0, with the smallest, is the slowest.
+    servers = len(synthetic.SERVERS)
+    by_trial = {record.trial: record.block for record in run.points}
+    assert {place for _, place, _ in order[:servers]} == {len(synthetic.CONNECTIONS) - 1}
+    assert [by_trial[trial] for _, _, trial in order[:servers]].count(0) == servers
+
+
+def test_a_trial_with_a_finding_comes_before_others_of_its_turn(run: Run):
+    nginx = next(record for record in run.points if record.server == "nginx" and record.block == 0)
+    finding = Finding(
+        code="stall",
+        weight="explains",
+        certainty="likely",
+        server="nginx",
+        points=[nginx.point],
+        trials=[nginx.trial],
+        trials_measured=3,
+        seen="It stalled.",
+        evidence=[Evidence(name="silence", value=1, unit="s")],
+        cause="It slept.",
+        advice="Wake it.",
+    )
+    assert shown(timeline(run, [finding]))[0] == ("nginx", 0, nginx.trial)
+
+
+def test_the_page_holds_as_many_series_as_fit_and_says_how_many_there_are(run: Run):
+    everything = timeline(run, [])
+    few = timeline(run, [], most_bytes=10_000)
+    assert everything is not None
+    assert few is not None
+    size = sum(len(json.dumps(one, separators=(",", ":"))) for one in few.series)
+    assert 0 < size <= 10_000
+    assert few.series == everything.series[: len(few.series)]
+    assert few.measured == len(run.points) > len(few.series)
+
+
+def test_the_probes_samples_are_in_the_units_of_their_panels(run: Run):
+    record = with_probe(run.points[0], throttled_s=[0.0] * 19 + [0.05], memory_bytes=[3 * 2**20] * 20)
+    found = timeline(of_records(run, [record]), [])
+    assert found is not None
+    rows = rows_of(found.series[0]["probe"])
+    assert [row["t_s"] for row in rows][:2] == [0.05, 0.15]
+    assert {row["memory_mib"] for row in rows} == {3}
+    assert rows[-1]["throttled_ms"] == 50
+
+
+def test_events_that_never_happened_are_named_and_not_drawn(run: Run):
+    quiet = with_probe(run.points[0], listen_overflows=[0] * 20, syn_retransmits=[0] * 19 + [2])
+    found = timeline(of_records(run, [quiet]), [])
+    assert found is not None
+    assert {"listen overflows", "throttled"} <= set(found.quiet)
+    [kernel] = [panel for panel in found.panels if panel.name == "kernel"]
+    assert list(kernel.lines) == ["syn_retransmits"]
+    assert "throttled" not in [panel.name for panel in found.panels]
+
+
+def test_a_run_without_the_probes_series_has_the_panels_of_the_load_alone(run: Run):
+    found = timeline(run, [])
+    assert found is not None
+    assert [panel.name for panel in found.panels] == ["rate", "latency"]
+
+
+def test_all_panels_have_one_axis_of_time_and_only_the_lowest_its_labels():
+    specifications = [panel_figure(panel, is_lowest=panel is PANELS[-1]).specification for panel in PANELS]
+    axes = [layer["encoding"]["x"] for one in specifications for layer in one["layer"]]
+    assert {json.dumps(axis["scale"]["domain"]) for axis in axes} == {'[0, {"expr": "end_s"}]'}
+    assert [one["layer"][0]["encoding"]["x"]["axis"]["labels"] for one in specifications] == (
+        [False] * (len(PANELS) - 1) + [True]
+    )
+
+
+def test_every_line_of_a_panel_differs_in_its_dashes_too():
+    for panel in PANELS:
+        specification = panel_figure(panel, is_lowest=False).specification
+        [line] = [layer for layer in specification["layer"] if layer["mark"]["type"] == "line"]
+        dashes = line["encoding"]["strokeDash"]["scale"]["range"]
+        assert len({tuple(one) for one in dashes}) == len(panel.lines)
+
+
+def test_columns_keep_every_value_and_its_kind():
+    rows = [{"x": x, "server": "nginx", "even": x % 2 == 0, "y": None if x == 3 else x / 7} for x in range(9)]
+    stored = columns(rows)
+    assert stored["columns"]["server"] == {"all": "nginx"}
+    assert stored["columns"]["even"] == {"of": [True, False], "at": [0, 1, 0, 1, 0, 1, 0, 1, 0]}
+    assert rows_of(json.loads(json.dumps(stored))) == rows
+
+
+def test_the_page_lists_every_trial_of_every_point(run: Run, tmp_path: Path):
+    page = render_report(run.folder)
+    data = json.loads(page.partition('id="trial-data">')[2].partition("</script>")[0])
+    rows = rows_of(data["rows"])
+    assert len(rows) == len(run.points)
+    [first] = [row for row in rows if (row["server"], row["place"], row["trial"]) == ("nginx", 0, "0")]
+    # 4,200 requests per second at one connection, divided by 1.02 in the first block.
+    assert first["throughput"] == "4,118"
