@@ -247,20 +247,56 @@ def servers(
 
 @app.command()
 def report(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A run folder; or several, laid side by side.")
+    ],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
     findings: Annotated[
         bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Where the page of several runs goes, if not into the newest one."
+        ),
+    ] = None,
 ) -> None:
-    """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
+    """Make report.html again from a run folder alone, or one page of several runs side by side.
+
+    Of one run its findings are shown and, with limits, the capacity; of several, what differs and the ratios.
+    """
     from loadcurve.cli.report import findings_command, report_command
+    from loadcurve.cli.side_by_side import side_by_side_command
 
     _raise_on_interrupts()
-    if findings:
-        findings_command(run_folder)
+    first, *others = run_folders
+    if others and (findings or slo is not None):
+        raise typer.BadParameter("--findings and --slo are for one run; found several")
+    if out is not None and not others:
+        raise typer.BadParameter("--out is for several runs; the report of one lies in its folder")
+    if others:
+        side_by_side_command(run_folders, out)
+    elif findings:
+        findings_command(first)
     else:
-        report_command(run_folder, slo)
+        report_command(first, slo)
+
+
+@app.command()
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder with the run folders.")] = Path(
+        "loadcurve-runs"
+    ),
+    html: Annotated[
+        bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """List runs with their questions and answers, the newest first."""
+    from loadcurve.cli.runs import runs_command
+
+    _raise_on_interrupts()
+    runs_command(folder, json_output=json_output, html=html)
 
 
 @app.command()

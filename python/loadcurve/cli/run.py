@@ -62,18 +62,22 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         from loadcurve.explain.all import findings
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_report
+        from loadcurve.report.run_summary import summary_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
+        from loadcurve.result.summary import keep_summary, source_of
 
     if interrupted:
         talk.print("interrupted: what was measured is kept")
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
     report = write_report(folder)
+    found = findings(run)
+    keep_summary(folder, summary_of(run, found, source_of(folder)))
     out = Console(highlight=False)
     out.print(summary(run))
     print_shapes(run, out)
-    out.print(findings_text(findings(run), "brief"))
+    out.print(findings_text(found, "brief"))
     out.print(report, soft_wrap=True)
     return run
 

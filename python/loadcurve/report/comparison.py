@@ -49,13 +49,15 @@ def changes_in_words(changes: Iterable[Change]) -> list[str]:
 
 
 def _where_changed(changes: Sequence[Change]) -> str:
-    parts = [f"{_ratio(one)} times the base's over the whole curve" for one in changes if one.point is None]
+    parts = [
+        f"{ratio_in_words(one)} times the base's over the whole curve" for one in changes if one.point is None
+    ]
     points = [change for change in changes if change.point is not None]
     if points:
         most = max(points, key=lambda change: abs(change.ratio.logarithm))
         at = f"at {text.point(most.point)}"
         at = at if len(points) == 1 else f"at {len(points)} points, most {at}"
-        parts.append(f"{at}: {_ratio(most)}{'' if parts else ' times'}")
+        parts.append(f"{at}: {ratio_in_words(most)}{'' if parts else ' times'}")
     return "; ".join(parts)
 
 
@@ -114,14 +116,15 @@ def _ratios(comparison: RunComparison) -> Table:
 def _cell(change: Change | None) -> Text:
     if change is None:
         return Text(text.ABSENT)
-    ratio = _ratio(change, to="–")  # noqa: RUF001 -- a dash takes less room than a word
+    ratio = ratio_in_words(change, to="–")  # noqa: RUF001 -- a dash takes less room than a word
     if not change.shown:
         return Text(ratio, style="dim")
     # A sign beside the colour, for those who do not see it.
     return Text(f"{ratio} -", "red") if change.worse_by > 0 else Text(f"{ratio} +", "green")
 
 
-def _ratio(change: Change, to: str = " to ") -> str:
+def ratio_in_words(change: Change, to: str = " to ") -> str:
+    """Return a ratio with its interval, such as ``0.80 (0.76 to 0.84)``."""
     ratio = change.ratio.estimate()
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f}"

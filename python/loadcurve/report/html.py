@@ -1,31 +1,20 @@
 """The report: one HTML file that needs no network and no other file."""
 
-import base64
-import functools
-import hashlib
-import os
-from importlib.resources import files
 from pathlib import Path
 
-import altair
-import vl_convert
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import content_of
+from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
-SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
-"""The page's own scripts, which run as one, in this order."""
 
 
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
@@ -41,15 +30,7 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
     """
     page = render_report(folder, objective)
     path = folder / REPORT_FILE
-    staged = folder / f".{REPORT_FILE}.new"
-    try:
-        staged.write_text(page, encoding="utf-8")
-        staged.replace(path)
-    except OSError as error:
-        staged.unlink(missing_ok=True)
-        raise LoadcurveError(
-            f"the report cannot be written to {path}: {os.strerror(error.errno or 0)}."
-        ) from error
+    write_whole(path, page.encode())
     return path
 
 
@@ -61,47 +42,19 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
 def render_run(run: Run, objective: Objective | None = None) -> str:
     """Return the page for a run that was read; raises as :func:`write_report`, but reads no file."""
     content = content_of(run, objective)
-    own = "\n".join(_template_text(name) for name in SCRIPTS)
-    scripts = [_vega_bundle(), f'"use strict";\n{own}']
-    environment = Environment(
-        loader=PackageLoader("loadcurve.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.jinja").render(
-        content=content,
-        run=content.run,
-        resource_titles=list(RESOURCE_TITLES.values()),
-        cost_titles=COST_TITLES,
-        absent=text.ABSENT,
-        key_title=text.key_title,
-        plural=text.plural,
-        trial_titles=TRIAL_TITLES,
-        with_columns=with_columns,
-        where=where,
-        evidence_figure=figure,
-        weight_titles=WEIGHT_TITLES,
-        cause_titles=CAUSE_TITLES,
-        style=Markup(_template_text("report.css")),  # noqa: S704 - a file of this package
-        scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and Vega
-        script_digests=[_digest(script) for script in scripts],
-    )
-
-
-@functools.cache
-def _vega_bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for."""
-    version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    return bundle
-
-
-def _template_text(name: str) -> str:
-    return (files("loadcurve.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    """Return a script's digest as a content security policy names it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    values = {
+        "content": content,
+        "run": content.run,
+        "resource_titles": list(RESOURCE_TITLES.values()),
+        "cost_titles": COST_TITLES,
+        "absent": text.ABSENT,
+        "key_title": text.key_title,
+        "plural": text.plural,
+        "trial_titles": TRIAL_TITLES,
+        "with_columns": with_columns,
+        "where": where,
+        "evidence_figure": figure,
+        "weight_titles": WEIGHT_TITLES,
+        "cause_titles": CAUSE_TITLES,
+    }
+    return rendered("report.html.jinja", ["report.css"], figure_scripts(), values)

@@ -11,18 +11,20 @@ from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
+from loadcurve.result.summary import RunSummary
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_FOLDER = Path("docs") / "schema"
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the schemas by file name: ``run.json``, one line of ``trials.jsonl``, and ``load --json``."""
+    """Return the schemas by file name: those of a run folder's files, and of ``load --json``."""
     generated = {
         "run.schema.json": RunRecord.model_json_schema(by_alias=True, mode="serialization"),
         "trial.schema.json": TRIAL_RECORD.json_schema(by_alias=True, mode="serialization"),
         "ceiling.schema.json": Ceiling.model_json_schema(by_alias=True, mode="serialization"),
         "noise.schema.json": Noise.model_json_schema(by_alias=True, mode="serialization"),
+        "summary.schema.json": RunSummary.model_json_schema(by_alias=True, mode="serialization"),
         "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
     }
     return {name: {"$schema": DIALECT, **schema} for name, schema in generated.items()}

@@ -1,0 +1,28 @@
+"""``loadcurve runs``: the runs in a folder."""
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from loadcurve.report.runs import list_runs, runs_json, runs_table
+
+
+def runs_command(folder: Path, *, json_output: bool, html: bool) -> None:
+    """List the runs in a folder as a table or as JSON; with ``html``, write the index page, too.
+
+    Raises:
+        LoadcurveError: the folder cannot be listed, or the page cannot be written.
+
+    """
+    found = list_runs(folder)
+    if json_output:
+        typer.echo(json.dumps(runs_json(found), indent=2))
+    else:
+        Console(highlight=False).print(runs_table(found))
+    if html:
+        from loadcurve.report.runs_page import write_index
+
+        index = write_index(found)
+        Console(highlight=False, stderr=json_output).print(index, soft_wrap=True)

@@ -1,0 +1,60 @@
+"""A page: one HTML file that needs no network and no other file."""
+
+import base64
+import functools
+import hashlib
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
+"""Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
+
+
+def rendered(template: str, styles: list[str], scripts: list[str], values: dict[str, Any]) -> str:
+    """Return a page from a template of this package, with its styles (by file name) and scripts (texts).
+
+    Every value is escaped. The template gets ``style``, ``scripts`` and ``script_digests``, for a content
+    security policy under which nothing but these scripts can run or load.
+    """
+    environment = Environment(
+        loader=PackageLoader("loadcurve.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        **values,
+        style=Markup("\n".join(map(_template_text, styles))),  # noqa: S704 - files of this package
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of this package, and Vega
+        script_digests=[_digest(script) for script in scripts],
+    )
+
+
+def figure_scripts() -> list[str]:
+    """Return the scripts of a page with figures: Vega, and our own that draws them."""
+    own = "\n".join(map(_template_text, SCRIPTS))
+    return [_vega_bundle(), f'"use strict";\n{own}']
+
+
+@functools.cache
+def _vega_bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for."""
+    import altair  # noqa: PLC0415 - a page without figures does not wait for it
+    import vl_convert  # noqa: PLC0415 - as above
+
+    version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return bundle
+
+
+def _template_text(name: str) -> str:
+    return (files("loadcurve.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """Return a script's digest as a content security policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

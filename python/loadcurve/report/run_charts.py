@@ -1,0 +1,151 @@
+"""Figures of one server in several runs.
+
+The colour is the server's, as everywhere; runs are told by the dash of their line and the shape of their
+marks, so by no colour at all.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair
+
+from loadcurve.report import text
+from loadcurve.report.appearance import SHAPES
+from loadcurve.report.charts.figure import (
+    SMALL_FIGURE_HEIGHT,
+    Figure,
+    Row,
+    axis_from_zero,
+    compact,
+    extent,
+    latency_axis,
+    layered,
+    sweep_axis,
+    tooltips,
+)
+from loadcurve.stats.curves import CurvePoint
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.sweep import Slice
+
+DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
+"""Lengths of strokes and gaps in pixels; the first line is drawn through."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLook:
+    """How the line and the marks of one run are drawn."""
+
+    shape: str
+    dash: tuple[int, ...]
+
+    @property
+    def outline(self) -> str:
+        """The mark's shape as the data of an SVG path in a box of 12 by 12."""
+        return SHAPES[self.shape]
+
+
+def run_look(place: int) -> RunLook:
+    """Return the look of a run by its place; the pairs repeat only after 30 runs."""
+    shapes = list(SHAPES)
+    return RunLook(shapes[place % len(shapes)], DASHES[place % len(DASHES)])
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasure:
+    """What runs along the vertical axis of a figure."""
+
+    title: str
+    estimate: Callable[[CurvePoint], Estimate | None]
+    from_zero: bool
+    """The axis is linear and begins at zero; that of other measures is logarithmic."""
+
+
+RUN_MEASURES: tuple[RunMeasure, ...] = (
+    RunMeasure("requests/s", lambda at: at.throughput_rps, from_zero=True),
+    RunMeasure("latency p50, ms", lambda at: at.latency_ms["p50"], from_zero=False),
+    RunMeasure("latency p99, ms", lambda at: at.latency_ms["p99"], from_zero=False),
+    RunMeasure("CPU per request, µs", lambda at: at.resources["cpu_per_request_us"], from_zero=True),
+)
+
+
+def runs_figure(
+    measure: RunMeasure,
+    shown: Slice,
+    curves: Mapping[str, Sequence[CurvePoint]],
+    looks: Mapping[str, RunLook],
+    colour: str,
+) -> Figure | None:
+    """Draw one measure of one server against the sweep, a line for each run; ``None`` without any value.
+
+    ``curves`` holds the server's points in the slice by the run's letter, ``looks`` those of all runs.
+    """
+    rows = [
+        row for run, points in curves.items() for point in points if (row := _row(run, point, measure, shown))
+    ]
+    if not rows:
+        return None
+    reach = extent(row[field] for row in rows for field in ("y", "low", "high") if row[field] is not None)
+    bounded = [row for row in rows if row["low"] is not None and (measure.from_zero or row["low"] > 0)]
+
+    def base(data: list[Row], field: str) -> altair.Chart:
+        vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
+        return altair.Chart(altair.InlineData(values=data)).encode(
+            x=sweep_axis(shown, list(looks)), y=vertical
+        )
+
+    tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.title, n="trials")
+    means = base(rows, "y").encode(tooltip=tooltip)
+    marks = []
+    # A layer without rows would have no extent for its axes, so it is left out.
+    if bounded:
+        interval = base(bounded, "low").encode(y2="high:Q", detail="run:N")
+        marks.append(
+            interval.mark_area(color=colour, opacity=0.15)
+            if shown.key
+            else interval.mark_rule(color=colour, strokeWidth=2)
+        )
+    if shown.key:
+        marks.append(means.mark_line(color=colour, strokeWidth=2).encode(strokeDash=_dash(looks)))
+    marks.append(means.mark_point(color=colour, filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
+    alternative = _alternative(measure, shown, rows)
+    return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, []), alternative)
+
+
+def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | None:
+    estimate = measure.estimate(at)
+    if estimate is None or (estimate.value <= 0 and not measure.from_zero):
+        return None
+    return {
+        "run": run,
+        "x": at.point[shown.key] if shown.key else run,
+        "at": text.setting(at.point[shown.key]) if shown.key else run,
+        "y": compact(estimate.value),
+        "low": compact(estimate.low),
+        "high": compact(estimate.high),
+        "value": text.estimate(estimate),
+        "n": estimate.n,
+    }
+
+
+def _dash(looks: Mapping[str, RunLook]) -> altair.StrokeDash:
+    # Vega takes a line without gaps as a dash whose gap is nothing.
+    dashes = [list(look.dash) or [1, 0] for look in looks.values()]
+    return altair.StrokeDash("run:N", scale=altair.Scale(domain=list(looks), range=dashes), legend=None)
+
+
+def _shape(looks: Mapping[str, RunLook]) -> altair.Shape:
+    shapes = [look.shape for look in looks.values()]
+    return altair.Shape("run:N", scale=altair.Scale(domain=list(looks), range=shapes), legend=None)
+
+
+def _alternative(measure: RunMeasure, shown: Slice, rows: Sequence[Row]) -> str:
+    """Say in words where each run's curve begins and ends."""
+    sentences = [f"{measure.title} by {text.axis_title(shown.key) if shown.key else 'run'}."]
+    for run in dict.fromkeys(row["run"] for row in rows):
+        of_run = [row for row in rows if row["run"] == run]
+        ends = of_run[:1] if len(of_run) == 1 else [of_run[0], of_run[-1]]
+        values = text.listing(
+            f"{row['value']} at {row['at']}" if shown.key else str(row["value"]) for row in ends
+        )
+        sentences.append(f"Run {run}: {values}.")
+    return " ".join(sentences)

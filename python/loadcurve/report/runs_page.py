@@ -1,0 +1,41 @@
+"""The index page of a folder of runs."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+from loadcurve.report import text
+from loadcurve.report.files import write_whole
+from loadcurve.report.html import REPORT_FILE
+from loadcurve.report.page import rendered
+from loadcurve.report.runs import RunList, measured, started
+
+INDEX_FILE = "index.html"
+
+
+def write_index(found: RunList) -> Path:
+    """Write ``index.html`` into the folder of the runs and return its path.
+
+    It links to the report of each run that has one, by a relative path, so that the folder can be moved.
+
+    Raises ``LoadcurveError`` where it cannot be written.
+    """
+    path = found.folder / INDEX_FILE
+    write_whole(path, render_index(found).encode())
+    return path
+
+
+def render_index(found: RunList) -> str:
+    """Return the index page; whether a run has a report is looked up in its folder."""
+    values = {
+        "folder": found.folder.resolve().name,
+        "found": found,
+        "reports": {
+            run.folder: f"{quote(run.folder.name)}/{REPORT_FILE}"
+            for run in found.runs
+            if (run.folder / REPORT_FILE).is_file()
+        },
+        "started": started,
+        "measured": measured,
+        "plural": text.plural,
+    }
+    return rendered("runs.html.jinja", ["report.css", "history.css"], [], values)

@@ -1,0 +1,246 @@
+"""Several runs side by side on one page: their curves, their ratios, what differs, and their findings."""
+
+import os
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from loadcurve.errors import BadInput
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.columns import with_columns
+from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
+from loadcurve.report.files import write_whole
+from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
+from loadcurve.report.html import REPORT_FILE
+from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.report.run_charts import RUN_MEASURES, RunLook, run_look, runs_figure
+from loadcurve.report.run_summary import answer, title_of
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import Point
+from loadcurve.stats.comparison import COMPARED, Change, RunComparison, compare_runs
+from loadcurve.stats.curves import Curve, CurvePoint, PointKey, curves, point_key
+from loadcurve.stats.measures import MEASURES, MeasureName
+from loadcurve.stats.stopping import ending
+from loadcurve.stats.sweep import Slice, slices
+
+COMPARISON_FILE = "comparison.html"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """One of the runs, under the letter that the page calls it by."""
+
+    letter: str
+    run: Run
+    look: RunLook
+    title: str
+    question: str | None
+    answer: str
+    complete: bool
+    report: str | None
+    """Where its report is, seen from the page; ``None`` where there is none."""
+    findings: list[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFigures:
+    """The figures of one server in one slice of the sweep, by the title of the measure."""
+
+    server: str
+    heading: str | None
+    figures: dict[str, Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioRow:
+    """The changes of one server at one place, in the order of the measures; ``None`` where not measured."""
+
+    server: str
+    place: str
+    changes: list[Change | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One run over the base run."""
+
+    base: str
+    new: str
+    comparison: RunComparison
+    over_curve: list[RatioRow]
+    at_points: list[RatioRow]
+    sentences: list[str]
+    only_in_one: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Everything the page shows; the first run is the base of every ratio."""
+
+    title: str
+    runs: list[ShownRun]
+    looks: dict[str, Appearance]
+    parts: list[ServerFigures]
+    pairings: list[Pairing]
+
+    @property
+    def conditions_differ(self) -> bool:
+        """Whether any run was measured under other conditions than the base."""
+        return any(pairing.comparison.conditions for pairing in self.pairings)
+
+
+def write_side_by_side(folders: Sequence[Path], out: Path | None = None) -> tuple[Path, SideBySide]:
+    """Lay runs side by side on a page, and return its path and what it shows.
+
+    It is ``comparison.html`` in the folder ``out``, or else in that of the run that started last.
+
+    Raises ``BadInput`` where a folder is named twice or cannot be read as a run, and ``LoadcurveError``
+    where the page cannot be written.
+    """
+    _require_different(folders)
+    runs = [read_run(folder) for folder in folders]
+    newest = max(runs, key=lambda run: run.run.started_at)
+    path = (newest.folder if out is None else out) / COMPARISON_FILE
+    shown = side_by_side(runs, path.parent)
+    write_whole(path, render_side_by_side(shown).encode())
+    return path, shown
+
+
+def _require_different(folders: Sequence[Path]) -> None:
+    most = len(string.ascii_uppercase)
+    if len(folders) > most:
+        raise BadInput(f"found {len(folders)} runs; at most {most} can be laid side by side")
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise BadInput(f"{folder} is named twice; runs that are laid side by side must be different ones")
+        seen[folder.resolve()] = folder
+
+
+def side_by_side(runs: Sequence[Run], seen_from: Path) -> SideBySide:
+    """Gather what the page shows of several runs; it links to their reports from the folder ``seen_from``."""
+    shown = [
+        _shown(letter, run, place, seen_from)
+        for place, (letter, run) in enumerate(zip(string.ascii_uppercase, runs, strict=False))
+    ]
+    titles = list(dict.fromkeys(one.title for one in shown))
+    servers = dict.fromkeys(name for run in runs for name in run.run.servers)
+    looks = appearances(servers)
+    base, *others = shown
+    return SideBySide(
+        title=titles[0] if len(titles) == 1 else f"{len(runs)} runs side by side",
+        runs=shown,
+        looks=looks,
+        parts=_figures(shown, looks),
+        pairings=[_pairing(base, other) for other in others],
+    )
+
+
+def render_side_by_side(shown: SideBySide) -> str:
+    """Return the page."""
+    values = {
+        "shown": shown,
+        "measures": [MEASURES[name].title for name in COMPARED],
+        "ratio": ratio_in_words,
+        "difference_line": difference_line,
+        "absent": text.ABSENT,
+        "where": where,
+        "weight_titles": WEIGHT_TITLES,
+        "cause_titles": CAUSE_TITLES,
+        "plural": text.plural,
+        "with_columns": with_columns,
+    }
+    return rendered("side_by_side.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
+
+
+def _shown(letter: str, run: Run, place: int, seen_from: Path) -> ShownRun:
+    question = run.run.study.get("question")
+    report = run.folder / REPORT_FILE
+    return ShownRun(
+        letter=letter,
+        run=run,
+        look=run_look(place),
+        title=title_of(run),
+        question=str(question) if question else None,
+        answer=answer(run),
+        complete=ending(run).reason != "unfinished",
+        report=quote(os.path.relpath(report, seen_from)) if report.is_file() else None,
+        findings=findings(run),
+    )
+
+
+def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list[ServerFigures]:
+    parts = _slices([point for one in shown for point in one.run.sweep_points])
+    found = {one.letter: curves(one.run) for one in shown}
+    run_looks = {one.letter: one.look for one in shown}
+    figures = []
+    for server, look in looks.items():
+        for part in parts:
+            of_runs = {letter: _points(server, part, of_run) for letter, of_run in found.items()}
+            drawn = {
+                measure.title: figure
+                for measure in RUN_MEASURES
+                if (figure := runs_figure(measure, part, of_runs, run_looks, look.colour)) is not None
+            }
+            if drawn:
+                heading = text.point(part.fixed) if part.fixed else None
+                figures.append(ServerFigures(server, heading, drawn))
+    return figures
+
+
+def _slices(points: Sequence[Point]) -> list[Slice]:
+    """Return the slices of all runs' points; studies that sweep other keys have figures of their own."""
+    by_keys: dict[frozenset[str], dict[PointKey, Point]] = {}
+    for point in points:
+        by_keys.setdefault(frozenset(point), {})[point_key(point)] = point
+    return [part for group in by_keys.values() for part in slices(list(group.values()))]
+
+
+def _points(server: str, part: Slice, found: Sequence[Curve]) -> list[CurvePoint]:
+    """Return a server's points in a slice, rising along its key."""
+    wanted = {point_key(point) for point in part.points}
+    points = [
+        at
+        for curve in found
+        if curve.server == server
+        for at in curve.points
+        if point_key(at.point) in wanted
+    ]
+    key = part.key
+    return points if key is None else sorted(points, key=lambda at: at.point[key])
+
+
+def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
+    comparison = compare_runs(base.run, new.run)
+    shown = [change for change in (*comparison.curves, *comparison.points) if change.shown]
+    only = []
+    if comparison.servers_in_one:
+        only.append(f"servers {text.listing(comparison.servers_in_one)}")
+    if comparison.points_in_one:
+        only.append(f"points {'; '.join(map(text.point, comparison.points_in_one))}")
+    return Pairing(
+        base=base.letter,
+        new=new.letter,
+        comparison=comparison,
+        over_curve=_rows(comparison.curves),
+        at_points=_rows(comparison.points),
+        sentences=changes_in_words(shown),
+        only_in_one=only,
+    )
+
+
+def _rows(changes: Sequence[Change]) -> list[RatioRow]:
+    places: dict[tuple[str, str], dict[MeasureName, Change]] = {}
+    for change in changes:
+        place = "all points" if change.point is None else text.point(change.point)
+        places.setdefault((change.server, place), {})[change.measure.name] = change
+    return [
+        RatioRow(server, place, [found.get(name) for name in COMPARED])
+        for (server, place), found in places.items()
+    ]

@@ -1,0 +1,122 @@
+"""The summary of a run, and its answer in one sentence."""
+
+import json
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import jsonschema
+import pytest
+
+from loadcurve.report.run_summary import answer, make_summary, summary_of
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import RunRecord, SearchRecord
+from loadcurve.result.schema import schemas
+from loadcurve.result.summary import SUMMARY_FILE, keep_summary, read_summary, source_of
+from support import synthetic_run as synthetic
+
+
+def run_of(folder: Path, *servers: str, record: RunRecord | None = None) -> Run:
+    """The run with the records of some servers alone."""
+    record = record or synthetic.run_record()
+    records = [one for one in synthetic.trial_records(record) if one.server in servers]
+    return read_run(synthetic.write_run(folder, record, records))
+
+
+def test_the_leader_is_named_with_its_ratio_to_the_next_and_its_interval(tmp_path: Path):
+    first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["tiny"]
+    ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
+    said = answer(run_of(tmp_path, "nginx", "tiny"))
+    assert said == f"nginx has {ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times the throughput of tiny"
+
+
+def test_servers_that_are_the_same_cannot_be_told_apart(tmp_path: Path):
+    record = synthetic.run_record()
+    records = [
+        one.model_copy(update={"server": "nginx", "block": (one.block + 1) % 3, "trial": one.trial + 20})
+        if one.server == "tiny"
+        else one
+        for one in synthetic.trial_records(record)
+        if one.server == "nginx"
+    ]
+    twin = [one.model_copy(update={"server": "tiny", "block": (one.block + 1) % 3}) for one in records]
+    run = read_run(synthetic.write_run(tmp_path, record, [*records, *twin]))
+    assert answer(run) == "nginx and tiny cannot be told apart"
+
+
+def test_a_study_that_asks_for_a_rate_is_answered_by_latency(tmp_path: Path):
+    record = synthetic.run_record()
+    study: dict[str, Any] = {**record.study, "load": {**record.study["load"], "model": "open"}}
+    run = run_of(tmp_path, "nginx", "apache", record=record.model_copy(update={"study": study}))
+    assert "times the p99 of apache" in answer(run)
+
+
+def test_one_server_alone_is_answered_by_its_peak(tmp_path: Path):
+    assert answer(run_of(tmp_path, "nginx")).startswith(
+        "nginx: the peak was not reached: throughput is greatest at 200 connections"
+    )
+
+
+def test_without_a_measured_point_nothing_was_measured(tmp_path: Path):
+    assert answer(run_of(tmp_path)) == "nothing was measured"
+
+
+def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path):
+    search = SearchRecord(key="connections", low=1, high=200, slo="p50 < 3ms")
+    record = synthetic.run_record().model_copy(update={"search": search, "points": []})
+    below = {
+        name: max(c for c in synthetic.CONNECTIONS if truth.latency_ms(c) * 1.02 < 3)
+        for name, truth in synthetic.SERVERS.items()
+        if name in {"nginx", "apache"}
+    }
+    assert below["apache"] < below["nginx"]
+    said = answer(run_of(tmp_path, "nginx", "apache", record=record))
+    assert said.startswith("p50 < 3ms holds up to, in connections: nginx")
+    assert said.index("nginx") < said.index("apache")
+    assert make_summary(tmp_path).answer == said
+
+
+def test_a_summary_counts_what_was_measured(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    summary = summary_of(run, [], source_of(tmp_path))
+    assert (summary.title, summary.started_at) == (synthetic.Texts().title, "2026-03-14T09:26:53Z")
+    assert summary.points.model_dump() == {"valid": 67, "suspect": 1, "invalid": 1}
+    assert (summary.trials, summary.servers) == (9, ("nginx", "apache", "tiny"))
+    assert summary.complete
+
+
+def test_a_summary_as_written_fits_its_schema(tmp_path: Path):
+    make_summary(synthetic.write_run(tmp_path))
+    written = json.loads((tmp_path / SUMMARY_FILE).read_text())
+    jsonschema.validate(written, schemas()["summary.schema.json"])
+
+
+def test_a_kept_summary_is_read_until_the_run_changes(tmp_path: Path):
+    synthetic.write_run(tmp_path)
+    made = make_summary(tmp_path)
+    assert read_summary(tmp_path) == made
+    with (tmp_path / "trials.jsonl").open("a") as trials:
+        trials.write("\n")
+    assert read_summary(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1", '{"format": "loadcurve-summary/2"}'])
+def test_a_summary_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str):
+    synthetic.write_run(tmp_path)
+    make_summary(tmp_path)
+    (tmp_path / SUMMARY_FILE).write_text(text)
+    assert read_summary(tmp_path) is None
+
+
+def test_a_summary_of_another_version_counts_as_none(tmp_path: Path):
+    synthetic.write_run(tmp_path)
+    made = make_summary(tmp_path)
+    older = made.source.model_copy(update={"loadcurve_version": "0.0.1"})
+    keep_summary(tmp_path, made.model_copy(update={"source": older}))
+    assert read_summary(tmp_path) is None
+
+
+def test_a_folder_that_cannot_be_written_to_loses_nothing_but_the_copy(tmp_path: Path):
+    summary = make_summary(synthetic.write_run(tmp_path / "run"))
+    keep_summary(tmp_path / "gone", summary)
+    assert not (tmp_path / "gone").exists()
