@@ -252,13 +252,28 @@ def report(
     findings: Annotated[
         bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
     ] = False,
+    forms: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="LIST",
+            help="Of html, md, csv, xlsx, parquet, png, svg, pdf, json, such as md,png; prints the paths.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the files go, if not into RUN.")
+    ] = None,
 ) -> None:
     """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
-    from loadcurve.cli.report import findings_command, report_command
+    from loadcurve.cli.report import findings_command, forms_command, report_command
 
     _raise_on_interrupts()
+    if findings and (forms is not None or out is not None):
+        raise typer.BadParameter("--findings writes no file; leave out --format and --out")
     if findings:
         findings_command(run_folder)
+    elif forms is not None or out is not None:
+        forms_command(run_folder, forms or "html", slo, out)
     else:
         report_command(run_folder, slo)
 

@@ -163,7 +163,8 @@ def distribution_figure(
         base.mark_line(strokeWidth=14, opacity=0),
     ]
     alternative = (
-        "Latency by percentile at the chosen point, one line for each server; the table below has the values."
+        "Latency by percentile, in ms. One line for each server at the chosen point; "
+        "the table below has the values."
     )
     return Figure(_specification(marks, alternative, FIGURE_HEIGHT, [point]), alternative)
 

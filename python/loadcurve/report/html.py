@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from loadcurve.errors import LoadcurveError
 from loadcurve.report import text
 from loadcurve.report.charts import RESOURCE_TITLES
 from loadcurve.report.content import SHOWN_STATISTICS, content_of
+from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.result.folder import read_run
@@ -37,15 +36,7 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
     """
     page = render_report(folder, objective)
     path = folder / REPORT_FILE
-    staged = folder / f".{REPORT_FILE}.new"
-    try:
-        staged.write_text(page, encoding="utf-8")
-        staged.replace(path)
-    except OSError as error:
-        staged.unlink(missing_ok=True)
-        raise LoadcurveError(
-            f"the report cannot be written to {path}: {os.strerror(error.errno or 0)}."
-        ) from error
+    write_whole(path, page.encode())
     return path
 
 
