@@ -52,7 +52,7 @@ def test_the_report_of_a_search_says_its_capacity_again(sandbox):
     assert "loadcurve capacity study.toml --seed" in written
     page.unlink()
     again = sandbox.run("report", "run")
-    assert (again.returncode, again.stdout) == (0, "run/report.html\n")
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "run/report.html")
     assert page.read_text() == written
 
 

@@ -357,7 +357,7 @@ def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sand
 def test_a_trial_of_a_slower_start_is_odd_and_its_siblings_are_not(sandbox):
     # The first start is the check before the trials, so the fifth is that of the fourth trial.
     script = (
-        "echo started >> {study}/starts; delay=5ms; [ $(wc -l < {study}/starts) -eq 5 ] && delay=10ms; "
+        "echo started >> {study}/starts; delay=5ms; [ $(wc -l < {study}/starts) -eq 5 ] && delay=25ms; "
         "exec {binary} limit --listen {address}:{port} --root {content} --delay $delay"
     )
     servers = f"""\
@@ -370,8 +370,8 @@ start = ["/bin/sh", "-c", '{script}']
     [odd] = [one for one in findings(run) if one.code == "odd_trial" and "throughput" in one.seen]
     assert odd.trials == [3]
     assert odd.points == [{"connections": 2}, {"connections": 4}, {"connections": 8}]
-    # Answers take twice as long.
-    assert value(odd, "times that of the others") == pytest.approx(0.5, rel=0.15)
+    # Answers take five times as long, and somewhat less where a busy machine adds to both.
+    assert 0.19 < value(odd, "times that of the others") < 0.4
 
 
 # --- real servers
@@ -419,7 +419,7 @@ def test_nginx_as_it_comes_has_none_of_these(real):
 def test_apache_that_forks_its_third_child_is_told_where_it_does(sandbox):
     servers = """\
 [servers.apache]
-use = "apache-event"
+use = "apache-worker"
 start_servers = 2
 threads_per_child = 10
 max_request_workers = 40
@@ -429,6 +429,6 @@ max_spare_threads = 40
     load = 'duration = "1500ms"\nthink = "1ms"'
     study = study_text(servers, load=load, connections="[2, 4, 8, 16, 30]", trials=1, warmup="1500ms")
     finding = the(run_study(sandbox, "apache", study), "processes_changed", "apache")
-    # Two children of 10 threads have 5 to spare up to 15 connections.
+    # A connection holds a thread: two children of 10 threads have 5 to spare up to 15 connections.
     assert max(point["connections"] for point in finding.points) >= 16
     assert value(finding, "processes then") > value(finding, "processes before")

@@ -683,7 +683,7 @@ def open_load(record: Data, latency_p99_ms: float, service_p99_ms: float) -> Non
 def test_a_tail_that_a_closed_loop_would_have_hidden_is_told():
     [finding] = found(lambda record, *_: open_load(record, 120, 3)).values()
     assert finding.code == "hidden_tail"
-    assert "p99 of 3 ms instead of 120 ms" in finding.seen
+    assert "p99 of 3 ms, instead of 120 ms" in finding.seen
 
 
 def test_without_waiting_for_a_connection_both_loops_agree():

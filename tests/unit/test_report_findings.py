@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from loadcurve.explain.finding import Evidence, Finding
-from loadcurve.report.findings import MOST_FINDINGS, figure, findings_text, points, where
+from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, points, where
 from loadcurve.report.html import render_report
 from support import synthetic_run as synthetic
 
@@ -27,9 +27,9 @@ def finding(**changes: object) -> Finding:
     ).model_copy(update=changes)
 
 
-def printed(findings: list[Finding], width: int = 80) -> str:
+def printed(findings: list[Finding], detail: Detail = "full") -> str:
     output = io.StringIO()
-    Console(file=output, width=width).print(findings_text(findings))
+    Console(file=output, width=80).print(findings_text(findings, detail))
     return output.getvalue()
 
 
@@ -66,7 +66,16 @@ def test_the_terminal_tells_a_likely_cause_from_a_shown_one_within_80_columns():
 
 
 def test_more_findings_than_a_terminal_holds_are_counted():
-    assert "3 more in the report" in printed([finding()] * (MOST_FINDINGS + 3))
+    assert "in the report: 3 more\n" in printed([finding()] * (MOST_FINDINGS + 3))
+
+
+def test_in_brief_a_finding_is_what_was_seen_and_why_and_the_report_has_the_rest():
+    text = printed([finding()], "brief")
+    assert "The server used 1.95 of the 2 CPUs" in text
+    assert "Likely cause: The server is at the limit" in text
+    assert "CPU of the server 1.95 CPUs" not in text
+    assert "To do" not in text
+    assert "in the report: their evidence, and what to do" in text
 
 
 def test_without_a_finding_nothing_is_said():

@@ -7,7 +7,7 @@ import pytest
 
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.stats.stopping import ending, figures, until_narrow, wide_points
+from loadcurve.stats.stopping import Figure, ending, figures, may_end, until_narrow, wide_points
 from support import synthetic_run as synthetic
 
 # Three trials at 1 / 1.02, 1 and 1.02 of the truth: the interval ends at 5.04 % above it.
@@ -66,6 +66,22 @@ def test_a_run_that_stays_wide_ends_with_the_most_trials_and_says_what_was_wide(
     assert (ended.reason, ended.blocks) == ("at_most", 3)
     assert len(ended.wide) == 3 * len(synthetic.CONNECTIONS)
     assert ended.wide[0].half_width == pytest.approx(0.0504, abs=1e-4)
+
+
+def test_an_odd_trial_is_answered_by_more_trials_until_it_hardly_matters():
+    table = {"count": 8, "until_share": 0.03, "at_most": 20, "measure": "throughput"}
+    rule = until_narrow(table)
+    assert rule is not None
+    usual = [1000 * factor for factor in (0.99, 1.0, 1.01)] * 7
+
+    def wide_after(rates: list[float]) -> bool:
+        found = [Figure("nginx", {"connections": 50}, rate) for rate in rates]
+        return not may_end(len(rates), wide_points(found, rule), rule)
+
+    assert not wide_after(usual[:8])
+    # With the odd one the logarithms have s = 0.0788 and 2.365 s / √8 is 6.6 %; of 20 trials 2.4 % are left.
+    assert wide_after([800, *usual[:7]])
+    assert not wide_after([800, *usual[:19]])
 
 
 def test_a_run_that_was_stopped_while_intervals_were_wide_is_unfinished(run: Run):

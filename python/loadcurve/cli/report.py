@@ -31,7 +31,7 @@ def report_command(folder: Path, slo: str | None) -> None:
     out = Console(highlight=False)
     if objective is not None:
         print_shapes(run, out, objective)
-    out.print(findings_text(findings(run)))
+    out.print(findings_text(findings(run), "full"))
     out.print(report, soft_wrap=True)
 
 

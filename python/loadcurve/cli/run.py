@@ -73,7 +73,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     out = Console(highlight=False)
     out.print(summary(run))
     print_shapes(run, out)
-    out.print(findings_text(findings(run)))
+    out.print(findings_text(findings(run), "brief"))
     out.print(report, soft_wrap=True)
     return run
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Distribution
@@ -69,8 +69,8 @@ def _tell(seen: Sequence[Sighting[Hidden]]) -> Told:
     return Told(
         weight="explains",
         certainty="shown",
-        seen=f"A closed loop would have shown a {most.percentile} of {most.service_ms:,.3g} ms instead of "
-        f"{most.latency_ms:,.3g} ms.",
+        seen=f"A closed loop would have shown a {most.percentile} of {rounded(most.service_ms)} ms, "
+        f"instead of {rounded(most.latency_ms)} ms.",
         evidence=[
             *ranged(f"latency, {most.percentile}", "ms", [one.detail.latency_ms for one in seen]),
             *ranged(f"service time, {most.percentile}", "ms", [one.detail.service_ms for one in seen]),

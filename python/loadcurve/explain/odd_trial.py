@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
-from loadcurve.explain.subject import Subject, is_usable
+from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import is_usable
 
 CODE = "odd_trial"
 
@@ -215,7 +216,7 @@ def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
     return Told(
         weight="distorts",
         certainty="likely",
-        seen=f"Trial {record.trial} had a {measure.name} of {odd.value:,.4g} {measure.unit}, "
+        seen=f"Trial {record.trial} had a {measure.name} of {rounded(odd.value)} {measure.unit}, "
         f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, further off than these differ "
         f"among each other (p = {odd.p_value:.2g}).",
         evidence=[
@@ -226,8 +227,9 @@ def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
             *(evidence for both in explained for evidence in both),
         ],
         cause=cause,
-        advice="Do not leave the trial out for being odd: run the study with more trials, and the interval "
-        "will tell whether such trials belong to this server.",
+        advice="Do not leave the trial out for being odd: run the study with more trials, or with `until` in "
+        "[trials], which repeats trials until an odd one hardly matters. The interval then tells whether "
+        "such trials belong to this server.",
     )
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, estimated, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
-from loadcurve.explain.subject import Subject, is_usable
+from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import is_usable
 from loadcurve.stats.interval import Estimate, geometric_interval
 
 CODE = "processes_changed"
@@ -113,7 +114,7 @@ def _effect(subject: Subject, largest: tuple[int, Estimate] | None) -> tuple[str
         return "", []
     place, ratio = largest
     key = subject.swept_key
-    where = f"at {key} = {subject.run.points[place][key]:g}" if key else "there"
+    where = f"at {key} = {subject.points[place][key]:g}" if key else "there"
     evidence = [estimated(f"throughput {where}, against its neighbours", "ratio", ratio)]
     excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
@@ -132,10 +133,10 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
     one key is swept.
     """
     key = subject.swept_key
-    around = [place + step for step in REACH if 0 <= place + step < len(subject.run.points)]
+    around = [place + step for step in REACH if 0 <= place + step < len(subject.points)]
     if key is None or len(around) < AROUND_MIN or not around[0] < place < around[-1]:
         return None
-    swept = [subject.run.points[other][key] for other in (place, *around)]
+    swept = [subject.points[other][key] for other in (place, *around)]
     if min(swept) <= 0 or len(set(swept)) < len(swept):
         return None
     at, *others = (math.log(value) for value in swept)

@@ -19,6 +19,8 @@ class Subject:
     server: ServerRecord
     records: list[PointRecord]
     """In the order of measuring."""
+    points: list[Point]
+    """The points of the sweep, in its order; of a search those that it chose, by rising load."""
     places: dict[PointKey, int] = field(repr=False)
     """The place of each point in the sweep."""
 
@@ -29,7 +31,7 @@ class Subject:
     @property
     def swept_key(self) -> str | None:
         """The key of the sweep, where it has exactly one."""
-        keys = {key for point in self.run.points for key in point}
+        keys = {key for point in self.points for key in point}
         return keys.pop() if len(keys) == 1 else None
 
     @property
@@ -39,7 +41,7 @@ class Subject:
 
     def by_place(self) -> list[list[PointRecord]]:
         """Return the records of every point of the sweep, in the sweep's order."""
-        found: list[list[PointRecord]] = [[] for _ in self.run.points]
+        found: list[list[PointRecord]] = [[] for _ in self.points]
         for record in self.records:
             found[self.place(record)].append(record)
         return found
@@ -83,26 +85,22 @@ class Subject:
 
 def subjects(run: Run) -> list[Subject]:
     """Return every server of which at least one planned point was measured, in the order of the study."""
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    points = run.sweep_points
+    places = {point_key(point): place for place, point in enumerate(points)}
     by_server: dict[str, list[PointRecord]] = {}
     for record in run.points:
         if point_key(record.point) in places:
             by_server.setdefault(record.server, []).append(record)
     return [
-        Subject(run.run, name, server, by_server[name], places)
+        Subject(run.run, name, server, by_server[name], points, places)
         for name, server in run.run.servers.items()
         if name in by_server
     ]
 
 
-def is_usable(record: PointRecord) -> bool:
-    """Say whether a record's figures may be compared with others."""
-    return record.load.verdict.status != "invalid"
-
-
 def points_at(subject: Subject, places: set[int]) -> list[Point]:
     """Return the points at some places of the sweep, in its order."""
-    return [subject.run.points[place] for place in sorted(places)]
+    return [subject.points[place] for place in sorted(places)]
 
 
 def _numbers(value: object) -> list[int]:

@@ -1,6 +1,7 @@
 """Findings as people read them: where each was seen, and its evidence, for the terminal and the page."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Group
 from rich.padding import Padding
@@ -62,28 +63,33 @@ def _unit(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def findings_text(findings: Sequence[Finding]) -> Group:
+Detail = Literal["brief", "full"]
+"""What is told of a finding: what was seen and why; or also the evidence, and what to do."""
+
+
+def findings_text(findings: Sequence[Finding], detail: Detail) -> Group:
     """Return the weightiest findings for a terminal of 80 columns; nothing at all where there is none."""
     if not findings:
         return Group()
     shown = findings[:MOST_FINDINGS]
     parts: list[Text | Padding] = [Text(""), Text("Findings", style="bold")]
     for finding in shown:
-        parts += _finding(finding)
-    if len(findings) > len(shown):
-        parts.append(Text(f"{len(findings) - len(shown):,} more in the report", style="dim"))
+        parts += _finding(finding, detail)
+    rest = [f"{len(findings) - len(shown):,} more"] if len(findings) > len(shown) else []
+    rest += ["their evidence, and what to do"] if detail == "brief" else []
+    if rest:
+        parts.append(Text(f"in the report: {', '.join(rest)}", style="dim"))
     parts.append(Text(""))
     return Group(*parts)
 
 
-def _finding(finding: Finding) -> list[Text | Padding]:
+def _finding(finding: Finding, detail: Detail) -> list[Text | Padding]:
     """Return the lines of one finding; names are shown as they are, not as markup."""
     head = Text.assemble(("● ", _STYLES[finding.weight]), (finding.server, "bold"), f", {where(finding)}")
     evidence = "; ".join(f"{one.name} {figure(one)}" for one in finding.evidence[:MOST_EVIDENCE])
-    lines = [
-        Text(finding.seen),
-        Text(evidence, style="dim"),
-        Text(f"{CAUSE_TITLES[finding.certainty]}: {finding.cause}"),
-        Text(f"To do: {finding.advice}"),
-    ]
+    seen, cause = Text(finding.seen), Text(f"{CAUSE_TITLES[finding.certainty]}: {finding.cause}")
+    lines = {
+        "brief": [seen, cause],
+        "full": [seen, Text(evidence, style="dim"), cause, Text(f"To do: {finding.advice}")],
+    }[detail]
     return [head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines)]

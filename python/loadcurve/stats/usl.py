@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares, nnls
 from scipy.special import fdtrc
 
 from loadcurve.stats.interval import Estimate, geometric_interval, mean_interval
@@ -119,6 +118,9 @@ def _jacobian(parameters: Vector, loads: Vector) -> Vector:
 
 
 def _least_squares(loads: Vector, log_rates: Vector, *, bounded: bool) -> Vector:
+    # It takes longest of all to import, and only a curve of enough loads needs it.
+    from scipy.optimize import least_squares, nnls  # noqa: PLC0415 - as said above
+
     # N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so non-negative linear least squares of the
     # relative errors give a start.
     terms = np.column_stack([np.ones_like(loads), loads - 1, loads * (loads - 1)])
