@@ -2,6 +2,8 @@
 
 import io
 import math
+import subprocess
+import sys
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -125,3 +127,17 @@ def test_a_run_without_points_has_all_tables_with_their_columns(tmp_path: Path):
     run = synthetic.write_run(tmp_path, records=[])
     for path in write_forms(run, ["parquet"], None, None):
         assert polars.read_parquet(path).width > 0, path
+
+
+def test_tables_are_written_without_loading_what_draws_figures(tmp_path: Path):
+    run = synthetic.write_run(tmp_path)
+    program = (
+        "import sys; from pathlib import Path; from loadcurve.cli.report_forms import forms_command; "
+        "forms_command(Path(sys.argv[1]), 'csv,parquet', None, None); "
+        "sys.exit(', '.join({'altair', 'vl_convert', 'xlsxwriter', 'jinja2'} & set(sys.modules)))"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program, str(run)], capture_output=True, text=True, check=False
+    )
+    assert finished.stderr.strip() == ""
+    assert len(finished.stdout.splitlines()) == 2 * len(NAMES)

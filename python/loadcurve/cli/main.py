@@ -265,16 +265,20 @@ def report(
     ] = None,
 ) -> None:
     """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
-    from loadcurve.cli.report import findings_command, forms_command, report_command
-
-    _raise_on_interrupts()
     if findings and (forms is not None or out is not None):
         raise typer.BadParameter("--findings writes no file; leave out --format and --out")
+    _raise_on_interrupts()
     if findings:
+        from loadcurve.cli.report import findings_command
+
         findings_command(run_folder)
     elif forms is not None or out is not None:
+        from loadcurve.cli.report_forms import forms_command
+
         forms_command(run_folder, forms or "html", slo, out)
     else:
+        from loadcurve.cli.report import report_command
+
         report_command(run_folder, slo)
 
 

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from loadcurve.explain.all import findings
 from loadcurve.report.findings import findings_text
-from loadcurve.report.formats.write import parse_forms, write_forms
 from loadcurve.report.html import write_report
 from loadcurve.report.terminal import print_shapes
 from loadcurve.result.folder import read_run
@@ -33,20 +32,6 @@ def report_command(folder: Path, slo: str | None) -> None:
         print_shapes(run, out, objective)
     out.print(findings_text(findings(run), "full"))
     out.print(report, soft_wrap=True)
-
-
-def forms_command(folder: Path, forms: str, slo: str | None, out: Path | None) -> None:
-    """Write the report of a run in each of ``forms``, such as ``md,png``, and print the paths.
-
-    Raises:
-        LoadcurveError: a form is not known, the folder cannot be read, the limits do not apply to it, or a
-            file cannot be written.
-
-    """
-    wanted = parse_forms(forms)
-    objective = None if slo is None else parse_objective(slo)
-    for path in write_forms(folder, wanted, objective, out):
-        typer.echo(path)
 
 
 def findings_command(folder: Path) -> None:

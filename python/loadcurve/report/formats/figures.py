@@ -121,21 +121,24 @@ def _standing_alone(figure: Figure, note: str | None, servers: list[str]) -> Spe
         "symbolOpacity": 1,
         "symbolStrokeWidth": 1,
     }
-    for encoding in _encodings(specification):
+    for view in _views(specification):
+        if view.get("width") == "container":
+            view["width"] = WIDTH
         for channel in ("color", "shape"):
-            if encoding.get(channel, {}).get("field") == "server":
-                encoding[channel]["legend"] = legend
+            shown = view.get("encoding", {}).get(channel, {})
+            if shown.get("field") == "server":
+                shown["legend"] = legend
     return {
         **specification,
-        "width": WIDTH,
         "autosize": {"type": "pad", "contains": "content"},
         "title": {"text": what[:1].upper() + what[1:], **({"subtitle": note} if note else {})},
         "config": LIGHT_PAPER,
     }
 
 
-def _encodings(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    if "encoding" in part:
-        yield part["encoding"]
-    for layer in part.get("layer", ()):
-        yield from _encodings(layer)
+def _views(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a specification and every one that it is made of."""
+    yield part
+    for composed in ("layer", "concat", "hconcat", "vconcat"):
+        for inner in part.get(composed, ()):
+            yield from _views(inner)
