@@ -22,8 +22,8 @@ def test_several_forms_at_once_are_written_into_the_run_folder_and_their_paths_p
     paths = [sandbox.work / line for line in finished.stdout.splitlines()]
     assert set(run.iterdir()) - before == set(paths)
     assert len(set(paths)) == len(paths)
-    forms = {path.suffix.removeprefix(".") for path in paths}
-    assert forms == {"html", "md", "csv", "xlsx", "parquet", "png", "svg", "pdf", "json"}
+    formats = {path.suffix.removeprefix(".") for path in paths}
+    assert formats == {"html", "md", "csv", "xlsx", "parquet", "png", "svg", "pdf", "json"}
     assert all(path.stat().st_size > 0 for path in paths)
 
 

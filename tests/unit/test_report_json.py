@@ -9,7 +9,7 @@ import pytest
 
 from loadcurve.report.formats.schema import published_schemas
 from support import synthetic_run as synthetic
-from support.report_forms import forms_of
+from support.report_formats import formats_of
 
 REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 """How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
@@ -17,7 +17,7 @@ REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return json.loads(forms_of(tmp_path_factory.mktemp("run"), "json", limits="p99 < 10ms")["report.json"])
+    return json.loads(formats_of(tmp_path_factory.mktemp("run"), "json", limits="p99 < 10ms")["report.json"])
 
 
 def test_it_fits_the_published_schema(report: Any):

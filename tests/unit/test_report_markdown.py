@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from loadcurve.report.formats.markdown import escaped
-from loadcurve.report.formats.write import write_forms
+from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
-from support.report_forms import forms_of
+from support.report_formats import formats_of
 
 HOSTILE = (
     "<script>alert(1)</script> ![x](https://example.org/x.png) [y](javascript:z) | a | **b** `c` "
@@ -26,7 +26,7 @@ def shown(markdown: str) -> str:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return forms_of(tmp_path_factory.mktemp("run"), "md", limits="p99 < 10ms")["report.md"].decode()
+    return formats_of(tmp_path_factory.mktemp("run"), "md", limits="p99 < 10ms")["report.md"].decode()
 
 
 def tables_of(markdown: str) -> list[list[list[str]]]:
@@ -77,7 +77,7 @@ def test_a_long_sweep_is_shown_at_eight_points_and_says_what_it_leaves_out(tmp_p
         for value in (300.0, 400.0)
     ]
     run = synthetic.write_run(tmp_path, record.model_copy(update={"points": more}), [*points, *extra])
-    [path] = write_forms(run, ["md"], None, None)
+    [path] = write_formats(run, ["md"], None, None)
     markdown = path.read_text()
     curve = tables_of(markdown)[1]
     nginx = [row[1] for row in curve if row[0] == "nginx"]
@@ -140,7 +140,7 @@ def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     record = synthetic.run_record(texts)
     record = record.model_copy(update={"options": ["--only", "```\n# out of the code\n````"]})
     run = synthetic.write_run(tmp_path, record, texts=texts)
-    [path] = write_forms(run, ["md"], None, None)
+    [path] = write_formats(run, ["md"], None, None)
     rendered = RENDERER.render(path.read_text())
     elements = set(re.findall(r"<(\w+)", rendered))
     usual = "h2 h3 p strong em table thead tbody tr th td ul li pre code"

@@ -11,11 +11,11 @@ from pypdf import PdfReader
 
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.figures import pictures
-from loadcurve.report.formats.write import write_forms
+from loadcurve.report.formats.write import write_formats
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
-from support.report_forms import forms_of
+from support.report_formats import formats_of
 
 NAMES = {
     "throughput",
@@ -33,7 +33,7 @@ HOSTILE = "<script>x()</script>&\"'"
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return forms_of(tmp_path_factory.mktemp("run"), "png", "svg", "pdf")
+    return formats_of(tmp_path_factory.mktemp("run"), "png", "svg", "pdf")
 
 
 def chunks_of(png: bytes) -> dict[bytes, bytes]:
@@ -105,7 +105,7 @@ def test_a_pdf_is_one_page_with_searchable_words(files: dict[str, bytes]):
 
 
 def test_a_hostile_name_is_a_text_in_an_svg(tmp_path: Path):
-    svg = forms_of(tmp_path, "svg", server=HOSTILE)["report-throughput.svg"]
+    svg = formats_of(tmp_path, "svg", server=HOSTILE)["report-throughput.svg"]
     root = ElementTree.fromstring(svg)
     assert HOSTILE in words_of(svg)
     assert not [element for element in root.iter() if element.tag.endswith("}script")]
@@ -127,4 +127,4 @@ def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp
 
 
 def test_a_run_without_points_has_no_pictures(tmp_path: Path):
-    assert write_forms(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None) == []
+    assert write_formats(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None) == []

@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from support import synthetic_run as synthetic
-from support.report_forms import RUNS_IN_A_SPREADSHEET, forms_of
+from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
 
 REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 """How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
@@ -21,7 +21,7 @@ NAMES = ("estimates", "points", "ranking", "ratios", "shapes", "findings", "evid
 
 @pytest.fixture(scope="module")
 def parquet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, polars.DataFrame]:
-    files = forms_of(tmp_path_factory.mktemp("run"), "parquet", limits="p99 < 10ms")
+    files = formats_of(tmp_path_factory.mktemp("run"), "parquet", limits="p99 < 10ms")
     return {
         name.removeprefix("report-").removesuffix(".parquet"): polars.read_parquet(io.BytesIO(data))
         for name, data in files.items()
@@ -99,7 +99,7 @@ def test_every_finding_has_its_evidence_under_its_number(parquet: dict[str, pola
 
 
 def test_csv_has_the_same_values_as_parquet(tmp_path: Path):
-    files = forms_of(tmp_path, "csv", "parquet")
+    files = formats_of(tmp_path, "csv", "parquet")
     for name in NAMES:
         table = polars.read_parquet(io.BytesIO(files[f"report-{name}.parquet"]))
         lists = [key for key, kind in table.schema.items() if isinstance(kind, polars.List)]
@@ -110,30 +110,30 @@ def test_csv_has_the_same_values_as_parquet(tmp_path: Path):
 
 
 def test_no_text_of_a_csv_begins_like_a_formula_and_the_apostrophe_is_all_that_is_added(tmp_path: Path):
-    estimates = forms_of(tmp_path, "csv", server=RUNS_IN_A_SPREADSHEET)["report-estimates.csv"]
+    estimates = formats_of(tmp_path, "csv", server=RUNS_IN_A_SPREADSHEET)["report-estimates.csv"]
     servers = set(polars.read_csv(io.BytesIO(estimates))["server"])
     assert servers == {"nginx", "apache", f"'{RUNS_IN_A_SPREADSHEET}"}
 
 
 @pytest.mark.parametrize("name", ["+1", "-1", "@x", "\t=1", "'x", "\N{FULLWIDTH EQUALS SIGN}1"])
 def test_every_beginning_of_a_formula_is_taken_off_by_one_apostrophe(tmp_path: Path, name: str):
-    estimates = forms_of(tmp_path, "csv", server=name)["report-estimates.csv"]
+    estimates = formats_of(tmp_path, "csv", server=name)["report-estimates.csv"]
     assert f"'{name}" in set(polars.read_csv(io.BytesIO(estimates))["server"])
 
 
 def test_a_run_without_points_has_all_tables_with_their_columns(tmp_path: Path):
-    from loadcurve.report.formats.write import write_forms
+    from loadcurve.report.formats.write import write_formats
 
     run = synthetic.write_run(tmp_path, records=[])
-    for path in write_forms(run, ["parquet"], None, None):
+    for path in write_formats(run, ["parquet"], None, None):
         assert polars.read_parquet(path).width > 0, path
 
 
 def test_tables_are_written_without_loading_what_draws_figures(tmp_path: Path):
     run = synthetic.write_run(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from loadcurve.cli.report_forms import forms_command; "
-        "forms_command(Path(sys.argv[1]), 'csv,parquet', None, None); "
+        "import sys; from pathlib import Path; from loadcurve.cli.report_formats import formats_command; "
+        "formats_command(Path(sys.argv[1]), 'csv,parquet', None, None); "
         "sys.exit(', '.join({'altair', 'vl_convert', 'xlsxwriter', 'jinja2'} & set(sys.modules)))"
     )
     finished = subprocess.run(

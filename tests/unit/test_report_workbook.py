@@ -9,9 +9,9 @@ import openpyxl
 import pytest
 from openpyxl.chart import BarChart, ScatterChart
 
-from loadcurve.report.formats.write import write_forms
+from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
-from support.report_forms import RUNS_IN_A_SPREADSHEET, forms_of
+from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
 
 REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 """How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
@@ -23,7 +23,7 @@ def workbook(data: bytes) -> Any:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return workbook(forms_of(tmp_path_factory.mktemp("run"), "xlsx")["report.xlsx"])
+    return workbook(formats_of(tmp_path_factory.mktemp("run"), "xlsx")["report.xlsx"])
 
 
 def rows_of(sheet: Any) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
         if one.kind == "point" and one.point["connections"] == 50
     ]
     record = record.model_copy(update={"points": [{"connections": 50.0}]})
-    [path] = write_forms(synthetic.write_run(tmp_path, record, list(points)), ["xlsx"], None, None)
+    [path] = write_formats(synthetic.write_run(tmp_path, record, list(points)), ["xlsx"], None, None)
     throughput, _ = openpyxl.load_workbook(path)["charts"]._charts
     assert isinstance(throughput, BarChart)
     [series] = throughput.series
@@ -117,7 +117,7 @@ def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_pa
         for depth in (1.0, 8.0)
     ]
     run = synthetic.write_run(tmp_path, record.model_copy(update={"points": grid}), list(points))
-    [path] = write_forms(run, ["xlsx"], None, None)
+    [path] = write_formats(run, ["xlsx"], None, None)
     book = openpyxl.load_workbook(path)
     charts = book["charts"]._charts
     assert len(charts) == 4
@@ -128,7 +128,7 @@ def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_pa
 
 
 def test_a_hostile_name_is_a_text_in_every_cell_and_no_formula_anywhere(tmp_path: Path):
-    book = workbook(forms_of(tmp_path, "xlsx", server=RUNS_IN_A_SPREADSHEET)["report.xlsx"])
+    book = workbook(formats_of(tmp_path, "xlsx", server=RUNS_IN_A_SPREADSHEET)["report.xlsx"])
     cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
     named = [cell for cell in cells if cell.value == RUNS_IN_A_SPREADSHEET]
     assert len(named) > 100
@@ -139,10 +139,10 @@ def test_a_hostile_name_is_a_text_in_every_cell_and_no_formula_anywhere(tmp_path
 
 
 def test_the_same_run_gives_the_same_workbook(tmp_path: Path):
-    first = forms_of(tmp_path / "a", "xlsx")
-    assert forms_of(tmp_path / "b", "xlsx") == first
+    first = formats_of(tmp_path / "a", "xlsx")
+    assert formats_of(tmp_path / "b", "xlsx") == first
 
 
 def test_a_run_without_points_has_a_workbook_without_charts(tmp_path: Path):
-    [path] = write_forms(synthetic.write_run(tmp_path, records=[]), ["xlsx"], None, None)
+    [path] = write_formats(synthetic.write_run(tmp_path, records=[]), ["xlsx"], None, None)
     assert openpyxl.load_workbook(path)["charts"]._charts == []

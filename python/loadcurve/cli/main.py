@@ -252,7 +252,7 @@ def report(
     findings: Annotated[
         bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
     ] = False,
-    forms: Annotated[
+    formats: Annotated[
         str | None,
         typer.Option(
             "--format",
@@ -265,17 +265,17 @@ def report(
     ] = None,
 ) -> None:
     """Make report.html again from a run folder alone; show its findings and, with limits, the capacity."""
-    if findings and (forms is not None or out is not None):
+    if findings and (formats is not None or out is not None):
         raise typer.BadParameter("--findings writes no file; leave out --format and --out")
     _raise_on_interrupts()
     if findings:
         from loadcurve.cli.report import findings_command
 
         findings_command(run_folder)
-    elif forms is not None or out is not None:
-        from loadcurve.cli.report_forms import forms_command
+    elif formats is not None or out is not None:
+        from loadcurve.cli.report_formats import formats_command
 
-        forms_command(run_folder, forms or "html", slo, out)
+        formats_command(run_folder, formats or "html", slo, out)
     else:
         from loadcurve.cli.report import report_command
 

@@ -1,4 +1,4 @@
-"""A run's report in any of its forms, and the files that each is written to."""
+"""A run's report in any of its formats, and the files that each is written to."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ Files = Iterable[tuple[str, bytes]]
 
 
 class Material:
-    """What the forms are made of; each part is computed when the first form needs it, and once."""
+    """What the formats are made of; each part is computed when the first format needs it, and once."""
 
     def __init__(self, run: Run, objective: Objective | None) -> None:
         """Take a run as it was read, and the limits whose capacity is asked for."""
@@ -52,10 +52,10 @@ class Material:
         return report_tables(self.run, self.numbers)
 
 
-def write_forms(
-    folder: Path, forms: Sequence[str], objective: Objective | None, out: Path | None
+def write_formats(
+    folder: Path, formats: Sequence[str], objective: Objective | None, out: Path | None
 ) -> list[Path]:
-    """Write the report of a run folder in each of ``forms``, keys of :data:`FORMS`, and return the paths.
+    """Write the report of a run folder in each of ``formats``, keys of :data:`FORMATS`, and return the paths.
 
     The files go into the run folder, or into ``out``, which is made. Each is there whole or not at all.
 
@@ -67,30 +67,30 @@ def write_forms(
     material = Material(read_run(folder), objective)
     place = folder if out is None else _made(out)
     paths = []
-    for form in forms:
-        for name, data in FORMS[form](material):
-            path = place / name
+    for name in formats:
+        for file_name, data in FORMATS[name](material):
+            path = place / file_name
             write_whole(path, data)
             paths.append(path)
     return paths
 
 
-def parse_forms(given: str) -> list[str]:
-    """Read the names of forms with commas between them, each once.
+def parse_formats(given: str) -> list[str]:
+    """Read the names of formats with commas between them, each once.
 
     Raises:
-        BadInput: a name is none of :data:`FORMS`; the error says which is the nearest.
+        BadInput: a name is none of :data:`FORMATS`; the error says which is the nearest.
 
     """
     names = [name.strip().lower() for name in given.split(",") if name.strip()]
     for name in names:
-        if name not in FORMS:
+        if name not in FORMATS:
             raise BadInput(
-                f'--format: "{name}" is none; expected one of {", ".join(FORMS)}, or several with commas '
-                f"between them{nearest(name, list(FORMS))}"
+                f'--format: "{name}" is none; expected one of {", ".join(FORMATS)}, or several with commas '
+                f"between them{nearest(name, list(FORMATS))}"
             )
     if not names:
-        raise BadInput(f"--format: found nothing; expected one of {', '.join(FORMS)}, or several")
+        raise BadInput(f"--format: found nothing; expected one of {', '.join(FORMATS)}, or several")
     return list(dict.fromkeys(names))
 
 
@@ -164,7 +164,7 @@ def _pdf(material: Material) -> Files:
     return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(material.content))
 
 
-FORMS: dict[str, Callable[[Material], Files]] = {
+FORMATS: dict[str, Callable[[Material], Files]] = {
     "html": _html,
     "md": _markdown,
     "csv": _csv,
@@ -175,4 +175,4 @@ FORMS: dict[str, Callable[[Material], Files]] = {
     "pdf": _pdf,
     "json": _json,
 }
-"""By the name on the command line: how the report is written in that form."""
+"""By the name on the command line: how the report is written in that format."""
