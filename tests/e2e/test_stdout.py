@@ -1,4 +1,4 @@
-"""Results that cannot be written: one sentence, and no traceback."""
+"""stdout that does not take the results, and one that does not take every sign."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support import synthetic_run as synthetic
+from support.sandbox import finish
 
 FULL_DEVICE = Path("/dev/full")
 NO_STDOUT = ["sh", "-c", 'exec "$@" >&-', "sh"]
@@ -50,3 +51,12 @@ def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox)
     finished = sandbox.run(*arguments, within=NO_STDOUT)
     assert finished.returncode == 2
     assert finished.stderr.startswith("loadcurve: stdout is closed")
+
+
+def test_signs_that_the_encoding_of_stdout_lacks_are_replaced(sandbox):
+    synthetic.write_run(sandbox.work / "run")
+    finished = finish(sandbox.start("report", "run", "--slo", "p99 < 10ms", PYTHONIOENCODING="ascii"))
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.isascii()
+    assert "+- " in finished.stdout
+    assert finished.stdout.endswith("run/report.html\n")

@@ -438,3 +438,20 @@ def write_run(
     (folder / TRIALS_FILE).write_text("".join(lines))
     (folder / STUDY_FILE).write_text(study_text(texts or Texts()))
     return folder
+
+
+def write_renamed_run(folder: Path, old: str, new: str) -> Path:
+    """Write the run with another name for one of its servers."""
+    record = run_record()
+    servers = {new if name == old else name: server for name, server in record.servers.items()}
+    renamed = record.model_copy(
+        update={
+            "servers": servers,
+            "order": [_renamed(planned, old, new) for planned in record.order],
+        }
+    )
+    return write_run(folder, renamed, [_renamed(one, old, new) for one in trial_records(record)])
+
+
+def _renamed(record: Any, old: str, new: str) -> Any:
+    return record.model_copy(update={"server": new}) if record.server == old else record

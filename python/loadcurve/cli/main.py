@@ -254,10 +254,18 @@ def report(
     findings: Annotated[
         bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
     ] = False,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="LIST",
+            help="Of html, md, csv, xlsx, parquet, png, svg, pdf, json, such as md,png; prints the paths.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Where the page of several runs goes, if not into the newest one."
+            "--out", metavar="DIR", help="Where the files go, if not into RUN, or into the newest of several."
         ),
     ] = None,
 ) -> None:
@@ -265,20 +273,27 @@ def report(
 
     Of one run its findings are shown and, with limits, the capacity; of several, what differs and the ratios.
     """
-    from loadcurve.cli.report import findings_command, report_command
-    from loadcurve.cli.side_by_side import side_by_side_command
-
     _raise_on_interrupts()
     first, *others = run_folders
-    if others and (findings or slo is not None):
-        raise typer.BadParameter("--findings and --slo are for one run; found several")
-    if out is not None and not others:
-        raise typer.BadParameter("--out is for several runs; the report of one lies in its folder")
+    if others and (findings or slo is not None or formats is not None):
+        raise typer.BadParameter("--findings, --slo and --format are for one run; found several")
+    if findings and (formats is not None or out is not None):
+        raise typer.BadParameter("--findings writes no file; leave out --format and --out")
     if others:
+        from loadcurve.cli.side_by_side import side_by_side_command
+
         side_by_side_command(run_folders, out)
     elif findings:
+        from loadcurve.cli.report import findings_command
+
         findings_command(first)
+    elif formats is not None or out is not None:
+        from loadcurve.cli.report_formats import formats_command
+
+        formats_command(first, formats or "html", slo, out)
     else:
+        from loadcurve.cli.report import report_command
+
         report_command(first, slo)
 
 

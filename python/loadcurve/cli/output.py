@@ -1,5 +1,6 @@
 """stdout, where results go: when it fails, the command ends with one sentence and not with a traceback."""
 
+import codecs
 import io
 import os
 import sys
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 EXIT_READER_GONE = 1
+
+PLAIN = "loadcurve-plain"
+"""The name of what stands in for a sign that stdout's encoding does not have."""
+PLAIN_SIGNS = {
+    "—": "-",
+    "±": "+-",
+    "●": "*",
+    "·": "-",
+    "→": "->",
+    "µ": "u",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "…": "~",
+}
 
 
 class ResultsLost(LoadcurveError):  # noqa: N818 -- the name says what has happened
@@ -39,6 +55,14 @@ class _Results(io.FileIO):
             raise ResultsLost(f"the results could not be written to stdout: {reason}") from error
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands in for signs that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(PLAIN_SIGNS.get(sign, "?") for sign in signs), error.end
+
+
 @contextmanager
 def results_on_stdout() -> Iterator[None]:
     """Let everything that is written to stdout leave the process before the end, or say why it does not.
@@ -53,8 +77,10 @@ def results_on_stdout() -> Iterator[None]:
     if given is None:
         raise BadInput("stdout is closed, and the results go there; give it a place, such as a file")
     results = io.BufferedWriter(_Results(given.fileno(), "wb", closefd=False))
+    codecs.register_error(PLAIN, _plain)
+    errors = PLAIN if given.errors == "strict" else given.errors
     sys.stdout = io.TextIOWrapper(
-        results, encoding=given.encoding, errors=given.errors, line_buffering=bool(given.line_buffering)
+        results, encoding=given.encoding, errors=errors, line_buffering=bool(given.line_buffering)
     )
     try:
         yield

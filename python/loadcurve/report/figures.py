@@ -42,7 +42,7 @@ class Part:
     latency: dict[str, Figure]
     resources: dict[str, Figure]
     errors: Figure | None
-    both: Figure | None
+    throughput_latency: Figure | None
     """Throughput and latency on one figure with two axes."""
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from loadcurve.report import shape_words, text
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import ranking_content
+from loadcurve.report.sparkline import sparklines
 from loadcurve.result.folder import Run
 from loadcurve.stats.curves import Curve, CurvePoint, VerdictStatus, curves
 from loadcurve.stats.shape import shapes
@@ -31,9 +32,9 @@ _STYLES: dict[VerdictStatus | None, str] = {
 
 
 def summary(run: Run) -> RenderableType:
-    """Return the table, how many trials there were and why, and the ranking in words."""
+    """Return the table, the curves in lines, how many trials there were and why, and the ranking in words."""
     found = curves(run)
-    parts: list[RenderableType] = [summary_table(run, found)]
+    parts: list[RenderableType] = [summary_table(run, found), *sparklines(run, found)]
     parts += [Text(sentence) for sentence in trials_in_words(run, found)]
     ranking = ranking_content(run)
     if ranking is not None:
@@ -69,7 +70,7 @@ def summary_table(run: Run, found: Sequence[Curve]) -> Table:
     table.add_column("verdict", no_wrap=True)
     measured = {curve.server: [at for at in curve.points if at.trials] for curve in found}
     for name, server in run.run.servers.items():
-        points = _evenly(measured.get(name, []))
+        points = text.evenly(measured.get(name, []), MOST_POINTS)
         if not points:
             reason = "missing" if server.status == "missing" else "not measured"
             table.add_row(Text(name), *[text.ABSENT] * 4, Text(reason, style="dim"))
@@ -118,10 +119,3 @@ def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
         text.number(p99.value if p99 else None),
         Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
     ]
-
-
-def _evenly(points: list[CurvePoint]) -> list[CurvePoint]:
-    if len(points) <= MOST_POINTS:
-        return points
-    step = (len(points) - 1) / (MOST_POINTS - 1)
-    return [points[round(place * step)] for place in range(MOST_POINTS)]

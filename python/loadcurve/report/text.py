@@ -1,10 +1,12 @@
 """Numbers and settings as people read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from loadcurve.result.records import Point
 from loadcurve.stats.interval import Estimate
+
+Item = TypeVar("Item")
 
 ABSENT = "—"
 """Stands where nothing was measured; never a zero."""
@@ -110,6 +112,14 @@ def listing(words: Iterable[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """Return ``1 trial`` or ``3 trials``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """Return at most ``most`` items, two or more: the first, the last and some evenly between them."""
+    if len(items) <= most:
+        return list(items)
+    step = (len(items) - 1) / (most - 1)
+    return [items[round(place * step)] for place in range(most)]
 
 
 def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

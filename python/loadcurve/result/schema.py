@@ -1,10 +1,6 @@
-"""The JSON Schemas of what Loadcurve writes, for readers in other languages.
-
-``python -m loadcurve.result.schema`` writes them into ``docs/schema`` of the folder where it is called.
-"""
+"""The JSON Schemas of what a run and a load write; ``report.formats.schema`` publishes them."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from loadcurve.result.ceiling import Ceiling
@@ -14,7 +10,6 @@ from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.summary import RunSummary
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMA_FOLDER = Path("docs") / "schema"
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -33,14 +28,3 @@ def schemas() -> dict[str, dict[str, Any]]:
 def schema_text(schema: dict[str, Any]) -> str:
     """Return a schema as the text of its file."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-
-
-def write_schemas(folder: Path) -> None:
-    """Write every schema into ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, schema in schemas().items():
-        (folder / name).write_text(schema_text(schema), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write_schemas(SCHEMA_FOLDER)

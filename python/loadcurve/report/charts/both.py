@@ -55,8 +55,8 @@ def throughput_latency_figure(
     axis = altair.Axis(orient="right", grid=False, tickCount=6)
     right = _side(sides[1], shown, looks, altair.Y("y:Q", title=title, axis=axis), [5, 3])
     alternative = (
-        f"Throughput in full lines on the left axis and latency {statistic} in dashed lines on the right "
-        f"one, by {text.axis_title(shown.key)}; the two figures before have the same values."
+        f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has full lines and "
+        "the left axis, latency dashed lines and the right one; the two figures before have the same values."
     )
     chart = altair.layer(left, right).resolve_scale(y="independent")
     return Figure(layered([chart], alternative, FIGURE_HEIGHT, []), alternative)

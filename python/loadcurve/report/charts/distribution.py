@@ -95,7 +95,8 @@ def distribution_figure(
         base.mark_line(strokeWidth=14, opacity=0),
     ]
     alternative = (
-        "Latency by percentile at the chosen point, one line for each server; the table below has the values."
+        "Latency by percentile, in ms. One line for each server at the chosen point; the table below has the "
+        "values."
     )
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
 
@@ -143,7 +144,7 @@ def density_figure(
         )
     )
     alternative = (
-        "Density of latency at the chosen point, one line for each server: the share of its requests in each "
+        "Density of latency. One line for each server at the chosen point: the share of its requests in each "
         f"step of {CLASS_RATIO - 1:.0%} of latency."
     )
     marks = [base.mark_line(strokeWidth=1.8, interpolate="step-after")]

@@ -1,0 +1,1 @@
+"""The report in other forms than the page: tables, workbook, pictures, Markdown and JSON."""

@@ -1,0 +1,153 @@
+"""The figures of the page as pictures that stand alone: on white paper, with a title and a legend."""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from loadcurve.report.charts.figure import Figure, Specification
+from loadcurve.report.content import Content
+from loadcurve.report.figures import Distribution
+
+WIDTH = 640
+"""The width of the plotting area in CSS pixels; the page takes its own from the window."""
+UNNAMED = frozenset({"parts", "figure"})
+"""Fields of the page's content that say nothing of the figures in them."""
+MOST_IN_A_LINE = 4
+"""A line of the legend holds at most this many servers."""
+
+INK = "#1c1d1f"
+SOFT = "#5c6066"
+RULE = "#dcdcd6"
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+LIGHT_PAPER: dict[str, Any] = {
+    "background": "#ffffff",
+    "font": FONT,
+    "padding": 16,
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": SOFT,
+        "gridColor": RULE,
+        "labelColor": SOFT,
+        "labelFontSize": 13,
+        "tickColor": SOFT,
+        "titleColor": SOFT,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+    },
+    "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+    "axisX": {"grid": False},
+    "legend": {"labelColor": INK, "labelFontSize": 13, "labelLimit": 240, "symbolSize": 90},
+    "title": {
+        "anchor": "start",
+        "color": INK,
+        "fontSize": 15,
+        "fontWeight": 600,
+        "subtitleColor": SOFT,
+        "subtitleFontSize": 13,
+        "offset": 12,
+    },
+}
+"""Vega's configuration of a picture: the page's light appearance on white, in a font that is everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that stands alone; ``name`` is fit for a file's name."""
+
+    name: str
+    specification: Specification
+
+
+def pictures(content: Content) -> list[Picture]:
+    """Return every figure that the page holds, in the page's order.
+
+    A figure that can show one of several points shows the one that the page begins with. A figure that has
+    no rows of its own, as those over time until a trial is chosen, is on the page alone.
+    """
+    measured = [name for name in content.looks if name not in content.unmeasured]
+    found: dict[str, Picture] = {}
+    for path, note, figure in _figures(content, (), None):
+        if not _has_its_rows(figure.specification):
+            continue
+        name = _file_name(path)
+        while name in found:
+            name += "-"
+        found[name] = Picture(name, _standing_alone(figure, note, measured))
+    return list(found.values())
+
+
+Located = tuple[tuple[str, ...], str | None, Figure]
+"""A figure with the words that lead to it, and what must be said beside it."""
+
+
+def _figures(held: object, path: tuple[str, ...], note: str | None) -> Iterator[Located]:
+    """Yield the figures within ``held``.
+
+    They are looked for rather than listed, so that a figure that is new on the page is a picture, too.
+    """
+    if isinstance(held, Figure):
+        yield path, note, held
+    elif isinstance(held, Mapping):
+        for key, value in held.items():
+            yield from _figures(value, (*path, str(key)), note)
+    elif isinstance(held, list | tuple):
+        for value in held:
+            yield from _figures(value, path, note)
+    elif is_dataclass(held):
+        heading = getattr(held, "heading", None)
+        if heading is not None:
+            path, note = (*path, heading), heading
+        if isinstance(held, Distribution):
+            note = f"at {held.choices[held.chosen]}"
+        for field in fields(held):
+            inside = () if field.name in UNNAMED else (field.name,)
+            yield from _figures(getattr(held, field.name), (*path, *inside), note)
+
+
+def _has_its_rows(specification: Specification) -> bool:
+    named = {view["data"]["name"] for view in _views(specification) if "name" in view.get("data", {})}
+    return named <= specification.get("datasets", {}).keys()
+
+
+def _file_name(path: tuple[str, ...]) -> str:
+    """Return a name of small letters, digits and hyphens, whatever a key of a sweep is called."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(path).lower().replace("µ", "u")).strip("-")
+
+
+def _standing_alone(figure: Figure, note: str | None, servers: list[str]) -> Specification:
+    """Return the specification with all that the page says around the figure."""
+    specification = copy.deepcopy(figure.specification)
+    what = re.split(r"[.:] ", figure.alternative, maxsplit=1)[0]
+    legend = {
+        "title": None,
+        "orient": "top",
+        "columns": MOST_IN_A_LINE,
+        "values": servers,
+        "symbolOpacity": 1,
+        "symbolStrokeWidth": 1,
+    }
+    for view in _views(specification):
+        if view.get("width") == "container":
+            view["width"] = WIDTH
+        for channel in ("color", "shape"):
+            shown = view.get("encoding", {}).get(channel, {})
+            if shown.get("field") == "server":
+                shown["legend"] = legend
+    return {
+        **specification,
+        "autosize": {"type": "pad", "contains": "content"},
+        "title": {"text": what[:1].upper() + what[1:], **({"subtitle": note} if note else {})},
+        "config": LIGHT_PAPER,
+    }
+
+
+def _views(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a specification and every one that it is made of."""
+    yield part
+    for composed in ("layer", "concat", "hconcat", "vconcat"):
+        for inner in part.get(composed, ()):
+            yield from _views(inner)

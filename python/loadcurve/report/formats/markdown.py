@@ -1,0 +1,182 @@
+"""The report as Markdown for a pull request: short, in GitHub's flavour, every text of the run escaped."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from loadcurve.report import text
+from loadcurve.report.content import Cell, Content, TableRow
+from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.formats.document import answers
+from loadcurve.report.shape_words import COST_TITLES
+
+MOST_POINTS = 8
+"""A server has at most this many rows: the first and the last point, and points evenly between them."""
+MOST_EVIDENCE = 3
+"""A finding names at most this many of its figures; the page has them all."""
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>~|$&]")
+_BEGINS_A_BLOCK = re.compile(r"^(?:[-+=:#]+(?=\s|$)|\d+(?=[.)](?:\s|$)))")
+_BECOMES_A_LINK = re.compile(r"(?<=[a-zA-Z])://|(?<=\b[wW]{3})\.")
+_MENTION = re.compile(r"[@#](?=\w)")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+
+
+def markdown_bytes(content: Content) -> bytes:
+    """Return question, answer, ranking, curve, findings and how to repeat it."""
+    blocks = [
+        f"## {escaped(content.title)}",
+        *([f"**Question.** {escaped(content.question)}"] if content.question else []),
+        *_paragraphs(_answer(content)),
+        *_ranking(content),
+        *_curve(content),
+        *_shapes(content),
+        *_findings(content),
+        *_failures(content),
+        *_method(content),
+    ]
+    return ("\n\n".join(blocks) + "\n").encode()
+
+
+def escaped(words: str) -> str:
+    """Return words that GitHub shows as they are: no markup, no link, nobody is mentioned; one line.
+
+    An empty comment keeps ``@name`` and ``#1`` from being links to a person and an issue, which no backslash
+    does.
+    """
+    line = " ".join(words.split())
+    line = _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), line)
+    line = _BEGINS_A_BLOCK.sub(_unblocked, line)
+    line = _BECOMES_A_LINK.sub(lambda found: "\\" + found[0], line)
+    return _MENTION.sub(lambda found: f"{found[0]}<!-- -->", line)
+
+
+def _unblocked(found: re.Match[str]) -> str:
+    begins = found[0]
+    return f"{begins}\\" if begins.isdigit() else f"\\{begins}"
+
+
+def _paragraphs(sentences: Iterable[str]) -> list[str]:
+    return [escaped(sentence) for sentence in sentences]
+
+
+def _list(sentences: Iterable[str]) -> list[str]:
+    lines = [f"- {sentence}" for sentence in sentences]
+    return ["\n".join(lines)] if lines else []
+
+
+def _answer(content: Content) -> list[str]:
+    found = answers(content)
+    return [*found, " ".join(content.summary)]
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose first column holds words and whose others hold figures."""
+    marks = "|".join([" --- ", *[" ---: "] * (len(titles) - 1)])
+    return "\n".join([_line(titles), f"|{marks}|", *map(_line, rows)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
+
+
+def _ranking(content: Content) -> list[str]:
+    ranking = content.ranking
+    if ranking is None:
+        return []
+    rows = [[server, *ranks] for server, ranks in ranking.ranks.items()]
+    extent = f"Ranks over the curve ({escaped(ranking.extent)})."
+    return [
+        "### Ranking",
+        f"{extent} A range holds every place that the trials do not rule out.",
+        _table(["server", *ranking.measures], rows),
+        *_list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out),
+    ]
+
+
+def _curve(content: Content) -> list[str]:
+    measured: dict[str, list[TableRow]] = {}
+    for row in content.rows:
+        if row.verdict is not None:
+            measured.setdefault(row.server, []).append(row)
+    if not measured:
+        return []
+    shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_POINTS)]
+    left_out = sum(map(len, measured.values())) - len(shown)
+    latencies = [f"{name}, ms" for name in ("p50", "p90", "p99", "longest")]
+    titles = ["server", *map(text.key_title, content.keys), "requests/s", *latencies, "verdict"]
+    explained = (
+        "Geometric means over the usable trials, in brackets their 95 % intervals; "
+        "the longest latency is over all of them together."
+    )
+    if left_out:
+        explained += f" {text.plural(left_out, 'more row')} in the other forms of the report."
+    return ["### Curve", _table(titles, map(_curve_row, shown)), explained]
+
+
+def _curve_row(row: TableRow) -> list[str]:
+    return [
+        row.server,
+        *(value.shown for value in row.settings),
+        _with_margin(row.throughput),
+        *map(_with_margin, row.latencies),
+        row.verdict or text.ABSENT,
+    ]
+
+
+def _with_margin(cell: Cell) -> str:
+    return f"{cell.shown} ({cell.margin})" if cell.margin else cell.shown
+
+
+def _shapes(content: Content) -> list[str]:
+    blocks = []
+    for part in content.shapes:
+        blocks += [escaped(part.heading)] if part.heading else []
+        blocks.append(_table(part.titles, part.rows))
+        blocks += [_table(COST_TITLES, part.costs)] if part.costs else []
+    return ["### Peak, knee and capacity", *blocks] if blocks else []
+
+
+def _findings(content: Content) -> list[str]:
+    if not content.findings:
+        return []
+    items = []
+    for finding in content.findings:
+        evidence = "; ".join(f"{one.name} {figure(one)}" for one in finding.evidence[:MOST_EVIDENCE])
+        items.append(
+            f"**{escaped(finding.server)}**, {escaped(where(finding))} "
+            f"({WEIGHT_TITLES[finding.weight]}): {escaped(finding.seen)} {escaped(evidence)}. "
+            f"*{CAUSE_TITLES[finding.certainty]}:* {escaped(finding.cause)} "
+            f"*To do:* {escaped(finding.advice)}"
+        )
+    return ["### Findings", *_list(items)]
+
+
+def _failures(content: Content) -> list[str]:
+    items = [
+        escaped(f"{failure.server}, trial {failure.trial}, at {place}: {failure.reason.text}")
+        for failure, place in content.failures
+    ]
+    return ["### Trials that failed", *_list(items)] if items else []
+
+
+def _method(content: Content) -> list[str]:
+    record = content.run.run
+    servers = [
+        f"{escaped(name)}: {escaped(server.title)} {escaped(server.version or '')}".strip()
+        for name, server in record.servers.items()
+        if server.status == "found"
+    ]
+    measured = f"measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
+    return [
+        "### To repeat it",
+        _code(content.repeat),
+        f"in the run folder; {escaped(measured)}",
+        *_list(servers),
+    ]
+
+
+def _code(words: str) -> str:
+    """Return a block of code, fenced by more backticks than any that it holds."""
+    longest = max(map(len, re.findall(r"`+", words)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}sh\n{words}\n{fence}"

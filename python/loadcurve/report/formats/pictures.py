@@ -1,0 +1,54 @@
+"""Every figure as a file of its own: PNG for documents and chats, SVG and PDF for papers."""
+
+from collections.abc import Iterable
+
+import altair
+import vl_convert
+
+from loadcurve.report.content import Content
+from loadcurve.report.formats.figures import pictures
+
+PIXELS_PER_POINT = 2
+"""A PNG has so many pixels for each CSS pixel: enough for a dense screen and for print at half the width."""
+
+NO_ADDRESSES: list[str] = []
+"""A specification holds its data; whatever it names, nothing is loaded."""
+
+
+def png_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+    """Yield the name and the bytes of each figure as PNG."""
+    for picture in pictures(content):
+        yield (
+            picture.name,
+            vl_convert.vegalite_to_png(
+                picture.specification,
+                vl_version=vega_lite_version(),
+                scale=PIXELS_PER_POINT,
+                allowed_base_urls=NO_ADDRESSES,
+            ),
+        )
+
+
+def svg_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+    """Yield the name and the bytes of each figure as SVG; its texts stay texts."""
+    for picture in pictures(content):
+        drawing: str = vl_convert.vegalite_to_svg(
+            picture.specification, vl_version=vega_lite_version(), allowed_base_urls=NO_ADDRESSES
+        )
+        yield picture.name, drawing.encode()
+
+
+def pdf_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+    """Yield the name and the bytes of each figure as a PDF of one page, to be included in a paper."""
+    for picture in pictures(content):
+        yield (
+            picture.name,
+            vl_convert.vegalite_to_pdf(
+                picture.specification, vl_version=vega_lite_version(), allowed_base_urls=NO_ADDRESSES
+            ),
+        )
+
+
+def vega_lite_version() -> str:
+    """Return the version of Vega-Lite that Altair writes for, such as ``6.1``."""
+    return ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])

@@ -1,0 +1,178 @@
+"""A run's report in any of its formats, and the files that each is written to."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadcurve.errors import BadInput
+from loadcurve.report.files import write_whole
+from loadcurve.result.folder import Run, read_run
+from loadcurve.stats.slo import Objective
+from loadcurve.study.expected import nearest
+
+if TYPE_CHECKING:
+    import polars
+
+    from loadcurve.report.content import Content
+    from loadcurve.report.formats.numbers import Numbers
+
+Files = Iterable[tuple[str, bytes]]
+"""Names and contents."""
+
+
+class Material:
+    """What the formats are made of; each part is computed when the first format needs it, and once."""
+
+    def __init__(self, run: Run, objective: Objective | None) -> None:
+        """Take a run as it was read, and the limits whose capacity is asked for."""
+        self.run = run
+        self.objective = objective
+
+    @cached_property
+    def content(self) -> "Content":
+        """What the page says and draws."""
+        from loadcurve.report.content import content_of
+
+        return content_of(self.run, self.objective)
+
+    @cached_property
+    def numbers(self) -> "Numbers":
+        """Estimates, rankings, shapes and findings."""
+        from loadcurve.report.formats.numbers import numbers_of
+
+        return numbers_of(self.run, self.objective)
+
+    @cached_property
+    def tables(self) -> "dict[str, polars.DataFrame]":
+        """The tables by name."""
+        from loadcurve.report.formats.tables import report_tables
+
+        return report_tables(self.run, self.numbers)
+
+
+def write_formats(
+    folder: Path, formats: Sequence[str], objective: Objective | None, out: Path | None
+) -> list[Path]:
+    """Write the report of a run folder in each of ``formats``, keys of :data:`FORMATS`, and return the paths.
+
+    The files go into the run folder, or into ``out``, which is made. Each is there whole or not at all.
+
+    Raises:
+        BadInput: the folder is no run, the limits do not apply to it, or ``out`` cannot be made.
+        LoadcurveError: a file cannot be written.
+
+    """
+    material = Material(read_run(folder), objective)
+    place = folder if out is None else _made(out)
+    paths = []
+    for name in formats:
+        for file_name, data in FORMATS[name](material):
+            path = place / file_name
+            write_whole(path, data)
+            paths.append(path)
+    return paths
+
+
+def parse_formats(given: str) -> list[str]:
+    """Read the names of formats with commas between them, each once.
+
+    Raises:
+        BadInput: a name is none of :data:`FORMATS`; the error says which is the nearest.
+
+    """
+    names = [name.strip().lower() for name in given.split(",") if name.strip()]
+    for name in names:
+        if name not in FORMATS:
+            raise BadInput(
+                f'--format: "{name}" is none; expected one of {", ".join(FORMATS)}, or several with commas '
+                f"between them{nearest(name, list(FORMATS))}"
+            )
+    if not names:
+        raise BadInput(f"--format: found nothing; expected one of {', '.join(FORMATS)}, or several")
+    return list(dict.fromkeys(names))
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise BadInput(f"{folder} cannot be made: {reason}. Choose another folder with --out.") from error
+    return folder
+
+
+# Each writer imports what it needs: polars, Altair, Vega and the workbook's writer take their time to load.
+
+
+def _html(material: Material) -> Files:
+    from loadcurve.report.html import REPORT_FILE, render_report
+
+    yield REPORT_FILE, render_report(material.run.folder, material.objective).encode()
+
+
+def _markdown(material: Material) -> Files:
+    from loadcurve.report.formats.markdown import markdown_bytes
+
+    yield "report.md", markdown_bytes(material.content)
+
+
+def _json(material: Material) -> Files:
+    from loadcurve.report.formats.document import report_json
+
+    yield "report.json", report_json(material.content, material.numbers)
+
+
+def _xlsx(material: Material) -> Files:
+    from loadcurve.report.formats.document import answers, run_facts
+    from loadcurve.report.formats.workbook import workbook_bytes
+
+    content = material.content
+    yield "report.xlsx", workbook_bytes(material.run, run_facts(content), answers(content), material.tables)
+
+
+def _csv(material: Material) -> Files:
+    from loadcurve.report.formats.delimited import csv_bytes
+
+    for name, table in material.tables.items():
+        yield f"report-{name}.csv", csv_bytes(table)
+
+
+def _parquet(material: Material) -> Files:
+    from loadcurve.report.formats.parquet import parquet_bytes
+
+    for name, table in material.tables.items():
+        yield f"report-{name}.parquet", parquet_bytes(table)
+
+
+def _png(material: Material) -> Files:
+    from loadcurve.report.formats.pictures import png_pictures
+
+    return ((f"report-{name}.png", picture) for name, picture in png_pictures(material.content))
+
+
+def _svg(material: Material) -> Files:
+    from loadcurve.report.formats.pictures import svg_pictures
+
+    return ((f"report-{name}.svg", picture) for name, picture in svg_pictures(material.content))
+
+
+def _pdf(material: Material) -> Files:
+    from loadcurve.report.formats.pictures import pdf_pictures
+
+    return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(material.content))
+
+
+FORMATS: dict[str, Callable[[Material], Files]] = {
+    "html": _html,
+    "md": _markdown,
+    "csv": _csv,
+    "xlsx": _xlsx,
+    "parquet": _parquet,
+    "png": _png,
+    "svg": _svg,
+    "pdf": _pdf,
+    "json": _json,
+}
+"""By the name on the command line: how the report is written in that format."""

@@ -1,0 +1,121 @@
+"""Each server's curve in a line of text, for a terminal of 80 columns."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.report import text
+from loadcurve.result.folder import Run
+from loadcurve.stats.curves import Curve, CurvePoint, point_key
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.sweep import Slice, slices
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII_LEVELS = "_.-~=+*#"
+"""Rising levels for an output that has no blocks."""
+GAP = " "
+"""Stands where nothing was measured."""
+
+FEWEST_POINTS = 3
+"""Two points are no curve."""
+MOST_POINTS = 14
+"""A line has at most this many characters: the first and the last point, and points evenly between them."""
+SERVER_WIDTH = 16
+
+Values = Sequence[float | None]
+
+
+def sparkline(values: Values, low: float, high: float, levels: str) -> str:
+    """Return one character for each value, the first of ``levels`` at ``low`` and the last at ``high``."""
+    span = high - low
+    return "".join(
+        GAP if value is None else levels[round((value - low) / span * (len(levels) - 1)) if span > 0 else 0]
+        for value in values
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sparklines:
+    """Throughput and p99 of every server along one slice of the sweep, on one scale for all servers.
+
+    Throughput rises from zero, and p99 on a logarithmic scale from the least of any server.
+    """
+
+    part: Slice
+    throughput_rps: dict[str, Values]
+    p99_ms: dict[str, Values]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw with blocks, or with ASCII where the output has nothing else."""
+        levels = ASCII_LEVELS if options.ascii_only else BLOCKS
+        note = f", {text.point(self.part.fixed)}" if self.part.fixed else ""
+        ends = [text.setting(end) for end in (self.part.values[0], self.part.values[-1])]
+        yield Text(f"\nalong {text.axis_title(self.part.key)}, {ends[0]} to {ends[1]}{note}", style="bold")
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+        table.add_column("requests/s", no_wrap=True)
+        table.add_column("most", justify="right", no_wrap=True)
+        table.add_column("p99 ms", no_wrap=True)
+        for title in ("least", "most"):
+            table.add_column(title, justify="right", no_wrap=True)
+        greatest_rps = max(_known(self.throughput_rps.values()), default=0.0)
+        logarithms = {server: list(map(_logarithm, values)) for server, values in self.p99_ms.items()}
+        known = _known(logarithms.values())
+        low, high = min(known, default=0.0), max(known, default=0.0)
+        for server, rates in self.throughput_rps.items():
+            p99 = _known([self.p99_ms[server]])
+            table.add_row(
+                Text(server),
+                Text(sparkline(rates, 0, greatest_rps, levels)),
+                text.number(max(_known([rates]), default=None)),
+                Text(sparkline(logarithms[server], low, high, levels)),
+                text.number(min(p99, default=None)),
+                text.number(max(p99, default=None)),
+            )
+        yield table
+
+
+def sparklines(run: Run, curves: Sequence[Curve]) -> list[Sparklines]:
+    """Return the curves of each slice of the sweep; a server without usable points has none.
+
+    A search has none at all, for each of its trials measures other points.
+    """
+    if run.run.search is not None:
+        return []
+    return [
+        Sparklines(
+            part,
+            {server: [_value(at.throughput_rps) for at in points] for server, points in shown.items()},
+            {server: [_value(at.latency_ms["p99"]) for at in points] for server, points in shown.items()},
+        )
+        for part in slices(run.sweep_points)
+        if len(part.values) >= FEWEST_POINTS and (shown := _measured(part, curves))
+    ]
+
+
+def _measured(part: Slice, curves: Sequence[Curve]) -> dict[str, list[CurvePoint]]:
+    key = part.key or ""
+    wanted = text.evenly(sorted(part.points, key=lambda point: point[key]), MOST_POINTS)
+    shown = {}
+    for curve in curves:
+        at = {point_key(one.point): one for one in curve.points}
+        points = [at[point_key(point)] for point in wanted]
+        if any(point.usable for point in points):
+            shown[curve.server] = points
+    return shown
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate else None
+
+
+def _logarithm(value: float | None) -> float | None:
+    return math.log(value) if value else None
+
+
+def _known(lines: Iterable[Values]) -> list[float]:
+    return [value for values in lines for value in values if value is not None]

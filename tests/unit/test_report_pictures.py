@@ -1,0 +1,136 @@
+"""The figures as PNG, SVG and PDF, read again by other programs' rules."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from pypdf import PdfReader
+
+from loadcurve.report.content import content_of
+from loadcurve.report.formats.figures import pictures
+from loadcurve.report.formats.write import write_formats
+from loadcurve.report.html import render_report
+from loadcurve.result.folder import read_run
+from support import synthetic_run as synthetic
+from support.report_formats import formats_of
+
+NAMES = {
+    "throughput",
+    "latency-median",
+    "latency-90th-percentile",
+    "latency-99th-percentile",
+    "latency-longest",
+    "resources-cpus-in-use",
+    "resources-cpu-per-request-us",
+    "resources-resident-memory-mib",
+    "throughput-latency",
+    "shapes-bars",
+    "distribution",
+    "distribution-density",
+}
+HOSTILE = "<script>x()</script>&\"'"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return formats_of(tmp_path_factory.mktemp("run"), "png", "svg", "pdf")
+
+
+def chunks_of(png: bytes) -> dict[bytes, bytes]:
+    """The chunks of a PNG by their type, those of one type joined; each checksum is verified."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    found: dict[bytes, bytes] = {}
+    place = 8
+    while place < len(png):
+        length, kind = struct.unpack(">I4s", png[place : place + 8])
+        data = png[place + 8 : place + 8 + length]
+        assert struct.unpack(">I", png[place + 8 + length : place + 12 + length])[0] == zlib.crc32(
+            kind + data
+        )
+        found[kind] = found.get(kind, b"") + data
+        place += 12 + length
+    return found
+
+
+def test_every_figure_of_the_page_is_a_file_in_each_form(files: dict[str, bytes]):
+    assert set(files) == {f"report-{name}.{form}" for name in NAMES for form in ("png", "svg", "pdf")}
+
+
+def test_there_are_as_many_pictures_as_figures_on_the_page(tmp_path: Path):
+    run = synthetic.write_run(tmp_path)
+    drawn = render_report(run).count("data-chart=")
+    content = content_of(read_run(run))
+    assert content.trials is not None
+    # The figures over time wait for a trial to be chosen.
+    assert len(pictures(content)) == drawn - len(content.trials.panels) == len(NAMES)
+
+
+def test_a_png_is_as_large_as_a_dense_screen_wants_and_not_empty(files: dict[str, bytes]):
+    for name in NAMES:
+        chunks = chunks_of(files[f"report-{name}.png"])
+        width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
+        # 640 pixels of plot and the axis, twice as dense.
+        assert 1280 < width < 1700, name
+        assert 420 < height < 1100, name
+        assert len(set(zlib.decompress(chunks[b"IDAT"]))) > 20, name
+
+
+def test_an_svg_names_the_measured_servers_and_what_is_drawn(files: dict[str, bytes]):
+    words = words_of(files["report-latency-99th-percentile.svg"])
+    assert {"nginx", "apache", "tiny", "Latency p99, ms by connections"} <= words
+    assert "absent" not in words
+
+
+def words_of(svg: bytes) -> set[str]:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    return {element.text for element in root.iter("{http://www.w3.org/2000/svg}text") if element.text}
+
+
+def test_a_picture_is_on_white_paper(files: dict[str, bytes]):
+    root = ElementTree.fromstring(files["report-throughput.svg"])
+    papers = [element.get("fill") for element in root.iter("{http://www.w3.org/2000/svg}rect")]
+    assert papers[0] in {"#ffffff", "white"}
+
+
+def test_the_distribution_says_at_which_point_it_is(files: dict[str, bytes]):
+    words = words_of(files["report-distribution.svg"])
+    assert {"Latency by percentile, in ms", "at connections = 25"} <= words
+
+
+def test_a_pdf_is_one_page_with_searchable_words(files: dict[str, bytes]):
+    for name in NAMES:
+        [page] = PdfReader(io.BytesIO(files[f"report-{name}.pdf"])).pages
+        assert page.mediabox.width > 640, name
+        said = page.extract_text()
+        for server in synthetic.SERVERS:
+            assert server in said, name
+
+
+def test_a_hostile_name_is_a_text_in_an_svg(tmp_path: Path):
+    svg = formats_of(tmp_path, "svg", server=HOSTILE)["report-throughput.svg"]
+    root = ElementTree.fromstring(svg)
+    assert HOSTILE in words_of(svg)
+    assert not [element for element in root.iter() if element.tag.endswith("}script")]
+
+
+def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp_path: Path):
+    record = synthetic.run_record()
+    grid = [{**point, "pipeline": depth} for point in record.points for depth in (1.0, 8.0)]
+    points = [
+        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
+        for one in synthetic.trial_records(record)
+        if one.kind == "point"
+        for depth in (1.0, 8.0)
+    ]
+    run = synthetic.write_run(tmp_path, record.model_copy(update={"points": grid}), list(points))
+    names = [picture.name for picture in pictures(content_of(read_run(run)))]
+    assert {"pipeline-1-throughput", "pipeline-8-throughput", "distribution"} <= set(names)
+    assert len(set(names)) == len(names)
+
+
+def test_a_run_without_points_has_no_pictures(tmp_path: Path):
+    assert write_formats(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None) == []

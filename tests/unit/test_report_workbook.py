@@ -1,0 +1,148 @@
+"""The workbook, opened again by another library."""
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from openpyxl.chart import BarChart, ScatterChart
+
+from loadcurve.report.formats.write import write_formats
+from support import synthetic_run as synthetic
+from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
+
+REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
+"""How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
+
+
+def workbook(data: bytes) -> Any:
+    return openpyxl.load_workbook(io.BytesIO(data))
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return workbook(formats_of(tmp_path_factory.mktemp("run"), "xlsx")["report.xlsx"])
+
+
+def rows_of(sheet: Any) -> list[dict[str, Any]]:
+    heading, *rows = sheet.iter_rows()
+    return [{title.value: cell for title, cell in zip(heading, row, strict=True)} for row in rows]
+
+
+def test_each_table_is_a_sheet_whose_heading_stays(book: Any):
+    assert book.sheetnames == [
+        "run", "charts", "estimates", "points", "ranking", "ratios", "shapes", "findings", "evidence",
+        "failures",
+    ]  # fmt: skip
+    for name in book.sheetnames[2:]:
+        assert book[name].freeze_panes == "A2"
+
+
+def test_the_figures_are_the_runs_and_they_are_numbers(book: Any):
+    found = [
+        row
+        for row in rows_of(book["estimates"])
+        if (row["measure"].value, row["server"].value) == ("throughput_rps", "nginx")
+    ]
+    assert [row["connections"].value for row in found] == list(synthetic.CONNECTIONS)
+    truth = synthetic.SERVERS["nginx"]
+    for row, connections in zip(found, synthetic.CONNECTIONS, strict=True):
+        value = truth.throughput_rps(connections)
+        cells = [row[name] for name in ("value", "low", "high", "below", "above")]
+        assert [cell.value for cell in cells] == pytest.approx(
+            [value, value / REACH, value * REACH, value - value / REACH, value * REACH - value]
+        )
+        assert {cell.data_type for cell in cells} == {"n"}
+        assert row["value"].number_format == "#,##0.0"
+
+
+def test_a_heading_says_the_unit_and_what_was_not_measured_is_empty(book: Any):
+    points = rows_of(book["points"])
+    assert len(points) == 69
+    first = points[0]
+    assert first["latency p50, ms"].number_format == "#,##0.000"
+    assert first["server cpu, %"].number_format == "0.0%"
+    assert first["latency p99.9, ms"].value is None
+
+
+def test_throughput_and_p99_are_charts_of_the_sheets_own_cells(book: Any):
+    throughput, p99 = book["charts"]._charts
+    assert isinstance(throughput, ScatterChart)
+    assert [series.tx.strRef.f for series in throughput.series] == [
+        "estimates!$C$2",
+        "estimates!$C$10",
+        "estimates!$C$18",
+    ]
+    sheet = book["estimates"]
+    for chart, measure in ((throughput, "throughput_rps"), (p99, "latency_p99_ms")):
+        assert len(chart.series) == 3
+        assert chart.x_axis.scaling.logBase == 10
+        for series in chart.series:
+            references = (series.yVal.numRef.f, series.errBars.plus.numRef.f, series.errBars.minus.numRef.f)
+            titles = []
+            for reference in references:
+                cells = sheet[reference.partition("!")[2].replace("$", "")]
+                assert len(cells) == len(synthetic.CONNECTIONS)
+                titles.append(sheet.cell(1, cells[0][0].column).value)
+                assert {sheet.cell(cell.row, 1).value for (cell,) in cells} == {measure}
+                named = series.tx.strRef.f.partition("!")[2].replace("$", "")
+                assert {sheet.cell(cell.row, 3).value for (cell,) in cells} == {sheet[named].value}
+            assert titles == ["value", "above", "below"]
+
+
+def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
+    record = synthetic.run_record()
+    points = [
+        one
+        for one in synthetic.trial_records(record)
+        if one.kind == "point" and one.point["connections"] == 50
+    ]
+    record = record.model_copy(update={"points": [{"connections": 50.0}]})
+    [path] = write_formats(synthetic.write_run(tmp_path, record, list(points)), ["xlsx"], None, None)
+    throughput, _ = openpyxl.load_workbook(path)["charts"]._charts
+    assert isinstance(throughput, BarChart)
+    [series] = throughput.series
+    assert series.cat.strRef.f == "estimates!$C$2:$C$4"
+
+
+def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_path: Path):
+    record = synthetic.run_record()
+    grid = [{**point, "pipeline": depth} for point in record.points for depth in (1.0, 8.0)]
+    points = [
+        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
+        for one in synthetic.trial_records(record)
+        if one.kind == "point"
+        for depth in (1.0, 8.0)
+    ]
+    run = synthetic.write_run(tmp_path, record.model_copy(update={"points": grid}), list(points))
+    [path] = write_formats(run, ["xlsx"], None, None)
+    book = openpyxl.load_workbook(path)
+    charts = book["charts"]._charts
+    assert len(charts) == 4
+    sheet = book["estimates"]
+    depth_column = [cell.value for cell in sheet[1]].index("pipeline") + 1
+    cells = sheet[charts[2].series[0].yVal.numRef.f.partition("!")[2].replace("$", "")]
+    assert {sheet.cell(cell.row, depth_column).value for (cell,) in cells} == {8}
+
+
+def test_a_hostile_name_is_a_text_in_every_cell_and_no_formula_anywhere(tmp_path: Path):
+    book = workbook(formats_of(tmp_path, "xlsx", server=RUNS_IN_A_SPREADSHEET)["report.xlsx"])
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    named = [cell for cell in cells if cell.value == RUNS_IN_A_SPREADSHEET]
+    assert len(named) > 100
+    assert {cell.data_type for cell in named} == {"s"}
+    assert "f" not in {cell.data_type for cell in cells}
+    for chart in book["charts"]._charts:
+        assert all(series.tx.strRef.f.startswith("estimates!$C$") for series in chart.series)
+
+
+def test_the_same_run_gives_the_same_workbook(tmp_path: Path):
+    first = formats_of(tmp_path / "a", "xlsx")
+    assert formats_of(tmp_path / "b", "xlsx") == first
+
+
+def test_a_run_without_points_has_a_workbook_without_charts(tmp_path: Path):
+    [path] = write_formats(synthetic.write_run(tmp_path, records=[]), ["xlsx"], None, None)
+    assert openpyxl.load_workbook(path)["charts"]._charts == []
