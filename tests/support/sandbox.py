@@ -54,6 +54,12 @@ class Sandbox:
         for folder in (self.folder, self.state, self.temporary, self.work):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)
+        # Like compiled modules, the script of the figures is the same for all, and takes a second to make.
+        shared = self.byte_code / "figures"
+        shared.mkdir(exist_ok=True)
+        cache = self.folder / "cache" / "loadcurve"
+        cache.mkdir(parents=True, exist_ok=True)
+        (cache / "figures").symlink_to(shared, target_is_directory=True)
 
     def environment(self, **more: str) -> dict[str, str]:
         places = {

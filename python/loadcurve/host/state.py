@@ -1,4 +1,4 @@
-"""Where facts are kept that outlive a command, per user and machine."""
+"""Where things are kept that outlive a command, per user and machine."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,15 @@ from pathlib import Path
 
 def state_folder(name: str) -> Path:
     """Return the folder of one kind of facts, below ``$XDG_STATE_HOME`` or ``~/.local/state``."""
-    base = os.environ.get("XDG_STATE_HOME")
+    return _base("XDG_STATE_HOME", "~/.local/state") / "loadcurve" / name
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be made again, below ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    return _base("XDG_CACHE_HOME", "~/.cache") / "loadcurve"
+
+
+def _base(variable: str, default: str) -> Path:
+    base = os.environ.get(variable)
     # The XDG base directory specification wants a relative path to be ignored.
-    root = Path(base) if base and Path(base).is_absolute() else Path("~/.local/state").expanduser()
-    return root / "loadcurve" / name
+    return Path(base) if base and Path(base).is_absolute() else Path(default).expanduser()

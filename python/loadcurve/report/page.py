@@ -1,13 +1,20 @@
 """A page: one HTML file that needs no network and no other file."""
 
 import base64
+import contextlib
 import functools
 import hashlib
+import os
+import tempfile
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from loadcurve.host.state import cache_folder
 
 SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
 """Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
@@ -42,13 +49,33 @@ def figure_scripts() -> list[str]:
 
 @functools.cache
 def _vega_bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for."""
-    import altair  # noqa: PLC0415 - a page without figures does not wait for it
-    import vl_convert  # noqa: PLC0415 - as above
+    """Return Vega, Vega-Lite and Vega-Embed as one script, in the version that Altair writes for.
 
-    version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    Making it takes a second and gives the same for the same versions, so it is kept in the user's cache.
+    """
+    import altair  # noqa: PLC0415 - a page without figures does not wait for it
+
+    vega_lite = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    kept = cache_folder() / "figures" / f"vega-lite-{vega_lite}-{version('vl-convert-python')}.js"
+    with contextlib.suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+
+    import vl_convert  # noqa: PLC0415 - only who has not kept the bundle waits for it
+
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vega_lite)
+    # Without a cache that can be written, it is made again next time.
+    with contextlib.suppress(OSError):
+        _keep(kept, bundle)
     return bundle
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a file beside its place and move it there, under a name that no other process takes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, staged = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(staged).replace(path)
 
 
 def _template_text(name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.host.state import cache_folder
 from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.interrupts import interrupts_deferred
@@ -104,14 +105,6 @@ def build_of(entry: CatalogEntry) -> Build | None:
     folder = cache_folder() / f"{entry.name}-{_digest(words, entry.folder)}"
     command = tuple(word.format(entry=entry.folder, build=folder) for word in words)
     return Build(entry, command, folder)
-
-
-def cache_folder() -> Path:
-    """Return the folder of what can be made again, below ``$XDG_CACHE_HOME`` or ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    # The XDG base directory specification wants a relative path to be ignored.
-    root = Path(base) if base and Path(base).is_absolute() else Path("~/.cache").expanduser()
-    return root / "loadcurve"
 
 
 def _digest(command: Sequence[str], folder: Path) -> str:

@@ -49,11 +49,11 @@ def throughput_latency_figure(
     sides = [[row for row in rows if row] for rows in (throughput, latency)]
     if not all(sides):
         return None
-    axis = altair.Axis(orient="left", tickCount=6)
-    left = _side(sides[0], shown, looks, altair.Y("y:Q", title="requests/s", axis=axis), [1, 0])
+    axis = altair.Axis(title="requests/s", orient="left", tickCount=6)
+    left = _side(sides[0], shown, looks, axis, [1, 0])
     # Only the left axis has a grid: two of them would not fall on one another.
-    axis = altair.Axis(orient="right", grid=False, tickCount=6)
-    right = _side(sides[1], shown, looks, altair.Y("y:Q", title=title, axis=axis), [5, 3])
+    axis = altair.Axis(title=title, orient="right", grid=False, tickCount=6)
+    right = _side(sides[1], shown, looks, axis, [5, 3])
     alternative = (
         f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has full lines and "
         "the left axis, latency dashed lines and the right one; the two figures before have the same values."
@@ -78,14 +78,14 @@ def _side(
     rows: list[Row],
     shown: Slice,
     looks: Mapping[str, Appearance],
-    vertical: altair.Y,
+    axis: altair.Axis,
     dashes: list[int],
 ) -> altair.LayerChart | altair.FacetChart:
     base = altair.Chart(altair.InlineData(values=rows)).encode(
         x=sweep_axis(shown, list(looks)),
-        y=vertical,
+        y=altair.Y("y:Q", axis=axis),
         color=colour(looks),
-        tooltip=tooltips(server="server", at=text.axis_title(shown.key), value=str(vertical.title)),
+        tooltip=tooltips(server="server", at=text.axis_title(shown.key), value=axis["title"]),
     )
     points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape(looks))
     return altair.layer(base.mark_line(strokeWidth=2, strokeDash=dashes), points)

@@ -136,7 +136,8 @@ def layered(
         description=description,
         autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
     )
-    specification: Specification = chart.add_params(*parameters).to_dict()
+    # Checking against Vega-Lite's schema takes longer than all else here; a test does it for all figures.
+    specification: Specification = chart.add_params(*parameters).to_dict(validate=False)
     held = specification.get("datasets", {}) | (datasets.rows if datasets else {})
     return specification | {"datasets": held}
 

@@ -110,7 +110,7 @@ def _figures(held: object, path: tuple[str, ...], note: str | None) -> Iterator[
 
 def _has_its_rows(specification: Specification) -> bool:
     named = {view["data"]["name"] for view in _views(specification) if "name" in view.get("data", {})}
-    return named <= specification.get("datasets", {}).keys()
+    return named <= set(specification.get("datasets", {}))
 
 
 def _file_name(path: tuple[str, ...]) -> str:

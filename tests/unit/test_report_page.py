@@ -1,0 +1,49 @@
+"""What all pages share: the script of the figures, and specifications that Vega-Lite understands."""
+
+import json
+from pathlib import Path
+
+import altair
+import pytest
+
+from loadcurve.report import page
+from loadcurve.report.content import content_of
+from loadcurve.report.formats.figures import pictures
+from loadcurve.result.folder import read_run
+from support import synthetic_run as synthetic
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    page._vega_bundle.cache_clear()
+    return tmp_path / "loadcurve" / "figures"
+
+
+def test_the_script_of_the_figures_is_made_once_and_then_taken_from_the_cache(cache: Path):
+    [made, _] = page.figure_scripts()
+    assert "vegaEmbed" in made
+    [kept] = cache.iterdir()
+    assert kept.read_text(encoding="utf-8") == made
+    kept.write_text("kept", encoding="utf-8")
+    page._vega_bundle.cache_clear()
+    assert page.figure_scripts()[0] == "kept"
+    page._vega_bundle.cache_clear()
+
+
+def test_without_a_cache_that_can_be_written_the_script_is_made_again(cache: Path):
+    cache.parent.write_text("a file, not a folder")
+    assert "vegaEmbed" in page.figure_scripts()[0]
+
+
+def test_every_figure_is_a_specification_by_vega_lites_schema(tmp_path: Path):
+    content = content_of(read_run(synthetic.write_run(tmp_path)))
+    assert content.trials is not None
+    drawn = [*pictures(content), *content.trials.panels.values()]
+    found = [one.specification for one in drawn]
+    assert len(found) > 10
+    for specification in found:
+        altair.Chart.from_dict(specification, validate=True)
+        assert " object at 0x" not in json.dumps(specification), (
+            "an object of the program instead of its text"
+        )
