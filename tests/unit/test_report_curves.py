@@ -158,8 +158,10 @@ def test_throughput_and_latency_have_an_axis_each(run: Run):
     assert figure is not None
     [both] = figure.specification["layer"]
     assert both["resolve"] == {"scale": {"y": "independent"}}
-    titles = [side["layer"][0]["encoding"]["y"]["title"] for side in both["layer"]]
+    titles = [side["layer"][0]["encoding"]["y"]["axis"]["title"] for side in both["layer"]]
     assert titles == ["requests/s", "99th percentile, ms"]
+    pointed_at = [side["layer"][0]["encoding"]["tooltip"][-1]["title"] for side in both["layer"]]
+    assert pointed_at == titles
     data = [figure.specification["datasets"][side["data"]["name"]] for side in both["layer"]]
     [rate], [latency] = (
         [row["y"] for row in rows if (row["server"], row["x"]) == ("nginx", 50)] for rows in data
