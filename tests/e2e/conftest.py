@@ -59,6 +59,15 @@ def new_network():
     return command
 
 
+@pytest.fixture(scope="session")
+def own_mounts():
+    """Give the command that runs another one with mounts of its own, where that is allowed."""
+    command = ["unshare", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*command, "true"], check=False).returncode:
+        pytest.skip("needs unshare, and the right to make a mount namespace")
+    return command
+
+
 @pytest.fixture
 def small_network(new_network, sandbox):
     """Give the command that runs another one beside a server that it reaches from 40 local ports only."""

@@ -6,7 +6,12 @@ skipped, with what it saw, where something else took the CPUs.
 
 import json
 import os
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
 
 import psutil
 import pytest
@@ -249,6 +254,57 @@ def test_local_ports_that_run_out_are_told_with_the_connections_in_time_wait(san
     assert finding.certainty == "shown"
     assert value(finding, "local ports") == 40
     assert 20 <= value(finding, "sockets in TIME_WAIT, most") <= 45
+
+
+# --- what another tenant takes
+
+
+def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
+    """No hypervisor can be told to take time, so the kernel's file is imitated."""
+    told = sandbox.write("stat", Path("/proc/stat").read_text(encoding="ascii"))
+    load = 'think = "1ms"\nduration = "1500ms"'
+    sandbox.write("steal.toml", study_text(load=load, connections="[2]", trials=1))
+    over_the_kernels = [*own_mounts, "sh", "-c", f'mount --bind {told} /proc/stat && exec "$@"', "sh"]
+    with taking_time(told, share=1 / 3):
+        finished = sandbox.run("run", "steal.toml", "--out", "steal", within=over_the_kernels)
+    assert finished.returncode in {0, 3}, finished.stderr
+    finding = the(read_run(sandbox.work / "steal"), "steal", "limit")
+    assert finding.certainty == "shown"
+    # The third comes on top of the time that the CPU really had: 1/3 of 4/3.
+    assert value(finding, "steal, of the CPU that lost most") == pytest.approx(1 / 4, rel=0.15)
+
+
+@contextmanager
+def taking_time(told: Path, share: float) -> Iterator[None]:
+    """Keep a file like the kernel's, but for a share of each CPU's time from now on that others have."""
+    begun, over = time.monotonic(), Event()
+
+    def tell() -> None:
+        while not over.wait(0.01):
+            taken_ticks = round(share * (time.monotonic() - begun) * os.sysconf("SC_CLK_TCK"))
+            lines = [with_steal(line, taken_ticks) for line in Path("/proc/stat").read_text().splitlines()]
+            # Written in one go, as the kernel does; what an older, longer text leaves behind are empty lines.
+            text = "\n".join(lines)
+            os.pwrite(file, text.encode() + b"\n" * (told.stat().st_size + 8 - len(text)), 0)
+
+    file = os.open(told, os.O_WRONLY)
+    thread = Thread(target=tell)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        os.close(file)
+
+
+def with_steal(line: str, ticks: int) -> str:
+    """A line of ``/proc/stat`` with so much more of each CPU's time taken; see proc(5) for the fields."""
+    if not re.match(r"cpu\d", line):
+        return line
+    name, *fields = line.split()
+    fields[7] = str(int(fields[7]) + ticks)
+    return " ".join([name, *fields])
 
 
 # --- stalls, and what a closed loop hides
