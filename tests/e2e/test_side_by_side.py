@@ -43,7 +43,7 @@ def test_the_page_is_written_where_it_is_told_to(runs: Sandbox):
         (["base", "base"], "base is named twice"),
         (["base", "later", "--findings"], "are for one run"),
         (["base", "later", "--slo", "p99 < 1ms"], "are for one run"),
-        (["base", "--out", "."], "--out is for several runs"),
+        (["base", "later", "--format", "md"], "are for one run"),
         (["base", "later", "--out", "gone"], "cannot be written to gone/comparison.html"),
     ],
 )
