@@ -8,7 +8,7 @@ from rich.console import Console
 
 from loadcurve.explain.all import findings
 from loadcurve.report.findings import findings_text
-from loadcurve.report.html import write_report
+from loadcurve.report.html import write_run_report
 from loadcurve.report.terminal import print_shapes
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import parse_objective
@@ -25,8 +25,8 @@ def report_command(folder: Path, slo: str | None) -> None:
 
     """
     objective = None if slo is None else parse_objective(slo)
-    report = write_report(folder, objective)
     run = read_run(folder)
+    report = write_run_report(run, objective)
     out = Console(highlight=False)
     if objective is not None:
         print_shapes(run, out, objective)

@@ -61,7 +61,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     with interrupts_deferred():
         from loadcurve.explain.all import findings
         from loadcurve.report.findings import findings_text
-        from loadcurve.report.html import write_report
+        from loadcurve.report.html import write_run_report
         from loadcurve.report.run_summary import summary_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
@@ -71,7 +71,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         talk.print("interrupted: what was measured is kept")
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
-    report = write_report(folder)
+    report = write_run_report(run)
     found = findings(run)
     keep_summary(folder, summary_of(run, found, source_of(folder)))
     out = Console(highlight=False)
@@ -84,4 +84,6 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
 
 def has_usable_points(run: Run) -> bool:
     """Say whether any point of a run can be used."""
-    return any(point.load.verdict.status != "invalid" for point in run.points)
+    from loadcurve.stats.curves import is_usable
+
+    return any(map(is_usable, run.points))

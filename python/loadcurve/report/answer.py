@@ -35,13 +35,8 @@ class Answer:
 
 
 def answer(run: Run, found: Sequence[Curve], shapes: Sequence[SliceShapes]) -> Answer:
-    """Return the answer by the limits that were asked for or searched for, and else by the ranking.
-
-    A closed loop is ranked by throughput, and a load that follows a schedule by p99: what it answers is
-    what it was asked to.
-    """
-    is_closed = run.run.study.get("load", {}).get("model") == "closed"
-    measure = MEASURES["throughput" if is_closed else "p99"]
+    """Return the answer by the limits that were asked for or searched for, and else by the ranking."""
+    measure = ranked_by(run)
     ranking = None if run.run.search is not None else rank(usable_values(run, measure), measure)
     limited = [sentence for shaped in shapes if (sentence := _by_capacity(shaped)) is not None]
     return Answer(
@@ -49,6 +44,16 @@ def answer(run: Run, found: Sequence[Curve], shapes: Sequence[SliceShapes]) -> A
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
     )
+
+
+def ranked_by(run: Run) -> Measure:
+    """Return the measure that answers a run's question.
+
+    It is throughput in a closed loop, and p99 for a load that follows a schedule: what that answers is what
+    it was asked to.
+    """
+    is_closed = run.run.study.get("load", {}).get("model") == "closed"
+    return MEASURES["throughput" if is_closed else "p99"]
 
 
 def _by_capacity(shaped: SliceShapes) -> str | None:

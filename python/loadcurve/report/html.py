@@ -28,9 +28,13 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
     Raises ``BadInput`` where the folder cannot be read as a run or the limits do not apply to it, and
     ``LoadcurveError`` where the report cannot be written.
     """
-    page = render_report(folder, objective)
-    path = folder / REPORT_FILE
-    write_whole(path, page.encode())
+    return write_run_report(read_run(folder), objective)
+
+
+def write_run_report(run: Run, objective: Objective | None = None) -> Path:
+    """Write ``report.html`` into the folder of a run that was read; as :func:`write_report`."""
+    path = run.folder / REPORT_FILE
+    write_whole(path, render_run(run, objective).encode())
     return path
 
 

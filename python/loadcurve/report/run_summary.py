@@ -8,6 +8,7 @@ from pathlib import Path
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
+from loadcurve.report.answer import ranked_by
 from loadcurve.report.ranking import in_words
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.summary import (
@@ -18,7 +19,7 @@ from loadcurve.result.summary import (
     source_of,
 )
 from loadcurve.stats.capacity import Capacity
-from loadcurve.stats.measures import MEASURES, usable_values
+from loadcurve.stats.measures import usable_values
 from loadcurve.stats.ranking import rank
 from loadcurve.stats.shape import SliceShapes, shapes
 from loadcurve.stats.stopping import ending
@@ -77,8 +78,7 @@ def answer(run: Run) -> str:
         return "nothing was measured"
     if run.run.search is not None:
         return _capacities(shapes(run, None), run.run.search.slo)
-    is_closed = run.run.study.get("load", {}).get("model") == "closed"
-    measure = MEASURES["throughput" if is_closed else "p99"]
+    measure = ranked_by(run)
     ranking = rank(usable_values(run, measure), measure)
     if not ranking.ranks:
         return "no point can be used: every one is invalid"
