@@ -96,6 +96,12 @@ pub enum Failure {
     AddressUnavailable,
     /// A file that the request is made from cannot be read any more, or is not what it was.
     FileUnavailable,
+    /// The server wants a user and a password, others than were given, or this user may not do that.
+    AccessDenied,
+    /// The server answered with an error.
+    Rejected,
+    /// There is no such record.
+    NotFound,
 }
 
 /// Failed requests by class.
@@ -112,6 +118,9 @@ pub struct FailureCounts {
     pub fd_unavailable: u64,
     pub address_unavailable: u64,
     pub file_unavailable: u64,
+    pub access_denied: u64,
+    pub rejected: u64,
+    pub not_found: u64,
 }
 
 impl FailureCounts {
@@ -128,12 +137,15 @@ impl FailureCounts {
             Failure::FdUnavailable => &mut self.fd_unavailable,
             Failure::AddressUnavailable => &mut self.address_unavailable,
             Failure::FileUnavailable => &mut self.file_unavailable,
+            Failure::AccessDenied => &mut self.access_denied,
+            Failure::Rejected => &mut self.rejected,
+            Failure::NotFound => &mut self.not_found,
         } += 1;
     }
 
     /// Every class with its name, in the order of the result.
     #[must_use]
-    pub fn by_class(&self) -> [(&'static str, u64); 10] {
+    pub fn by_class(&self) -> [(&'static str, u64); 13] {
         [
             ("connect_refused", self.connect_refused),
             ("connect_timeout", self.connect_timeout),
@@ -145,6 +157,9 @@ impl FailureCounts {
             ("fd_unavailable", self.fd_unavailable),
             ("address_unavailable", self.address_unavailable),
             ("file_unavailable", self.file_unavailable),
+            ("access_denied", self.access_denied),
+            ("rejected", self.rejected),
+            ("not_found", self.not_found),
         ]
     }
 
@@ -166,6 +181,9 @@ impl FailureCounts {
         self.fd_unavailable += other.fd_unavailable;
         self.address_unavailable += other.address_unavailable;
         self.file_unavailable += other.file_unavailable;
+        self.access_denied += other.access_denied;
+        self.rejected += other.rejected;
+        self.not_found += other.not_found;
     }
 }
 

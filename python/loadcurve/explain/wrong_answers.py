@@ -23,6 +23,9 @@ WORDS = {
     "closed_early": "connections closed before the answer was complete",
     "malformed": "answers that are no HTTP",
     "mismatch": "bodies of another length than the verified one",
+    "access_denied": "operations that were not let in",
+    "rejected": "operations answered with an error",
+    "not_found": "operations on a record that is not there",
 }
 
 

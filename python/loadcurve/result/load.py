@@ -139,6 +139,9 @@ ErrorClass = Literal[
     "fd_unavailable",
     "address_unavailable",
     "file_unavailable",
+    "access_denied",
+    "rejected",
+    "not_found",
 ]
 """Why a request failed."""
 
@@ -156,6 +159,9 @@ class Errors(Record):
     fd_unavailable: Count
     address_unavailable: Count
     file_unavailable: Count
+    access_denied: Count
+    rejected: Count
+    not_found: Count
 
 
 class Lateness(Record):

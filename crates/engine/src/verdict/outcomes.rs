@@ -211,6 +211,9 @@ fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
         fd_unavailable,
         address_unavailable,
         file_unavailable,
+        access_denied,
+        rejected,
+        not_found,
     } = *failures;
     let described = [
         (connect_refused, "found their connection refused"),
@@ -223,6 +226,9 @@ fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
         (fd_unavailable, "found no open file for a connection"),
         (address_unavailable, "found no local port for a connection"),
         (file_unavailable, "are made from a file that has changed or cannot be read any more"),
+        (access_denied, "were not let in"),
+        (rejected, "were answered with an error"),
+        (not_found, "asked for a record that is not there"),
     ];
     let happened = described.into_iter().filter(|(count, _)| *count > 0);
     happened.map(|(count, what)| format!("{} {what}", grouped(count))).collect()

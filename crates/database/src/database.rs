@@ -1,0 +1,138 @@
+//! The seam between a load and the databases: one module for each database implements it.
+
+use loadcurve_record::Failure;
+use loadcurve_ycsb::{Key, Selection, Value, Workload};
+
+use crate::plan::Settings;
+
+/// Why an operation came to nothing: its class, and what the database or the driver says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Its class in results.
+    pub failure: Failure,
+    /// In the words of the database or driver, on one line, without what differs from one operation to the next.
+    pub text: String,
+}
+
+/// Which database, and how it is to be asked.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where it is, with user and password if it needs them.
+    pub url: String,
+    /// The namespace that holds the table: a database of `MongoDB`, a schema of `PostgreSQL`.
+    pub namespace: String,
+    /// The table or collection.
+    pub table: String,
+    /// What differs from the driver's defaults.
+    pub settings: Settings,
+    /// How long connecting may take, and how long an answer may take.
+    pub timeout_s: f64,
+    /// The records that the table holds.
+    pub workload: Workload,
+}
+
+/// A database as one thread of a load sees it. Nothing of it crosses threads, and it lives in the thread's runtime.
+#[expect(async_fn_in_trait, reason = "only this workspace implements it, for one thread")]
+pub trait Database: Sized + 'static {
+    /// One client's way to the database.
+    type Session: Session;
+
+    /// Connects, for so many sessions.
+    ///
+    /// # Errors
+    /// When there is no such database, or it lets nobody in.
+    async fn open(target: &Target, sessions: usize) -> Result<Self, Failed>;
+
+    /// What the database calls itself and its version, such as `7.0.14`.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    async fn version(&self) -> Result<String, Failed>;
+
+    /// Whether the namespace, or the table in it, is there already: what a load did not make it may not drop.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    async fn exists(&self) -> Result<bool, Failed>;
+
+    /// Makes the namespace and an empty table.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    async fn create(&self) -> Result<(), Failed>;
+
+    /// Removes the table, and the namespace if nothing else is in it.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    async fn remove(&self) -> Result<(), Failed>;
+
+    /// How many records the table holds: counted, not estimated.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    async fn count(&self) -> Result<u64, Failed>;
+
+    /// A way for one client.
+    ///
+    /// # Errors
+    /// When a connection of its own cannot be had.
+    async fn session(&self) -> Result<Self::Session, Failed>;
+}
+
+/// A record that is added.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRecord<'a> {
+    /// Its key.
+    pub key: &'a Key,
+    /// Every field.
+    pub values: &'a [Value],
+}
+
+/// What is done with the fields that a database has returned.
+pub trait Found {
+    /// A field of the record of this key, by its name.
+    fn field(&mut self, key: &str, name: &str, text: &str);
+}
+
+/// One client's way to a database: one operation at a time.
+#[expect(async_fn_in_trait, reason = "only this workspace implements it, for one thread")]
+pub trait Session: 'static {
+    /// Reads a record, and tells `found` every field.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`](loadcurve_record::Failure) where there is no such record, or why the database does not
+    /// answer.
+    async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed>;
+
+    /// Writes fields of a record that is there.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed>;
+
+    /// Adds records, in one request.
+    ///
+    /// # Errors
+    /// When one is there already, or why the database does not answer.
+    async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed>;
+
+    /// Reads so many records in the order of their keys from `first` on, and tells `found` every field; returns how
+    /// many there were.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    async fn scan(
+        &mut self,
+        first: &Key,
+        records: usize,
+        selection: Selection,
+        found: &mut impl Found,
+    ) -> Result<usize, Failed>;
+
+    /// Removes a record.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    async fn delete(&mut self, key: &Key) -> Result<(), Failed>;
+}
