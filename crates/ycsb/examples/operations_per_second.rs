@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let operations = Operations::run(&workload, 1, Arc::clone(&inserted))?;
         print_rate(&format!("run {name}"), operations, Some(&inserted));
     }
-    let verified = Workload { records: RECORDS, verify_values: true, ..Workload::preset("a").unwrap_or_default() };
+    let verified =
+        Workload { records: RECORDS, verify_values: true, ..Workload::preset("a").unwrap_or_default() };
     let inserted = Arc::new(InsertedKeys::new(&verified));
     print_rate("run a, values verified", Operations::run(&verified, 1, inserted)?, None);
     let thousand_bytes = Workload { records: RECORDS, ..Workload::default() };
