@@ -58,6 +58,12 @@ def test_what_never_ends_before_the_start_is_killed(prepared, content_folder, mo
     assert not (tmp_path / "started").exists()
 
 
+def test_what_a_failed_preparation_leaves_in_the_background_is_ended(prepared, content_folder, state):
+    failure = failure_of(prepared("setsid sleep 600 & exit 3"), content_folder)
+    assert failure.code == "not_prepared"
+    assert processes_using(state / "tmp") == set()
+
+
 def test_an_interrupt_before_the_start_ends_what_is_prepared(prepared, content_folder, tmp_path):
     entry = prepared(f"kill -INT {os.getpid()}; sleep 600")
     with pytest.raises(KeyboardInterrupt), server_of(entry, content_folder):
