@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from support.colours import contrast, luminance
 from support.opened_report import Opened, OpenReport
 
 PHONE, DESK = 390, 1440
@@ -183,16 +184,3 @@ def sticking_out(opened: Opened, width: int, but_within: str = "svg, .scroller")
         [width, but_within],
     )
     return found
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, as WCAG 2.2 defines it."""
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    """The relative luminance of ``rgb(r, g, b)``, as WCAG 2.2 defines it."""
-    parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
