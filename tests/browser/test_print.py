@@ -79,6 +79,14 @@ def test_every_point_is_in_the_table(pages: list[str]):
         )
 
 
+def test_the_heading_of_a_table_is_on_each_of_its_pages(pages: list[str]):
+    with_rows = [page for page in pages if re.search(r"(nginx|apache|tiny) \d+ [\d,]+ [\d,]+ to", page)]
+    assert len(with_rows) > 1
+    for page in with_rows:
+        assert "usable trials" in page
+        assert "requests/s" in page
+
+
 def test_every_page_has_a_margin(opened: Opened):
     printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
     least_points = 9 * POINTS_PER_MM
