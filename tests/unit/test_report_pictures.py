@@ -134,6 +134,12 @@ def test_a_hostile_name_is_a_text_in_an_svg(tmp_path: Path):
     assert not [element for element in root.iter() if element.tag.endswith("}script")]
 
 
+def test_a_name_with_signs_that_no_picture_can_hold_is_drawn_without_them(tmp_path: Path):
+    files = formats_of(tmp_path, "svg", "pdf", server="a\x1b[31m\x08")
+    assert "a\ufffd[31m\ufffd" in words_of(files["report-throughput.svg"])
+    assert len(files) == 2 * len(NAMES)
+
+
 def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp_path: Path):
     record = synthetic.run_record()
     grid = [{**point, "pipeline": depth} for point in record.points for depth in (1.0, 8.0)]
