@@ -16,6 +16,7 @@ from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars, distribution, parts
+from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import trial_columns
@@ -125,6 +126,8 @@ class Content:
     """The values along the axis of the sweep, if they are numbers."""
     shapes: list[ShapeTable]
     distribution: Distribution | None
+    published: PublishedContent | None
+    """Published figures, where the study names some."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
@@ -166,6 +169,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
         shapes=_shapes(run, shaped, looks),
         distribution=distribution(run, found, looks),
+        published=published_content(run, looks),
         trials=_trials(run, odd),
         keys=keys,
         rows=[

@@ -30,6 +30,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
+        *_published(content),
         *_findings(content),
         *_failures(content),
         *_method(content),
@@ -134,6 +135,19 @@ def _shapes(content: Content) -> list[str]:
         blocks.append(_table(part.titles, part.rows))
         blocks += [_table(COST_TITLES, part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
+
+
+def _published(content: Content) -> list[str]:
+    published = content.published
+    if published is None or not published.comparisons:
+        return []
+    blocks = [
+        "### Beside what was published",
+        escaped(f"{published.source}. Shapes are compared, no numbers."),
+    ]
+    for comparison in published.comparisons:
+        blocks += [escaped(comparison.heading), *_list(map(escaped, comparison.sentences))]
+    return blocks
 
 
 def _findings(content: Content) -> list[str]:
