@@ -10,7 +10,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.figure import Figure, Row
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
@@ -19,7 +19,7 @@ from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars,
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.timeline import Timeline, timeline
-from loadcurve.report.trials import trial_columns
+from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -42,6 +42,8 @@ class Trials:
 
     rows: Columns
     points: list[str]
+    findings: list[Row]
+    """Where each finding was seen, in their order."""
     timeline: Timeline | None
     panels: dict[str, Figure]
     """The figures over time by the titles of their panels, the uppermost first."""
@@ -241,6 +243,7 @@ def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
     return Trials(
         rows=trial_columns(run),
         points=[text.point(point) for point in run.sweep_points],
+        findings=findings_of_trials(run, odd),
         timeline=shown,
         panels={panel.title: panel_figure(panel, is_lowest=panel is panels[-1]) for panel in panels},
     )
