@@ -10,6 +10,7 @@ import pytest
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.charts.time import PANELS, panel_figure
 from loadcurve.report.columns import columns
+from loadcurve.report.columns import rows_of as made_again
 from loadcurve.report.html import render_report
 from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run, read_run
@@ -164,7 +165,7 @@ def test_columns_keep_every_value_and_its_kind():
     stored = columns(rows)
     assert stored["columns"]["server"] == {"all": "nginx"}
     assert stored["columns"]["even"] == {"of": [True, False], "at": [0, 1, 0, 1, 0, 1, 0, 1, 0]}
-    assert rows_of(json.loads(json.dumps(stored))) == rows
+    assert rows_of(json.loads(json.dumps(stored))) == rows == made_again(stored)
     # One and true are equal in Python, but not in JSON.
     mixed = [{"x": one} for one in (1, True, 1, True, 1, True)]
     assert json.dumps(rows_of(columns(mixed))) == json.dumps(mixed)

@@ -30,6 +30,23 @@ def with_columns(specification: Specification) -> Specification:
     return specification | {"datasets": datasets}
 
 
+def rows_of(stored: Columns) -> list[Row]:
+    """Return the rows that :func:`columns` has stored."""
+    values = {field: _values(column, stored["rows"]) for field, column in stored["columns"].items()}
+    return [{field: column[row] for field, column in values.items()} for row in range(stored["rows"])]
+
+
+def _values(column: list[Any] | dict[str, Any], rows: int) -> list[Any]:
+    if isinstance(column, list):
+        return column
+    if "all" in column:
+        return [column["all"]] * rows
+    if "times" in column:
+        runs = zip(column["of"], column["times"], strict=True)
+        return [value for value, times in runs for _ in range(times)]
+    return [column["of"][place] for place in column["at"]]
+
+
 def _column(values: list[Any]) -> list[Any] | dict[str, Any]:
     # True equals 1 and 1.0 equals 1, which are not the same in JSON.
     places: dict[tuple[type, Any], int] = {}
