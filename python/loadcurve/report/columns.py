@@ -1,6 +1,6 @@
 """Rows as columns for the page, where the same names and settings would otherwise stand in every row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -18,10 +18,12 @@ it again."""
 def columns(rows: Sequence[Row]) -> Columns:
     """Return rows of the same fields as columns; a field that a row lacks is ``None`` there."""
     fields = dict.fromkeys(field for row in rows for field in row)
-    return {
-        "rows": len(rows),
-        "columns": {field: _column([row.get(field) for row in rows]) for field in fields},
-    }
+    return columns_of(len(rows), {field: [row.get(field) for row in rows] for field in fields})
+
+
+def columns_of(rows: int, fields: Mapping[str, list[Any]]) -> Columns:
+    """Return columns of so many values each in the same form."""
+    return {"rows": rows, "columns": {field: _column(values) for field, values in fields.items()}}
 
 
 def with_columns(specification: Specification) -> Specification:

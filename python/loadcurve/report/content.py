@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
@@ -16,8 +17,10 @@ from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars, distribution, parts
+from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
+from loadcurve.report.reasons import Remark, remarks
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
@@ -47,42 +50,6 @@ class Trials:
     timeline: Timeline | None
     panels: dict[str, Figure]
     """The figures over time by the titles of their panels, the uppermost first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in the table: as read, as sorted, and its margin where it has one."""
-
-    shown: str
-    sort: float | None
-    margin: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One server at one point."""
-
-    server: str
-    place: int
-    """The place of its point in the list of all points."""
-    settings: list[Cell]
-    trials: Cell
-    throughput: Cell
-    latencies: list[Cell]
-    resources: list[Cell]
-    failed_requests: Cell
-    verdict: VerdictStatus | None
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A reason why one trial's point is not valid."""
-
-    server: str
-    point: str
-    trial: int
-    status: VerdictStatus
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +100,8 @@ class Content:
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
+    rest_of_rows: dict[str, Any] | None
+    """The rows that the page holds as data, of a long table."""
     remarks: list[Remark]
     caveats: list[Caveat]
     failures: list[tuple[FailureRecord, str]]
@@ -154,6 +123,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
     odd = findings(run)
+    rows = [_row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)]
     return Content(
         run=run,
         title=str(record.study.get("title") or record.study_name),
@@ -174,10 +144,9 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         published=published_content(run, looks),
         trials=_trials(run, odd),
         keys=keys,
-        rows=[
-            _row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)
-        ],
-        remarks=_remarks(run),
+        rows=rows,
+        rest_of_rows=rest_of(rows, looks),
+        remarks=remarks(run),
         caveats=_caveats(run),
         failures=[(failure, text.point(failure.point)) for failure in run.failures],
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
@@ -277,14 +246,6 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
     return Cell(text.number(value), value, text.interval(estimate))
-
-
-def _remarks(run: Run) -> list[Remark]:
-    return [
-        Remark(record.server, text.point(record.point), record.trial, record.load.verdict.status, reason.text)
-        for record in run.points
-        for reason in record.load.verdict.reasons
-    ]
 
 
 def _caveats(run: Run) -> list[Caveat]:

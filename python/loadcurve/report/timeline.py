@@ -9,7 +9,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PANELS, Panel
-from loadcurve.report.columns import Columns, columns
+from loadcurve.report.columns import Columns, columns, columns_of
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeSeries
@@ -196,13 +196,13 @@ def _periods(load: LoadResult) -> Iterable[Row]:
 
 def _samples(probe: ProbeSeries) -> Columns:
     wanted = [column for panel in PANELS if panel.source == "probe" for column in panel.lines]
-    taken: dict[str, list[float | None]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
+    taken: dict[str, list[Any]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
     for column in wanted:
         name, factor = PROBE_COLUMNS.get(column, (column, 1))
         values: list[float | None] | None = getattr(probe, name)
         if values is not None:
             taken[column] = [None if value is None else compact(value * factor) for value in values]
-    return columns([dict(zip(taken, row, strict=True)) for row in zip(*taken.values(), strict=True)])
+    return columns_of(len(probe.t_s), taken)
 
 
 def _with_lines_of(panel: Panel, series: Sequence[dict[str, Any]]) -> Panel | None:

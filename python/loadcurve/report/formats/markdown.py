@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from loadcurve.report import text
-from loadcurve.report.content import Cell, Content, TableRow
+from loadcurve.report.content import Content
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.formats.document import answers
+from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import COST_TITLES
 
 MOST_POINTS = 8

@@ -120,11 +120,11 @@ if (trialData !== null) {
   chosen.server.addEventListener("change", choosePoint);
   chosen.point.addEventListener("change", choosePoint);
   chosen.trial.addEventListener("change", drawTrial);
-  for (const button of document.querySelectorAll("button[data-place]")) {
-    button.addEventListener("click", () =>
-      showTrials(button.dataset.server, Number(button.dataset.place), button.dataset.trial),
-    );
-  }
+  // The rows of a long table, and their buttons, may come later.
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[data-place]");
+    if (button !== null) showTrials(button.dataset.server, Number(button.dataset.place), button.dataset.trial);
+  });
   listTrials();
   drawTrial();
 }
