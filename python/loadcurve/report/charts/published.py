@@ -20,6 +20,7 @@ from loadcurve.report.charts.figure import (
     extent,
     latency_axis,
     layered,
+    readable_reach,
     sweep_axis,
     tooltips,
 )
@@ -30,6 +31,8 @@ Origin = Literal["published", "measured"]
 
 NO_SERVER = "#808080"
 """The colour of a published curve that stands for no server of the run."""
+LONG_NAME = 16
+"""Two names in a line of the legend have at most so many characters each."""
 DASHES: dict[Origin, list[int]] = {"published": [6, 4], "measured": [1, 0]}
 
 
@@ -89,12 +92,15 @@ def _row(line: Line, place: float, estimate: Estimate) -> Row:
 def _drawn(title: str, rows: list[Row], lines: Sequence[Line], axes: Axes) -> Figure | None:
     if not rows:
         return None
-    reach = extent(row[end] for row in rows for end in ("y", "low", "high") if row[end] is not None)
+    of_curves = extent(row["y"] for row in rows)
+    whole = extent(row[end] for row in rows for end in ("y", "low", "high") if row[end] is not None)
+    reach = readable_reach(of_curves, whole)
+    top = reach[1] if reach[1] < whole[1] else None
 
     def base(data: list[Row], field: str) -> altair.Chart:
         return altair.Chart(altair.InlineData(values=data)).encode(
             x=_along(axes.along),
-            y=axis_from_zero(field) if axes.from_zero else latency_axis(field, reach),
+            y=axis_from_zero(field, top) if axes.from_zero else latency_axis(field, reach),
             color=_colour(lines),
         )
 
@@ -105,7 +111,7 @@ def _drawn(title: str, rows: list[Row], lines: Sequence[Line], axes: Axes) -> Fi
         "origin:N", scale=altair.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None
     )
     marks = [
-        *([base(bounded, "low").mark_area(opacity=0.18).encode(y2="high:Q")] if bounded else []),
+        *([base(bounded, "low").mark_area(opacity=0.18, clip=True).encode(y2="high:Q")] if bounded else []),
         curves.mark_line(strokeWidth=2).encode(strokeDash=dash),
         curves.mark_point(filled=True, size=50, opacity=1).encode(shape=_shape(lines)),
     ]
@@ -122,16 +128,18 @@ def _along(shown: Slice) -> altair.X:
 
 def _colour(lines: Sequence[Line]) -> altair.Color:
     scale = altair.Scale(domain=[line.name for line in lines], range=[line.colour for line in lines])
-    return altair.Color("line:N", scale=scale, legend=_legend())
+    return altair.Color("line:N", scale=scale, legend=_legend(lines))
 
 
 def _shape(lines: Sequence[Line]) -> altair.Shape:
     scale = altair.Scale(domain=[line.name for line in lines], range=[line.shape for line in lines])
-    return altair.Shape("line:N", scale=scale, legend=_legend())
+    return altair.Shape("line:N", scale=scale, legend=_legend(lines))
 
 
-def _legend() -> altair.Legend:
-    return altair.Legend(title=None, orient="top", columns=2, symbolOpacity=1, labelLimit=260)
+def _legend(lines: Sequence[Line]) -> altair.Legend:
+    """Return the legend, in one column where two would not fit a phone."""
+    columns = 1 if any(len(line.name) > LONG_NAME for line in lines) else 2
+    return altair.Legend(title=None, orient="top", columns=columns, symbolOpacity=1, labelLimit=260)
 
 
 def _in_words(rows: Sequence[Row]) -> str:

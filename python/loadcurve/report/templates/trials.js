@@ -65,6 +65,15 @@ function drawTrial() {
   draw(document.querySelectorAll("script[data-panel]"));
 }
 
+const NARROW = 600;
+
+/** Let the legend of a panel's lines take several lines itself. */
+function breakLegend(encoding) {
+  for (const channel of [encoding.color, encoding.strokeDash]) {
+    if (channel?.legend) channel.legend.columns = 2;
+  }
+}
+
 /** Draw a panel with the series of the chosen trial. */
 async function drawPanel(script) {
   const series = seriesOf(chosen.trial.value);
@@ -74,7 +83,9 @@ async function drawPanel(script) {
   }
   // A layer without rows would have no extent for its axes.
   specification.layer = specification.layer.filter((layer) => specification.datasets[layer.data.name].length > 0);
-  document.getElementById(script.dataset.chart).closest("figure").hidden = specification.layer.length === 0;
+  const chart = document.getElementById(script.dataset.chart);
+  chart.closest("figure").hidden = specification.layer.length === 0;
+  if (chart.clientWidth < NARROW) specification.layer.forEach(({ encoding }) => breakLegend(encoding));
   specification.params.find((one) => one.name === "end_s").value = series?.end_s ?? 1;
   if (specification.layer.length > 0) await embed(script, specification);
   showMoment();
