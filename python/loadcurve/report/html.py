@@ -8,6 +8,7 @@ from loadcurve.report.columns import with_columns
 from loadcurve.report.content import content_of
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
@@ -56,6 +57,7 @@ def render_run(run: Run, objective: Objective | None = None) -> str:
         "plural": text.plural,
         "trial_titles": TRIAL_TITLES,
         "with_columns": with_columns,
+        "most_rows": MOST_ROWS,
         "where": where,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from loadcurve.host.state import cache_folder
 
-SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
+SCRIPTS = ("figures.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js")
 """Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
 
 

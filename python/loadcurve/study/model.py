@@ -17,6 +17,7 @@ from loadcurve.study.loads import (
 )
 from loadcurve.study.paths import Text
 from loadcurve.study.problems import own_problems
+from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.study.toml_document import TomlTable
 
@@ -48,6 +49,8 @@ class Study(TomlTable):
     sweep: Sweep
     trials: Trials = Trials()
     host: Host = Host()
+    published: Published | None = None
+    """What was published of such servers, for the report to lay beside what is measured here."""
     servers: Annotated[
         dict[ServerName, StudyServer],
         Field(min_length=1),
@@ -95,6 +98,8 @@ class Study(TomlTable):
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         problems = list(inconsistencies(self.content, self.load, self.sweep))
+        if self.published is not None:
+            problems += self.published.inconsistencies(list(self.servers))
         if problems:
             raise own_problems(problems)
         return self
