@@ -23,14 +23,12 @@ pub(crate) struct Taken {
     pub(crate) free_since: Nanos,
 }
 
-/// How far an operation has come when it ends.
+/// That an operation was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passed {
-    /// When it was sent, if it was.
-    pub(crate) sent: Option<Nanos>,
+pub(crate) struct Sent {
+    pub(crate) at: Nanos,
     /// How long connecting took, where the client had to.
     pub(crate) connect: Option<Nanos>,
-    pub(crate) done: Nanos,
 }
 
 /// What a client is told that waits for something to fall due.
@@ -185,15 +183,17 @@ impl<C: Clock> Desk<C> {
     }
 
     /// A client sends what it has taken.
-    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Nanos, reused: bool) {
+    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Sent) {
         let state = &mut *self.state.borrow_mut();
-        state.seats[seat].deadline = sent + state.timeout;
+        let Sent { at, connect } = sent;
+        let reused = connect.is_none();
+        state.seats[seat].deadline = at + state.timeout;
         state.seats[seat].is_overdue = false;
         for _ in 0..taken.operations {
-            state.recorder.sent(taken.due, sent, 0, reused);
+            state.recorder.sent(taken.due, at, 0, reused);
             // A client that had to connect first was not ready when the operation fell due.
             if reused && state.pacing.is_scheduled() {
-                state.recorder.late_by(taken.due, sent - taken.due.max(taken.free_since));
+                state.recorder.late_by(taken.due, at - taken.due.max(taken.free_since));
             }
         }
     }
@@ -206,18 +206,24 @@ impl<C: Clock> Desk<C> {
     }
 
     /// The database has answered a client.
-    pub(crate) fn answered(&self, seat: usize, taken: Taken, operations: &[Operation], passed: Passed) {
+    pub(crate) fn answered(
+        &self,
+        seat: usize,
+        taken: Taken,
+        operations: &[Operation],
+        sent: Sent,
+        done: Nanos,
+    ) {
         let state = &mut *self.state.borrow_mut();
-        let Passed { sent, connect, done } = passed;
         for operation in operations {
             let answer = Answer {
                 number: operation.record,
                 operation: state.tallies.of(operation.kind),
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.unwrap_or(done),
+                sent: sent.at,
                 done,
-                connect,
+                connect: sent.connect,
                 http: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
@@ -228,17 +234,17 @@ impl<C: Clock> Desk<C> {
         state.ended(seat, done);
     }
 
-    /// The operations of a client have failed.
+    /// The operations of a client have failed, before they were sent or after.
     pub(crate) fn failed(
         &self,
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        passed: Passed,
+        sent: Option<Sent>,
+        done: Nanos,
         why: &Failed,
     ) {
         let state = &mut *self.state.borrow_mut();
-        let Passed { sent, connect, done } = passed;
         for operation in operations {
             let tally = state.tallies.of(operation.kind);
             let failed = FailedRequest {
@@ -246,10 +252,10 @@ impl<C: Clock> Desk<C> {
                 operation: tally,
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent,
+                sent: sent.map(|sent| sent.at),
                 first_byte: None,
                 failed: done,
-                connect,
+                connect: sent.and_then(|sent| sent.connect),
                 failure: why.failure,
             };
             if let Some(slow) = state.recorder.failed(&failed) {
