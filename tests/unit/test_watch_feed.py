@@ -81,3 +81,10 @@ def test_a_run_that_is_over_is_drawn_at_once(run: GrowingRun):
     assert drawn_points(feed) == 0
     run.ends()
     assert drawn_points(feed) == 69
+
+
+def test_a_run_that_has_ended_and_still_says_where_it_stands_was_killed(run: GrowingRun):
+    feed = Feed(run.folder)
+    run.says()
+    assert feed.look().seen.phase == "going"
+    assert feed.look(run_has_ended=True).seen.phase == "killed"

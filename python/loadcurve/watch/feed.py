@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcurve.errors import BadInput
@@ -51,10 +51,15 @@ class Feed:
         self._stale_since_s = 0.0
         self._made_in_s = 0.0
 
-    def look(self) -> Latest:
-        """Look at the folder, and return what there is to tell."""
+    def look(self, *, run_has_ended: bool = False) -> Latest:
+        """Look at the folder, and return what there is to tell.
+
+        Who knows that the run has ended says so: of a process that is killed, its lock may go after all else.
+        """
         with self._lock:
             kept = read_progress(self.folder)
+            if kept is not None and run_has_ended:
+                kept = replace(kept, run_lives=False)
             state = ([_file_state(self.folder / name) for name in LOOKED_AT], kept)
             if state != self._state:
                 self._state = state

@@ -144,7 +144,7 @@ class _Reader(BaseHTTPRequestHandler):
         events.register(self.connection, select.POLLIN | select.POLLRDHUP)
         events.register(self.server.leaving, select.POLLIN)
         while True:
-            latest = self.server.feed.look()
+            latest = self.server.feed.look(run_has_ended=leaves)
             is_first = number == 0
             if latest.number != number and not leaves:
                 number = latest.number
