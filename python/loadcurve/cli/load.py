@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.cli.load_plan import LoadOptions, plan_of
 from loadcurve.errors import NothingMeasured
 from loadcurve.result.load import LoadResult
@@ -48,7 +49,7 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
 
 
 def _talk() -> Console:
-    return Console(stderr=True, highlight=False)
+    return new_console(stderr=True)
 
 
 def _watched(plan: EnginePlan) -> LoadResult:
@@ -85,7 +86,7 @@ def _print(result: LoadResult, *, json_output: bool) -> None:
         return
     from loadcurve.report.load import load_summary
 
-    Console(highlight=False).print(load_summary(result))
+    new_console().print(load_summary(result))
 
 
 def _failures(result: LoadResult) -> str:

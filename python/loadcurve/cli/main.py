@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from loadcurve.cli.output import results_on_stdout
+from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.errors import LoadcurveError
 
 EXIT_INTERRUPTED = 130
@@ -459,7 +459,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 def _say(text: str) -> None:
     """Print sentences on stderr; a terminal breaks their lines between words."""
-    lines = text.splitlines()
+    lines = text.translate(WITHOUT_CONTROL_CHARACTERS).splitlines()
     if sys.stderr.isatty():
         columns = shutil.get_terminal_size().columns
         lines = [

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
@@ -39,7 +39,7 @@ def list_command(catalogs: Sequence[Path]) -> None:
         table.add_column(title, overflow="fold")
     for cells in (*found, *named, *missing):
         table.add_row(*map(Text, cells))
-    Console(highlight=False).print(table)
+    new_console().print(table)
 
 
 def show_command(name: str, catalogs: Sequence[Path]) -> None:
@@ -64,7 +64,7 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
     for key, value in facts.items():
         if value:
             table.add_row(key, Text(value))
-    out = Console(highlight=False)
+    out = new_console()
     out.print(table)
     if entry.description.settings:
         out.print()
@@ -104,7 +104,7 @@ def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable
 
     """
     entry = load_catalog(catalogs)[name]
-    say = Console(stderr=True, highlight=False).print
+    say = new_console(stderr=True).print
     if entry.description.build is not None:
         found = find_server(entry, {})
         if isinstance(found, MissingServer) and found.build is not None:
@@ -114,7 +114,7 @@ def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable
     except UnusableSetting as error:
         raise BadInput(f"--{error.setting}: {error}") from None
     checked = check_server(entry, Overrides(location=location))
-    out = Console(highlight=False)
+    out = new_console()
     out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}{_inside(location)}"))
     out.print(_round(checked))
 

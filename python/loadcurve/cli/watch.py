@@ -4,9 +4,9 @@ import contextlib
 import os
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.result.folder import Run, no_run_folder
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import read_progress
@@ -28,7 +28,7 @@ def watch_command(folder: Path, address: str | None) -> None:
     listener = Listener.at(Address.parse(address or ANY_LOOPBACK_PORT))
     _stand_aside(run)
     with WatchServer(listener, folder) as server:
-        talk = Console(stderr=True, highlight=False)
+        talk = new_console(stderr=True)
         talk.print(Text(announcement(listener)), soft_wrap=not talk.is_terminal)
         server.serve()
 
