@@ -117,14 +117,14 @@ def run(study: Path, out: Path, reader: Browser | None) -> None:
 
 def print_ratios(measured: dict[Kind, Measured]) -> None:
     """Print the paired ratios of the second and the third kind to the first."""
-    print(f"{'ratio to a run without the page':<34}  {'without again (A/A)':<26}  with the page")
+    print(f"{'ratio to a run without the page':<34}  {'without again (A/A)':<34}  with the page")
     for name in COMPARED:
         ratios = []
         for kind in KINDS[1:]:
             logs = log_ratios(measured[kind].values[name], measured["without"].values[name])
             found = paired_ratio(logs.values())
             ratios.append("not measured" if found is None else in_words(found.estimate))
-        print(f"{MEASURES[name].title:<34}  {ratios[0]:<26}  {ratios[1]}")
+        print(f"{MEASURES[name].title:<34}  {ratios[0]:<34}  {ratios[1]}")
 
 
 def in_words(estimate: Estimate) -> str:
