@@ -40,7 +40,7 @@ def find(subject: Subject) -> list[Finding]:
 
 def _hidden(record: PointRecord) -> Hidden | None:
     load = record.load
-    if load.load.model != "open":
+    if load.load.rate_rps is None:
         return None
     lateness = load.generator.lateness_ms
     own_ms = (lateness.p99 if lateness else None) or 0.0

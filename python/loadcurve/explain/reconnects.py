@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Certainty, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.load import DatabasePlan
 from loadcurve.result.records import PointRecord
 
 CODE = "reconnects"
@@ -45,8 +46,9 @@ def find(subject: Subject) -> list[Finding]:
 
 def _reconnecting(record: PointRecord) -> Reconnecting | None:
     load = record.load
-    # Where the load itself closes connections, their making is what was asked for.
-    if load.load.calls is not None or load.load.model == "sessions":
+    # Where the load itself closes connections, their making is what was asked for; a database's driver closes
+    # its own.
+    if isinstance(load.load, DatabasePlan) or load.load.calls is not None or load.load.model == "sessions":
         return None
     connections = load.connections
     # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed

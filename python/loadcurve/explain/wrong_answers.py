@@ -54,7 +54,10 @@ def _bad(record: PointRecord) -> Bad | None:
         for name in Errors.model_fields
         if name not in OWN_ERRORS and (count := getattr(load.errors, name))
     }
-    bad = sum(failed.values()) + load.status.client_error + load.status.server_error
+    client_errors, server_errors = (
+        (load.status.client_error, load.status.server_error) if load.status else (0, 0)
+    )
+    bad = sum(failed.values()) + client_errors + server_errors
     of = load.requests.answered + sum(failed.values())
     if not of or bad < BAD_SHARE * of:
         return None
@@ -62,8 +65,8 @@ def _bad(record: PointRecord) -> Bad | None:
     ok_share = requests.ok / requests.answered if requests.answered else 0.0
     return Bad(
         share=bad / of,
-        client_errors=load.status.client_error,
-        server_errors=load.status.server_error,
+        client_errors=client_errors,
+        server_errors=server_errors,
         failed=failed,
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,

@@ -6,7 +6,17 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT, plural
-from loadcurve.result.load import Distribution, Lateness, LoadResult, Rate, Reason, Requests, SlowRequest
+from loadcurve.result.load import (
+    DatabasePlan,
+    Distribution,
+    HttpPlan,
+    Lateness,
+    LoadResult,
+    Rate,
+    Reason,
+    Requests,
+    SlowRequest,
+)
 
 PERCENTILES = {
     "p50": "p50",
@@ -32,16 +42,30 @@ def load_summary(result: LoadResult) -> RenderableType:
 
 def _headline(result: LoadResult) -> Text:
     plan = result.load
+    what, how = _on_database(plan) if isinstance(plan, DatabasePlan) else _on_server(plan)
+    interrupted = ", interrupted" if result.interrupted else ""
+    # Two lines, because together they rarely fit a terminal.
+    return Text(f"{what} at {plan.address}\n{how}, {result.duration_s:.2f} s{interrupted}")
+
+
+def _on_server(plan: HttpPlan) -> tuple[str, str]:
+    """Say what is asked of a web server, and by how many."""
     how = plural(plan.connections, "connection")
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} requests/s"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
-    interrupted = ", interrupted" if result.interrupted else ""
     more = "" if len(plan.requests) == 1 else f" and {len(plan.requests) - 1} more"
-    target = f"{plan.requests[0]}{more} at {plan.address}"
-    # Two lines, because together they rarely fit a terminal.
-    return Text(f"{target}\n{how}, {plural(plan.threads, 'thread')}, {result.duration_s:.2f} s{interrupted}")
+    return f"{plan.requests[0]}{more}", f"{how}, {plural(plan.threads, 'thread')}"
+
+
+def _on_database(plan: DatabasePlan) -> tuple[str, str]:
+    """Say what is asked of a database, and by how many clients."""
+    how = plural(plan.threads, "thread")
+    if plan.rate_rps is not None:
+        how += f" at {_rate(plan.rate_rps)} operations/s"
+    workload = "" if plan.workload_name is None else f" {plan.workload_name}"
+    return f"{plan.phase} phase of workload{workload} in {plan.namespace}.{plan.table}", how
 
 
 def _rate(rate: Rate) -> str:
@@ -61,7 +85,7 @@ def _latency_table(result: LoadResult) -> Table:
     }
     if result.connections.lifetime_ms.count:
         rows["connection"] = result.connections.lifetime_ms
-    if result.load.model == "closed":
+    if result.load.model == "closed" or (result.load.model == "ycsb" and result.load.rate_rps is None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         del rows["service time"]
     for name, distribution in rows.items():
@@ -85,14 +109,17 @@ def _counts_table(result: LoadResult) -> Table:
     errors = {name: count for name, count in result.errors.model_dump().items() if count}
     if errors:
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
-    status = {name: count for name, count in result.status.model_dump(by_alias=True).items() if count}
-    table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
+    if result.status is not None:
+        status = {name: count for name, count in result.status.model_dump(by_alias=True).items() if count}
+        table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
     table.add_row(
         "connections",
         f"{result.connections.opened:,} opened, {result.connections.failed:,} failed, "
         f"at most {result.connections.concurrent_max:,} at once",
     )
-    table.add_row("received", f"{_size(result.bytes.received)}, of it {_size(result.bytes.body)} in bodies")
+    if result.bytes is not None:
+        received, body = result.bytes.received, result.bytes.body
+        table.add_row("received", f"{_size(received)}, of it {_size(body)} in bodies")
     generator = result.generator
     facts: list[str] = [generator.io]
     if generator.cpu_per_request_us is not None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.result.load import Count, LoadResult, Reason, Record, Time, Verdict
+from loadcurve.result.load import Count, DatabasePlan, LoadResult, Reason, Record, Time, Verdict
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -67,10 +67,11 @@ class Ceiling(Record):
 def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
 
-    Pipelined loads are left as they are: they have another ceiling, which is not measured.
+    Pipelined loads and those on databases are left as they are: they have another ceiling, which is not
+    measured.
     """
     answered_rps, plan = result.rate_rps.answered, result.load
-    if answered_rps is None or plan.pipeline > 1:
+    if answered_rps is None or isinstance(plan, DatabasePlan) or plan.pipeline > 1:
         return result
     ceiling_rps = ceiling.requests_per_s_at(plan.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:

@@ -47,33 +47,113 @@ Rate = float | list[RateStretch]
 """A rate per second: a constant one, or one that steps or ramps through stretches and stays at the last."""
 
 
-class LoadPlan(Record):
-    """The load as it was run; what does not belong to its model is ``None``.
-
-    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
-    """
+class _Plan(Record):
+    """What every load as it was run tells; what does not belong to its model is ``None``."""
 
     address: str
-    http: Literal["1.0", "1.1"]
-    requests: list[str]
-    pick: Literal["in-order", "random", "weighted"]
-    model: Literal["closed", "open", "sessions"]
     connections: Count
     rate_rps: Rate | None
-    connection_rate_cps: Rate | None
     arrivals: Literal["constant", "poisson"] | None
-    pipeline: Count
-    calls: Count | None
-    think_s: Time
     threads: Count
+    """Threads that send; for a database its clients, which share the generator's threads."""
     cpus: list[int]
     warmup_s: Time
     duration_s: Time | None
     requests_total: Count | None
-    connections_total: Count | None
     timeout_s: Time
     seed: Count
     io: Literal["epoll", "uring"]
+
+
+class HttpPlan(_Plan):
+    """A load on a web server.
+
+    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
+    """
+
+    model: Literal["closed", "open", "sessions"]
+    http: Literal["1.0", "1.1"]
+    requests: list[str]
+    pick: Literal["in-order", "random", "weighted"]
+    connection_rate_cps: Rate | None
+    pipeline: Count
+    calls: Count | None
+    think_s: Time
+    connections_total: Count | None
+
+
+class Mix(Record):
+    """How often each kind of operation comes; the shares count in proportion to their sum."""
+
+    read: Time
+    update: Time
+    insert: Time
+    scan: Time
+    read_modify_write: Time
+    delete: Time
+
+
+class Draw(Record):
+    """How numbers are drawn; what does not belong to the distribution is left out."""
+
+    name: Literal["constant", "uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
+    constant: float | None = None
+    """How steep a Zipfian distribution is."""
+    records: float | None = None
+    """The share of the records that is hot."""
+    operations: float | None = None
+    """The share of the operations that goes to the hot records."""
+    percentile: float | None = None
+    """The share of the operations, in percent, that an exponential distribution sends to the newest part."""
+    fraction: float | None = None
+    """Which part of the records the newest part is."""
+
+
+class Workload(Record):
+    """A workload of YCSB in numbers: the mix of operations, the records, and how records are chosen."""
+
+    mix: Mix
+    records: Count
+    insert_start: Count
+    insert_count: Count | None
+    field_count: Count
+    field_bytes: Count
+    field_bytes_min: Count
+    field_bytes_distribution: Draw
+    field_prefix: str
+    read_all_fields: bool
+    write_all_fields: bool
+    request_distribution: Draw
+    scan_records_min: Count
+    scan_records_max: Count
+    scan_records_distribution: Draw
+    insert_order: Literal["hashed", "ordered"]
+    zero_padding: Count
+    verify_values: bool
+
+
+class DatabasePlan(_Plan):
+    """A load on a database: clients (``threads``), each with one operation under way at most.
+
+    Without a rate it is a closed loop. ``address`` names no user and no password.
+    """
+
+    model: Literal["ycsb"]
+    database: str
+    """What kind of database, such as ``mongodb``."""
+    namespace: str
+    table: str
+    settings: dict[str, str]
+    workload: Workload
+    workload_name: str | None
+    """What the workload was called; ``None`` for one of the person's own."""
+    phase: Literal["load", "run"]
+    batch: Count
+    """How many records one request inserts in the load phase; each counts as an operation."""
+
+
+LoadPlan = Annotated[HttpPlan | DatabasePlan, Field(discriminator="model")]
+"""The load as it was run."""
 
 
 class Requests(Record):
@@ -162,6 +242,15 @@ class Errors(Record):
     access_denied: Count
     rejected: Count
     not_found: Count
+
+
+class ErrorMessage(Record):
+    """How often operations failed with a text of the database or its driver."""
+
+    error: ErrorClass
+    operation: str
+    text: str
+    count: Count
 
 
 class Lateness(Record):
@@ -291,9 +380,13 @@ class LoadResult(Record):
     first_byte_ms: Distribution
     transfer_ms: Distribution
     connections: Connections
-    bytes: Bytes
-    status: StatusClasses
+    bytes: Bytes | None
+    """``None`` for a database, whose driver does not tell."""
+    status: StatusClasses | None
+    """``None`` for a database."""
     errors: Errors
+    error_messages: list[ErrorMessage] = []
+    """The 20 most frequent texts by which a database explained failures; records may lack them."""
     generator: Generator
     kernel: Kernel
     operations: list[Operation]

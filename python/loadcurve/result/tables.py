@@ -125,7 +125,7 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "requests_unanswered": load.requests.unanswered,
         "requests_never_sent": load.requests.never_sent,
         **distributions,
-        "received_bytes": load.bytes.received,
+        "received_bytes": load.bytes.received if load.bytes else None,
         "errors": load.requests.failed,
         **{f"errors_{name}": count for name, count in load.errors.model_dump().items()},
         "generator_cpu_per_request_us": load.generator.cpu_per_request_us,
