@@ -41,9 +41,9 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
     )
 
 
-def figure_scripts() -> list[str]:
-    """Return the scripts of a page with figures: Vega, and our own that draws them."""
-    own = "\n".join(map(_template_text, SCRIPTS))
+def figure_scripts(*more: str) -> list[str]:
+    """Return the scripts of a page with figures: Vega, and our own, ``more`` of them by file name."""
+    own = "\n".join(map(_template_text, (*SCRIPTS, *more)))
     return [_vega_bundle(), f'"use strict";\n{own}']
 
 
