@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use loadcurve_engine::{Activity, Pacing};
@@ -27,7 +28,9 @@ pub(crate) struct Taken {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Nanos,
-    /// How long connecting took, where the client had to.
+    /// Whether the client was connected already.
+    pub(crate) reused: bool,
+    /// How long connecting took, where the client had to and that is known.
     pub(crate) connect: Option<Nanos>,
 }
 
@@ -57,7 +60,7 @@ struct Seat {
 
 /// What the clients of one thread share. They take turns, so nothing of it stays borrowed while one waits.
 pub(crate) struct Desk<C> {
-    pub(crate) clock: C,
+    pub(crate) clock: Rc<C>,
     state: RefCell<State>,
 }
 
@@ -99,7 +102,7 @@ pub(crate) struct Agenda {
 impl<C: Clock> Desk<C> {
     /// A desk for clients of these numbers, which have recorded how they were connected.
     pub(crate) fn new(
-        clock: C,
+        clock: Rc<C>,
         agenda: Agenda,
         mut recorder: Recorder,
         clients: impl Iterator<Item = usize>,
@@ -185,8 +188,7 @@ impl<C: Clock> Desk<C> {
     /// A client sends what it has taken.
     pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Sent) {
         let state = &mut *self.state.borrow_mut();
-        let Sent { at, connect } = sent;
-        let reused = connect.is_none();
+        let Sent { at, reused, .. } = sent;
         state.seats[seat].deadline = at + state.timeout;
         state.seats[seat].is_overdue = false;
         for _ in 0..taken.operations {

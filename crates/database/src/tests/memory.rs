@@ -136,6 +136,8 @@ pub(super) struct MemorySession {
 impl Database for Memory {
     type Session = MemorySession;
 
+    const CONNECTS: bool = true;
+
     fn check(_: &Target) -> Result<(), InvalidTarget> {
         Ok(())
     }
