@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 
 use crate::clock::Clock;
 use crate::database::{Database, Failed, Found, NewRecord, Session, Target};
-use crate::desk::{Desk, Sent, Taken};
+use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
 
 /// The rest after a first failed attempt to connect; it doubles with each further one.
@@ -107,12 +107,12 @@ impl<D: Database, C: Clock> Client<D, C> {
     /// Makes what was taken; returns when it ended, which is when the next may begin.
     async fn serve(&mut self, taken: Taken, begun: Nanos) -> Nanos {
         self.desk.make(&mut self.operations[..taken.operations]);
-        let (mut connected, sent) = match self.connected.take() {
-            Some(connected) => (connected, Sent { at: begun, reused: true, connect: None }),
+        let (mut connected, sending) = match self.connected.take() {
+            Some(connected) => (connected, Sending { at: begun, reused: true, connect: None }),
             None => match self.connect().await {
                 Ok((connected, now)) => {
                     let connect = connected.took.map(|took| took.length);
-                    (connected, Sent { at: now, reused: false, connect })
+                    (connected, Sending { at: now, reused: false, connect })
                 }
                 Err(failed) => {
                     let operations = &self.operations[..taken.operations];
@@ -122,7 +122,7 @@ impl<D: Database, C: Clock> Client<D, C> {
                 }
             },
         };
-        self.desk.sent(self.seat, taken, sent);
+        self.desk.sent(self.seat, taken, sending);
         let operations = &self.operations[..taken.operations];
         let asking = ask(&mut connected.session, operations, self.check.as_mut());
         let End { outcome, at_once } = ended(&self.desk, self.seat, asking).await;
@@ -130,14 +130,14 @@ impl<D: Database, C: Clock> Client<D, C> {
         match outcome {
             Ok(()) => {
                 self.failed_attempts = 0;
-                self.desk.answered(self.seat, taken, operations, sent, done);
+                self.desk.answered(self.seat, taken, operations, sending, done);
                 for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
                     self.inserted.acknowledge(inserted.record);
                 }
                 self.connected = Some(connected);
             }
             Err(failed) => {
-                self.desk.failed(self.seat, taken, operations, Some(sent), done, &failed);
+                self.desk.failed(self.seat, taken, operations, Some(sending), done, &failed);
                 if ends_connection(failed.failure) {
                     let lifetime = connected.took.map(|took| done - took.since);
                     self.desk.record(|recorder| recorder.disconnected(lifetime));

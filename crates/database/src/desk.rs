@@ -24,9 +24,9 @@ pub(crate) struct Taken {
     pub(crate) free_since: Nanos,
 }
 
-/// That an operation was sent.
+/// How an operation was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct Sending {
     pub(crate) at: Nanos,
     /// Whether the client was connected already.
     pub(crate) reused: bool,
@@ -186,9 +186,9 @@ impl<C: Clock> Desk<C> {
     }
 
     /// A client sends what it has taken.
-    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Sent) {
+    pub(crate) fn sent(&self, seat: usize, taken: Taken, sending: Sending) {
         let state = &mut *self.state.borrow_mut();
-        let Sent { at, reused, .. } = sent;
+        let Sending { at, reused, .. } = sending;
         state.seats[seat].deadline = at + state.timeout;
         state.seats[seat].is_overdue = false;
         for _ in 0..taken.operations {
@@ -213,7 +213,7 @@ impl<C: Clock> Desk<C> {
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        sent: Sent,
+        sending: Sending,
         done: Nanos,
     ) {
         let state = &mut *self.state.borrow_mut();
@@ -223,9 +223,9 @@ impl<C: Clock> Desk<C> {
                 operation: state.tallies.of(operation.kind),
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.at,
+                sent: sending.at,
                 done,
-                connect: sent.connect,
+                connect: sending.connect,
                 http: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
@@ -242,7 +242,7 @@ impl<C: Clock> Desk<C> {
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        sent: Option<Sent>,
+        sending: Option<Sending>,
         done: Nanos,
         why: &Failed,
     ) {
@@ -254,10 +254,10 @@ impl<C: Clock> Desk<C> {
                 operation: tally,
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.map(|sent| sent.at),
+                sent: sending.map(|sending| sending.at),
                 first_byte: None,
                 failed: done,
-                connect: sent.and_then(|sent| sent.connect),
+                connect: sending.and_then(|sending| sending.connect),
                 failure: why.failure,
             };
             if let Some(slow) = state.recorder.failed(&failed) {
