@@ -8,13 +8,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::Failure;
+use loadcurve_record::{Failure, Recorder};
 use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
 use tokio::sync::OnceCell;
 
 use crate::clock::Clock;
 use crate::database::{Database, Failed, Found, NewRecord, Session, Target};
-use crate::desk::{Desk, Sent, Taken};
+use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
 
 /// The rest after a first failed attempt to connect; it doubles with each further one.
@@ -38,10 +38,13 @@ impl<D: Database> Gate<D> {
     }
 
     /// A way for one client, within the time that connecting may take.
-    pub(crate) async fn session(&self) -> Result<D::Session, Failed> {
+    pub(crate) async fn connect(&self, clock: &impl Clock) -> Result<Connected<D::Session>, Failed> {
         let connecting = async {
             let database = self.database.get_or_try_init(|| D::open(&self.target, self.sessions)).await?;
-            database.session().await
+            let begun = clock.now();
+            let session = database.session().await?;
+            let took = D::CONNECTS.then(|| Took { since: begun, length: clock.now() - begun });
+            Ok(Connected { session, took })
         };
         tokio::time::timeout(self.timeout, connecting)
             .await
@@ -49,10 +52,26 @@ impl<D: Database> Gate<D> {
     }
 }
 
-/// A client's way to the database, and when it began to be made.
+/// A client's way to the database.
 pub(crate) struct Connected<S> {
-    pub(crate) session: S,
-    pub(crate) since: Nanos,
+    session: S,
+    /// None where the driver does not tell.
+    took: Option<Took>,
+}
+
+/// When connecting began, and how long it took.
+#[derive(Clone, Copy)]
+struct Took {
+    since: Nanos,
+    length: Nanos,
+}
+
+/// Records an attempt to connect.
+pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connected<S>>) {
+    match attempt {
+        Some(connected) => recorder.connected(connected.took.map(|took| took.length)),
+        None => recorder.connect_failed(),
+    }
 }
 
 /// One client.
@@ -88,10 +107,13 @@ impl<D: Database, C: Clock> Client<D, C> {
     /// Makes what was taken; returns when it ended, which is when the next may begin.
     async fn serve(&mut self, taken: Taken, begun: Nanos) -> Nanos {
         self.desk.make(&mut self.operations[..taken.operations]);
-        let (mut connected, sent) = match self.connected.take() {
-            Some(connected) => (connected, Sent { at: begun, connect: None }),
-            None => match self.connect(begun).await {
-                Ok((connected, now)) => (connected, Sent { at: now, connect: Some(now - begun) }),
+        let (mut connected, sending) = match self.connected.take() {
+            Some(connected) => (connected, Sending { at: begun, reused: true, connect: None }),
+            None => match self.connect().await {
+                Ok((connected, now)) => {
+                    let connect = connected.took.map(|took| took.length);
+                    (connected, Sending { at: now, reused: false, connect })
+                }
                 Err(failed) => {
                     let operations = &self.operations[..taken.operations];
                     let now = self.desk.clock.now();
@@ -100,7 +122,7 @@ impl<D: Database, C: Clock> Client<D, C> {
                 }
             },
         };
-        self.desk.sent(self.seat, taken, sent);
+        self.desk.sent(self.seat, taken, sending);
         let operations = &self.operations[..taken.operations];
         let asking = ask(&mut connected.session, operations, self.check.as_mut());
         let End { outcome, at_once } = ended(&self.desk, self.seat, asking).await;
@@ -108,16 +130,17 @@ impl<D: Database, C: Clock> Client<D, C> {
         match outcome {
             Ok(()) => {
                 self.failed_attempts = 0;
-                self.desk.answered(self.seat, taken, operations, sent, done);
+                self.desk.answered(self.seat, taken, operations, sending, done);
                 for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
                     self.inserted.acknowledge(inserted.record);
                 }
                 self.connected = Some(connected);
             }
             Err(failed) => {
-                self.desk.failed(self.seat, taken, operations, Some(sent), done, &failed);
+                self.desk.failed(self.seat, taken, operations, Some(sending), done, &failed);
                 if ends_connection(failed.failure) {
-                    self.desk.record(|recorder| recorder.disconnected(done - connected.since));
+                    let lifetime = connected.took.map(|took| done - took.since);
+                    self.desk.record(|recorder| recorder.disconnected(lifetime));
                 } else {
                     self.connected = Some(connected);
                 }
@@ -134,14 +157,10 @@ impl<D: Database, C: Clock> Client<D, C> {
     }
 
     /// Connects; returns when that was done.
-    async fn connect(&self, begun: Nanos) -> Result<(Connected<D::Session>, Nanos), Failed> {
-        let session = self.gate.session().await;
-        let now = self.desk.clock.now();
-        self.desk.record(|recorder| match &session {
-            Ok(_) => recorder.connected(now - begun),
-            Err(_) => recorder.connect_failed(),
-        });
-        Ok((Connected { session: session?, since: begun }, now))
+    async fn connect(&self) -> Result<(Connected<D::Session>, Nanos), Failed> {
+        let attempt = self.gate.connect(&*self.desk.clock).await;
+        self.desk.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
+        attempt.map(|connected| (connected, self.desk.clock.now()))
     }
 
     /// Rests after a failed attempt to connect, so that a database that is down is not flooded; returns when that is over.

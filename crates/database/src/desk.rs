@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use loadcurve_engine::{Activity, Pacing};
@@ -23,11 +24,13 @@ pub(crate) struct Taken {
     pub(crate) free_since: Nanos,
 }
 
-/// That an operation was sent.
+/// How an operation was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct Sending {
     pub(crate) at: Nanos,
-    /// How long connecting took, where the client had to.
+    /// Whether the client was connected already.
+    pub(crate) reused: bool,
+    /// How long connecting took, where the client had to and that is known.
     pub(crate) connect: Option<Nanos>,
 }
 
@@ -57,7 +60,7 @@ struct Seat {
 
 /// What the clients of one thread share. They take turns, so nothing of it stays borrowed while one waits.
 pub(crate) struct Desk<C> {
-    pub(crate) clock: C,
+    pub(crate) clock: Rc<C>,
     state: RefCell<State>,
 }
 
@@ -99,7 +102,7 @@ pub(crate) struct Agenda {
 impl<C: Clock> Desk<C> {
     /// A desk for clients of these numbers, which have recorded how they were connected.
     pub(crate) fn new(
-        clock: C,
+        clock: Rc<C>,
         agenda: Agenda,
         mut recorder: Recorder,
         clients: impl Iterator<Item = usize>,
@@ -183,10 +186,9 @@ impl<C: Clock> Desk<C> {
     }
 
     /// A client sends what it has taken.
-    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Sent) {
+    pub(crate) fn sent(&self, seat: usize, taken: Taken, sending: Sending) {
         let state = &mut *self.state.borrow_mut();
-        let Sent { at, connect } = sent;
-        let reused = connect.is_none();
+        let Sending { at, reused, .. } = sending;
         state.seats[seat].deadline = at + state.timeout;
         state.seats[seat].is_overdue = false;
         for _ in 0..taken.operations {
@@ -211,7 +213,7 @@ impl<C: Clock> Desk<C> {
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        sent: Sent,
+        sending: Sending,
         done: Nanos,
     ) {
         let state = &mut *self.state.borrow_mut();
@@ -221,9 +223,9 @@ impl<C: Clock> Desk<C> {
                 operation: state.tallies.of(operation.kind),
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.at,
+                sent: sending.at,
                 done,
-                connect: sent.connect,
+                connect: sending.connect,
                 http: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
@@ -240,7 +242,7 @@ impl<C: Clock> Desk<C> {
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        sent: Option<Sent>,
+        sending: Option<Sending>,
         done: Nanos,
         why: &Failed,
     ) {
@@ -252,10 +254,10 @@ impl<C: Clock> Desk<C> {
                 operation: tally,
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.map(|sent| sent.at),
+                sent: sending.map(|sending| sending.at),
                 first_byte: None,
                 failed: done,
-                connect: sent.and_then(|sent| sent.connect),
+                connect: sending.and_then(|sending| sending.connect),
                 failure: why.failure,
             };
             if let Some(slow) = state.recorder.failed(&failed) {

@@ -103,6 +103,8 @@ impl Shared {
 impl Database for MongoDb {
     type Session = MongoDbSession;
 
+    const CONNECTS: bool = false;
+
     fn check(target: &Target) -> Result<(), InvalidTarget> {
         options::check(target)
     }
