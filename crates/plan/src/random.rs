@@ -29,6 +29,23 @@ impl Random {
         -unit(self.next_u64()).ln()
     }
 
+    /// The next number above 0 and at most 1, evenly distributed in steps of 2⁻⁵³.
+    pub fn next_unit(&mut self) -> f64 {
+        unit(self.next_u64())
+    }
+
+    /// The next whole number below `bound`, which is above zero. Each is as likely to within `bound` in 2⁶⁴.
+    #[allow(clippy::cast_possible_truncation)] // The upper half of the product is below the bound.
+    pub fn next_below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A generator for item `k` alone, so that an item may draw as many numbers as it needs and can be had in any order.
+    #[must_use]
+    pub fn at(&self, k: u64) -> Self {
+        Self { state: mix(self.state.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1)))) }
+    }
+
     /// The number that comes after `k` others, above 0 and at most 1, without drawing those.
     #[must_use]
     pub fn unit_at(&self, k: u64) -> f64 {
@@ -62,6 +79,8 @@ pub enum Purpose {
     Outcomes = 0x6f75_7463,
     /// Which answers a server delays.
     Delays = 0x6465_6c61,
+    /// What is asked of a database.
+    Operations = 0x6f70_6572,
 }
 
 #[cfg(test)]
@@ -97,6 +116,29 @@ mod tests {
         assert_eq!(numbers(7, Purpose::Arrivals), numbers(7, Purpose::Arrivals));
         assert_ne!(numbers(7, Purpose::Arrivals), numbers(7, Purpose::Requests));
         assert_ne!(numbers(7, Purpose::Arrivals), numbers(8, Purpose::Arrivals));
+    }
+
+    #[test]
+    fn whole_numbers_below_a_bound_are_equally_likely() {
+        let mut random = Random::new(2, Purpose::Operations);
+        let mut counts = [0_i32; 10];
+        (0..100_000).for_each(|_| counts[usize::try_from(random.next_below(10)).unwrap()] += 1);
+        // Each count is binomial with mean 10,000 and deviation 95; five of them are allowed.
+        assert!(counts.iter().all(|count| (count - 10_000).abs() < 475), "{counts:?}");
+    }
+
+    #[test]
+    fn the_generators_of_neighbouring_items_have_no_number_in_common() {
+        let start = Random::new(3, Purpose::Operations);
+        let mut numbers: Vec<u64> = (0..1_000)
+            .flat_map(|k| {
+                let mut random = start.at(k);
+                (0..10).map(move |_| random.next_u64()).collect::<Vec<_>>()
+            })
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 10_000);
     }
 
     #[test]

@@ -2,8 +2,23 @@
 //!
 //! Pure arithmetic on a seed: no clock and no I/O.
 
+mod check;
+mod hash;
+mod inserted;
+mod lengths;
 mod operation;
+mod operations;
+mod properties;
+mod records;
+mod text;
+mod validation;
 mod workload;
+mod zipfian;
 
-pub use operation::{Key, Kind, Operation, Selection, Value};
-pub use workload::{Distribution, InsertOrder, InvalidWorkload, Mix, Workload};
+pub use check::Check;
+pub use inserted::InsertedKeys;
+pub use operation::{Key, Kind, Operation, Selection, Value, Values};
+pub use operations::Operations;
+pub use properties::{InvalidProperties, Problem, Properties, PropertyFile, RunProperties};
+pub use validation::{Flaw, InvalidWorkload};
+pub use workload::{InsertOrder, LengthDistribution, Mix, RequestDistribution, Workload};

@@ -1,8 +1,8 @@
 //! What a workload consists of, in numbers.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+
+use crate::operation::{Key, Kind};
 
 /// How often each kind of operation comes; the shares count in proportion to their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,37 +17,118 @@ pub struct Mix {
     pub delete: f64,
 }
 
-/// How numbers are drawn: that of the record to ask for, the length of a field, or that of a scan.
+impl Mix {
+    /// Each kind with its share, in the order of results.
+    #[must_use]
+    pub fn shares(&self) -> [(Kind, f64); 6] {
+        Kind::ALL.map(|kind| {
+            let share = match kind {
+                Kind::Read => self.read,
+                Kind::Update => self.update,
+                Kind::Insert => self.insert,
+                Kind::Scan => self.scan,
+                Kind::ReadModifyWrite => self.read_modify_write,
+                Kind::Delete => self.delete,
+            };
+            (kind, share)
+        })
+    }
+}
+
+/// Which record an operation asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum Distribution {
-    /// Always the largest: for lengths only.
-    Constant,
+#[serde(tag = "name", rename_all = "snake_case", deny_unknown_fields)]
+pub enum RequestDistribution {
     /// Every one is as likely.
     Uniform,
-    /// A few are asked for often; where records are asked for, the few are scattered over all keys.
+    /// A few are asked for often, and are scattered over all keys.
     Zipfian {
-        /// How steep it is; YCSB's constant is 0.99.
+        /// How steep it is: above 0, and at most 0.9999. YCSB's constant is 0.99.
+        #[serde(default = "zipfian_constant")]
         constant: f64,
     },
-    /// Like `Zipfian`, from the newest record back: for records only.
+    /// Like `Zipfian`, from the newest record back.
     Latest,
-    /// A part of the records is asked for by a part of the operations: for records only.
+    /// A part of the records is asked for by a part of the operations.
     Hotspot {
         /// The share of the records that is hot; YCSB's default is 0.2.
+        #[serde(default = "hotspot_records")]
         records: f64,
         /// The share of the operations that goes there; YCSB's default is 0.8.
+        #[serde(default = "hotspot_operations")]
         operations: f64,
     },
-    /// The newer, the likelier, falling exponentially: for records only.
+    /// The newer, the likelier, falling exponentially.
     Exponential {
         /// The share of the operations, in percent, that goes to the newest part; YCSB's default is 95.
+        #[serde(default = "exponential_percentile")]
         percentile: f64,
         /// Which part that is; YCSB's default is 0.8571428571.
+        #[serde(default = "exponential_fraction")]
         fraction: f64,
     },
-    /// One after the other: for records only.
+    /// One after the other, and from the start again.
     Sequential,
+}
+
+/// How long something is, between a shortest and a longest length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case", deny_unknown_fields)]
+pub enum LengthDistribution {
+    /// Always the longest.
+    Constant,
+    /// Every length is as likely.
+    Uniform,
+    /// The shorter, the likelier.
+    Zipfian {
+        /// How steep it is: above 0, and at most 0.9999. YCSB's constant is 0.99.
+        #[serde(default = "zipfian_constant")]
+        constant: f64,
+    },
+}
+
+pub(crate) const ZIPFIAN_CONSTANT: f64 = 0.99;
+
+fn zipfian_constant() -> f64 {
+    ZIPFIAN_CONSTANT
+}
+
+fn hotspot_records() -> f64 {
+    0.2
+}
+
+fn hotspot_operations() -> f64 {
+    0.8
+}
+
+fn exponential_percentile() -> f64 {
+    95.0
+}
+
+fn exponential_fraction() -> f64 {
+    0.857_142_857_1
+}
+
+impl RequestDistribution {
+    /// YCSB's Zipfian distribution.
+    pub const ZIPFIAN: Self = Self::Zipfian { constant: ZIPFIAN_CONSTANT };
+
+    /// YCSB's hotspot.
+    #[must_use]
+    pub fn hotspot() -> Self {
+        Self::Hotspot { records: hotspot_records(), operations: hotspot_operations() }
+    }
+
+    /// YCSB's exponential distribution.
+    #[must_use]
+    pub fn exponential() -> Self {
+        Self::Exponential { percentile: exponential_percentile(), fraction: exponential_fraction() }
+    }
+}
+
+impl LengthDistribution {
+    /// YCSB's Zipfian distribution.
+    pub const ZIPFIAN: Self = Self::Zipfian { constant: ZIPFIAN_CONSTANT };
 }
 
 /// In which order of their keys records are inserted.
@@ -69,18 +150,18 @@ pub struct Workload {
     pub mix: Mix,
     /// How many records there are when the operations begin.
     pub records: u64,
-    /// The number of the first record that is inserted.
+    /// The number of the first record that the load phase inserts, and that operations ask for.
     pub insert_start: u64,
-    /// How many records the load phase inserts; none for all.
+    /// How many records the load phase inserts from there on; none for all.
     pub insert_count: Option<u64>,
     /// Fields of each record.
     pub field_count: usize,
     /// The longest value of a field, in bytes.
     pub field_bytes: usize,
-    /// The shortest one.
+    /// The shortest one, where lengths are not constant.
     pub field_bytes_min: usize,
-    /// How long the values between the two are: constant, uniform or Zipfian.
-    pub field_bytes_distribution: Distribution,
+    /// How long the values between the two are.
+    pub field_bytes_distribution: LengthDistribution,
     /// What the names of the fields begin with.
     pub field_prefix: String,
     /// Whether reads and scans ask for every field, or for one.
@@ -88,13 +169,13 @@ pub struct Workload {
     /// Whether updates write every field, or one.
     pub write_all_fields: bool,
     /// Which record an operation asks for.
-    pub request_distribution: Distribution,
+    pub request_distribution: RequestDistribution,
     /// The fewest records of a scan.
     pub scan_records_min: usize,
     /// The most records of a scan.
     pub scan_records_max: usize,
-    /// How many of them: uniform or Zipfian.
-    pub scan_records_distribution: Distribution,
+    /// How many of them.
+    pub scan_records_distribution: LengthDistribution,
     /// The order of the keys.
     pub insert_order: InsertOrder,
     /// To how many digits the numbers in keys are filled up with zeros.
@@ -113,14 +194,14 @@ impl Default for Workload {
             field_count: 10,
             field_bytes: 100,
             field_bytes_min: 1,
-            field_bytes_distribution: Distribution::Constant,
+            field_bytes_distribution: LengthDistribution::Constant,
             field_prefix: "field".into(),
             read_all_fields: true,
             write_all_fields: false,
-            request_distribution: Distribution::Uniform,
+            request_distribution: RequestDistribution::Uniform,
             scan_records_min: 1,
             scan_records_max: 1000,
-            scan_records_distribution: Distribution::Uniform,
+            scan_records_distribution: LengthDistribution::Uniform,
             insert_order: InsertOrder::Hashed,
             zero_padding: 1,
             verify_values: false,
@@ -128,14 +209,55 @@ impl Default for Workload {
     }
 }
 
-/// Why a workload cannot be run: a sentence for the person who asked for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidWorkload(pub String);
+impl Workload {
+    /// The names of YCSB's six core workloads.
+    pub const PRESETS: [&'static str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-impl fmt::Display for InvalidWorkload {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+    /// The core workload of this name, as YCSB's files of the names `workloada` to `workloadf` have it; none for another
+    /// name.
+    #[must_use]
+    pub fn preset(name: &str) -> Option<Self> {
+        let zipfian =
+            |mix| Self { mix, request_distribution: RequestDistribution::ZIPFIAN, ..Self::default() };
+        let none = Mix::default();
+        Some(match name {
+            // Update heavy.
+            "a" => zipfian(Mix { read: 0.5, update: 0.5, ..none }),
+            // Read mostly.
+            "b" => zipfian(Mix { read: 0.95, update: 0.05, ..none }),
+            // Read only.
+            "c" => zipfian(Mix { read: 1.0, ..none }),
+            // Read the latest.
+            "d" => Self {
+                mix: Mix { read: 0.95, insert: 0.05, ..none },
+                request_distribution: RequestDistribution::Latest,
+                ..Self::default()
+            },
+            // Short ranges.
+            "e" => Self { scan_records_max: 100, ..zipfian(Mix { scan: 0.95, insert: 0.05, ..none }) },
+            // Read, modify, write.
+            "f" => zipfian(Mix { read: 0.5, read_modify_write: 0.5, ..none }),
+            _ => return None,
+        })
+    }
+
+    /// How many records the load phase inserts: those from `insert_start` on.
+    #[must_use]
+    pub fn load_records(&self) -> u64 {
+        self.insert_count.unwrap_or_else(|| self.records.saturating_sub(self.insert_start))
+    }
+
+    /// The name of each field, in the order of their indices.
+    #[must_use]
+    pub fn field_names(&self) -> Vec<String> {
+        (0..self.field_count).map(|field| format!("{}{field}", self.field_prefix)).collect()
+    }
+
+    /// The key of a record.
+    #[must_use]
+    pub fn key(&self, record: u64) -> Key {
+        let mut key = Key::default();
+        key.set(record, self.insert_order, self.zero_padding);
+        key
     }
 }
-
-impl std::error::Error for InvalidWorkload {}

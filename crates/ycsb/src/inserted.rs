@@ -1,0 +1,174 @@
+//! Which records a run has added: what threads share of a workload.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::workload::Workload;
+
+/// How many levels of words there can be; the last one alone would have room for more numbers than 64 bits have.
+const LEVELS: usize = 54;
+/// The base-two logarithm of how many words the first level has: 65,536 records.
+const FIRST_LEVEL_BITS: u32 = 10;
+const WORD_BITS: u64 = 64;
+
+/// The sequence of records that a run adds: who inserts takes the next number, and who reads asks only for numbers whose
+/// insert was acknowledged.
+///
+/// Threads share it without locks and never wait for one another: an insert that is under way for long, or has failed,
+/// leaves a hole that reads step over. It takes a bit for each record that was added.
+#[derive(Debug)]
+pub struct InsertedKeys {
+    /// The number of the first record that is added; all below it are there from the beginning.
+    first: u64,
+    /// The number that the next insert takes.
+    next: AtomicU64,
+    /// One past the newest acknowledged number, or `first`.
+    end: AtomicU64,
+    /// A bit for each acknowledged number, from `first` on. Each level has twice the words of the one before it, and is
+    /// made when a number of its range is first acknowledged, so that words never move.
+    acknowledged: [OnceLock<Box<[AtomicU64]>>; LEVELS],
+}
+
+impl InsertedKeys {
+    /// Nothing added yet to the records of this workload.
+    #[must_use]
+    pub fn new(workload: &Workload) -> Self {
+        Self {
+            first: workload.records,
+            next: AtomicU64::new(workload.records),
+            end: AtomicU64::new(workload.records),
+            acknowledged: [const { OnceLock::new() }; LEVELS],
+        }
+    }
+
+    /// Tells that the database has added this record: from now on operations may ask for it.
+    pub fn acknowledge(&self, record: u64) {
+        let Some(place) = record.checked_sub(self.first) else { return };
+        let (level, word) = level_and_word(place / WORD_BITS);
+        let words = self.acknowledged[level].get_or_init(|| {
+            (0..1_usize << (FIRST_LEVEL_BITS as usize + level)).map(|_| AtomicU64::new(0)).collect()
+        });
+        words[word].fetch_or(1 << (place % WORD_BITS), Ordering::Release);
+        self.end.fetch_max(record + 1, Ordering::Release);
+    }
+
+    /// One past the newest record that was acknowledged; without any, one past the records from the beginning.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// How many records inserts have taken a number for, acknowledged or not.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.next.load(Ordering::Relaxed) - self.first
+    }
+
+    /// The number of the record to add next: everyone gets another.
+    pub(crate) fn take(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many records may have been added, holes included.
+    pub(crate) fn added(&self) -> u64 {
+        self.end() - self.first
+    }
+
+    /// This record, or the nearest below it that is there.
+    pub(crate) fn at_or_below(&self, record: u64) -> u64 {
+        let Some(place) = record.checked_sub(self.first) else { return record };
+        let mut word = place / WORD_BITS;
+        // The bits of the place and of those below it.
+        let mut bits = self.word(word) & (u64::MAX >> (WORD_BITS - 1 - place % WORD_BITS));
+        while bits == 0 {
+            let Some(below) = word.checked_sub(1) else { return self.first.saturating_sub(1) };
+            word = below;
+            bits = self.word(word);
+        }
+        self.first + word * WORD_BITS + u64::from(bits.ilog2())
+    }
+
+    fn word(&self, number: u64) -> u64 {
+        let (level, word) = level_and_word(number);
+        self.acknowledged[level].get().map_or(0, |words| words[word].load(Ordering::Acquire))
+    }
+}
+
+/// In which level the word of this number is, and where there.
+#[allow(clippy::cast_possible_truncation)] // Memory ends long before the platform's numbers.
+fn level_and_word(number: u64) -> (usize, usize) {
+    let position = number + (1 << FIRST_LEVEL_BITS);
+    let bits = position.ilog2();
+    ((bits - FIRST_LEVEL_BITS) as usize, (position - (1 << bits)) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InsertedKeys;
+    use crate::workload::Workload;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use std::thread;
+
+    fn after(records: u64) -> InsertedKeys {
+        InsertedKeys::new(&Workload { records, ..Workload::default() })
+    }
+
+    #[test]
+    fn every_thread_gets_numbers_of_its_own() {
+        let inserted = after(100);
+        let taken: Vec<Vec<u64>> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| (0..10_000).map(|_| inserted.take()).collect())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let all: BTreeSet<u64> = taken.into_iter().flatten().collect();
+        assert!(all.into_iter().eq(100..40_100));
+    }
+
+    #[test]
+    fn what_threads_acknowledge_at_once_is_all_there() {
+        let inserted = after(7);
+        thread::scope(|scope| {
+            for index in 0..4 {
+                let inserted = &inserted;
+                scope.spawn(move || {
+                    (7 + index..400_007).step_by(4).for_each(|record| inserted.acknowledge(record));
+                });
+            }
+        });
+        assert_eq!(inserted.end(), 400_007);
+        assert!((0..400_007).all(|record| inserted.at_or_below(record) == record));
+    }
+
+    #[test]
+    fn an_insert_that_never_ends_holds_nobody_up() {
+        let inserted = after(10);
+        // Far more than the 2^20 numbers that YCSB's window has room for.
+        (11..3_000_000).for_each(|record| inserted.acknowledge(record));
+        assert_eq!(inserted.end(), 3_000_000);
+        assert_eq!(inserted.at_or_below(10), 9);
+        assert_eq!(inserted.at_or_below(11), 11);
+    }
+
+    proptest! {
+        #[test]
+        fn only_records_that_are_there_are_asked_for(
+            first in 1_u64..200,
+            acknowledged in prop::collection::btree_set(0_u64..200_000, 0..60),
+            asked in prop::collection::vec(0_u64..200_200, 1..60),
+        ) {
+            let inserted = after(first);
+            for place in &acknowledged {
+                inserted.acknowledge(first + place);
+            }
+            for record in asked {
+                let there = acknowledged.iter().map(|place| first + place).chain(0..first);
+                let expected = there.filter(|there| *there <= record).max();
+                prop_assert_eq!(Some(inserted.at_or_below(record)), expected);
+            }
+            let newest = acknowledged.last().map_or(first, |place| first + place + 1);
+            prop_assert_eq!(inserted.end(), newest);
+        }
+    }
+}

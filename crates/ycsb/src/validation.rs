@@ -1,0 +1,216 @@
+//! Whether a workload can be run.
+
+use std::fmt;
+
+use crate::operation::Kind;
+use crate::workload::{LengthDistribution, RequestDistribution, Workload};
+
+/// The most records whose numbers a distribution draws exactly: 2⁵³.
+const RECORDS_MAX: u64 = 1 << 53;
+/// The most bytes of one record: 1 GiB, more than any database takes.
+const RECORD_BYTES_MAX: usize = 1 << 30;
+/// The steepest Zipfian distribution: from 1 on the formula of Gray et al. has no value.
+const ZIPFIAN_CONSTANT_MAX: f64 = 0.9999;
+const ZERO_PADDING_MAX: usize = 1000;
+
+/// One reason why a workload cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Which field of [`Workload`] is at fault.
+    pub field: &'static str,
+    /// A sentence for the person who asked for it, with the number and its range.
+    pub text: String,
+}
+
+/// Why a workload cannot be run: one flaw or more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidWorkload(pub Vec<Flaw>);
+
+impl fmt::Display for InvalidWorkload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, flaw) in self.0.iter().enumerate() {
+            let line_end = if place > 0 { "\n" } else { "" };
+            write!(formatter, "{line_end}{}", flaw.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InvalidWorkload {}
+
+impl Workload {
+    /// Whether the workload can be run.
+    ///
+    /// # Errors
+    /// Every reason why not, in the order of the fields.
+    pub fn validate(&self) -> Result<(), InvalidWorkload> {
+        let mut flaws = Flaws(Vec::new());
+        self.check_mix(&mut flaws);
+        self.check_records(&mut flaws);
+        self.check_fields(&mut flaws);
+        self.check_requests(&mut flaws);
+        self.check_scans(&mut flaws);
+        flaws.require(self.zero_padding <= ZERO_PADDING_MAX, "zero_padding", || {
+            format!(
+                "numbers are filled up to {} digits; at most {ZERO_PADDING_MAX} can be",
+                self.zero_padding
+            )
+        });
+        flaws.require(
+            !self.verify_values || self.field_bytes_distribution == LengthDistribution::Constant,
+            "verify_values",
+            || "values can be verified only where their length is constant".into(),
+        );
+        if flaws.0.is_empty() { Ok(()) } else { Err(InvalidWorkload(flaws.0)) }
+    }
+
+    fn check_mix(&self, flaws: &mut Flaws) {
+        let shares = self.mix.shares();
+        for (kind, share) in shares {
+            flaws.require(share.is_finite() && share >= 0.0, "mix", || {
+                format!("the share of {} is {share}; a share is a number from 0 on", kind.label())
+            });
+        }
+        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+        flaws.require(sum != 0.0, "mix", || {
+            "the shares of all operations are 0; at least one must be above".into()
+        });
+    }
+
+    fn check_records(&self, flaws: &mut Flaws) {
+        let needs_records =
+            self.mix.shares().into_iter().any(|(kind, share)| kind != Kind::Insert && share > 0.0);
+        flaws.require(self.records > 0 || !needs_records, "records", || {
+            "there are 0 records; a mix that does not only insert needs at least 1".into()
+        });
+        flaws.require(self.records <= RECORDS_MAX, "records", || {
+            format!("there are {} records; at most {RECORDS_MAX} can be", self.records)
+        });
+        let count = self.insert_count;
+        flaws.require(self.records == 0 || self.insert_start < self.records, "insert_start", || {
+            format!(
+                "the first record is number {}; it must be below the count of records, {}",
+                self.insert_start, self.records
+            )
+        });
+        flaws.require(count != Some(0) || !needs_records, "insert_count", || {
+            "0 records are inserted; a mix that does not only insert needs at least 1".into()
+        });
+        let room = self.records.saturating_sub(self.insert_start);
+        flaws.require(count.is_none_or(|count| count <= room), "insert_count", || {
+            format!(
+                "{} records from number {} on are inserted; of {} records at most {room} are there",
+                self.load_records(),
+                self.insert_start,
+                self.records
+            )
+        });
+    }
+
+    fn check_fields(&self, flaws: &mut Flaws) {
+        flaws.require(self.field_count > 0, "field_count", || {
+            "a record has 0 fields; it must have at least 1".into()
+        });
+        let record_bytes = self.field_count.checked_mul(self.field_bytes);
+        let is_bearable = self.field_count <= RECORD_BYTES_MAX
+            && record_bytes.is_some_and(|bytes| bytes <= RECORD_BYTES_MAX);
+        flaws.require(is_bearable, "field_bytes", || {
+            format!(
+                "a record has {} fields of {} bytes; together they may have at most {RECORD_BYTES_MAX} bytes",
+                self.field_count, self.field_bytes
+            )
+        });
+        check_lengths(
+            flaws,
+            ("field_bytes_min", "field_bytes_distribution"),
+            "a field",
+            (self.field_bytes_min, self.field_bytes, "bytes"),
+            self.field_bytes_distribution,
+        );
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        flaws.require(self.field_prefix.chars().all(is_name), "field_prefix", || {
+            format!(
+                "the names of fields begin with {:?}; letters from A to Z, digits and underscores are possible",
+                self.field_prefix
+            )
+        });
+    }
+
+    fn check_requests(&self, flaws: &mut Flaws) {
+        let mut require_share = |share: f64, what: &str| {
+            flaws.require((0.0..=1.0).contains(&share), "request_distribution", || {
+                format!("the hotspot's share of the {what} is {share}; it must be from 0 to 1")
+            });
+        };
+        match self.request_distribution {
+            RequestDistribution::Hotspot { records, operations } => {
+                require_share(records, "records");
+                require_share(operations, "operations");
+            }
+            RequestDistribution::Zipfian { constant } => {
+                check_constant(flaws, "request_distribution", constant);
+            }
+            RequestDistribution::Exponential { percentile, fraction } => {
+                flaws.require(percentile > 0.0 && percentile < 100.0, "request_distribution", || {
+                    format!("the exponential percentile is {percentile}; it must be above 0 and below 100")
+                });
+                flaws.require(fraction.is_finite() && fraction > 0.0, "request_distribution", || {
+                    format!("the exponential fraction is {fraction}; it must be above 0")
+                });
+            }
+            RequestDistribution::Uniform | RequestDistribution::Latest | RequestDistribution::Sequential => {}
+        }
+    }
+
+    /// A mix without scans may say of them what it likes.
+    fn check_scans(&self, flaws: &mut Flaws) {
+        if self.mix.scan > 0.0 {
+            flaws.require(self.scan_records_max > 0, "scan_records_max", || {
+                "a scan asks for at most 0 records; it must ask for at least 1".into()
+            });
+            flaws.require(self.scan_records_min > 0, "scan_records_min", || {
+                "a scan asks for at least 0 records; the fewest it can ask for is 1".into()
+            });
+            check_lengths(
+                flaws,
+                ("scan_records_min", "scan_records_distribution"),
+                "a scan",
+                (self.scan_records_min, self.scan_records_max, "records"),
+                self.scan_records_distribution,
+            );
+        }
+    }
+}
+
+fn check_lengths(
+    flaws: &mut Flaws,
+    (least_field, distribution_field): (&'static str, &'static str),
+    whose: &str,
+    (least, most, unit): (usize, usize, &str),
+    distribution: LengthDistribution,
+) {
+    flaws.require(least <= most || distribution == LengthDistribution::Constant, least_field, || {
+        format!(
+            "{whose} has at least {least} {unit} and at most {most}; the least must not be above the most"
+        )
+    });
+    if let LengthDistribution::Zipfian { constant } = distribution {
+        check_constant(flaws, distribution_field, constant);
+    }
+}
+
+fn check_constant(flaws: &mut Flaws, field: &'static str, constant: f64) {
+    flaws.require(constant > 0.0 && constant <= ZIPFIAN_CONSTANT_MAX, field, || {
+        format!("the Zipfian constant is {constant}; it must be above 0 and at most {ZIPFIAN_CONSTANT_MAX}")
+    });
+}
+
+struct Flaws(Vec<Flaw>);
+
+impl Flaws {
+    fn require(&mut self, holds: bool, field: &'static str, text: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(Flaw { field, text: text() });
+        }
+    }
+}
