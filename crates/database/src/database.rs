@@ -1,5 +1,7 @@
 //! The seam between a load and the databases: one module for each database implements it.
 
+use std::fmt;
+
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Key, Selection, Value, Workload};
 
@@ -13,6 +15,36 @@ pub struct Failed {
     /// In the words of the database or driver, on one line, without what differs from one operation to the next.
     pub text: String,
 }
+
+impl Failed {
+    /// A failure with its explanation, which is put onto one line.
+    pub(crate) fn new(failure: Failure, text: impl AsRef<str>) -> Self {
+        let text = text.as_ref().split(|c: char| c.is_whitespace() || c.is_control());
+        Self { failure, text: text.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ") }
+    }
+
+    /// The same failure without the keys in its text, so that what failed alike counts as alike.
+    pub(crate) fn without_keys<'a>(mut self, keys: impl Iterator<Item = &'a Key>) -> Self {
+        for key in keys.filter(|key| !key.as_str().is_empty()) {
+            if self.text.contains(key.as_str()) {
+                self.text = self.text.replace(key.as_str(), "KEY");
+            }
+        }
+        self
+    }
+}
+
+/// Why a target cannot be asked at all, known before anything is sent: a sentence for the person who named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidTarget(pub String);
+
+impl fmt::Display for InvalidTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvalidTarget {}
 
 /// Which database, and how it is to be asked.
 #[derive(Clone, Debug)]
@@ -37,31 +69,43 @@ pub trait Database: Sized + 'static {
     /// One client's way to the database.
     type Session: Session;
 
-    /// Connects, for so many sessions.
+    /// Checks the address, the names and the settings, without connecting.
+    ///
+    /// # Errors
+    /// What is wrong with them. No text contains the password.
+    fn check(target: &Target) -> Result<(), InvalidTarget>;
+
+    /// Connects, for so many sessions. The target has been checked.
     ///
     /// # Errors
     /// When there is no such database, or it lets nobody in.
     async fn open(target: &Target, sessions: usize) -> Result<Self, Failed>;
 
-    /// What the database calls itself and its version, such as `7.0.14`.
+    /// What the database calls itself and its version, such as `MongoDB 7.0.14`.
     ///
     /// # Errors
     /// When it does not answer.
     async fn version(&self) -> Result<String, Failed>;
 
-    /// Whether the namespace, or the table in it, is there already: what a load did not make it may not drop.
+    /// Whether the table is there already: what a load did not make it may not drop.
     ///
     /// # Errors
     /// When the database does not answer.
     async fn exists(&self) -> Result<bool, Failed>;
 
-    /// Makes the namespace and an empty table.
+    /// Whether the table is there and bears the mark of one that [`Self::create`] made.
     ///
     /// # Errors
-    /// When the database refuses.
+    /// When the database does not answer.
+    async fn is_ours(&self) -> Result<bool, Failed>;
+
+    /// Makes an empty table, marked as ours, and the namespace if it is not there.
+    ///
+    /// # Errors
+    /// When there is such a table already, or the database refuses.
     async fn create(&self) -> Result<(), Failed>;
 
-    /// Removes the table, and the namespace if nothing else is in it.
+    /// Removes the table whoever made it, and the namespace if this made it and nothing else is in it.
     ///
     /// # Errors
     /// When the database refuses.
@@ -105,7 +149,7 @@ pub trait Session: 'static {
     /// answer.
     async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed>;
 
-    /// Writes fields of a record that is there.
+    /// Writes fields of a record that is there; the others stay as they are.
     ///
     /// # Errors
     /// As for [`Self::read`].

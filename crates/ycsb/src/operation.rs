@@ -82,6 +82,12 @@ impl Key {
     }
 }
 
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
 /// Which fields a read or scan asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {

@@ -1,0 +1,304 @@
+//! `MongoDB`, through its official driver, and whatever else speaks its protocol.
+//!
+//! A record is a document: its key is the `_id`, and each field is a string. YCSB's own binding stores fields as binary
+//! data, of the same length on the wire but for a byte; strings can be read in the shell and in indexes, and are what
+//! applications store.
+
+mod failures;
+mod options;
+mod reachability;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use loadcurve_record::Failure;
+use loadcurve_ycsb::{Key, Selection, Value};
+use mongodb::bson::raw::CStr;
+use mongodb::bson::{Binary, Bson, Document, RawDocument, RawDocumentBuf, cstr, doc};
+use mongodb::error::Result as DriverResult;
+use mongodb::options::{ClientOptions, FindOptions};
+use mongodb::{Client, Collection};
+
+use self::failures::failed;
+use self::options::{MARKS, MongoDbSettings};
+use self::reachability::Reachability;
+use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
+
+/// How long an operation goes without asking whether there is any server. It is well below the pauses in which the
+/// driver's monitors ask servers again, and far above the time of most operations, for which asking would cost.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A `MongoDB` as one thread sees it.
+pub struct MongoDb {
+    shared: Rc<Shared>,
+}
+
+/// One client's way to it. Connections are the driver's, which has one for each client.
+pub struct MongoDbSession {
+    shared: Rc<Shared>,
+}
+
+struct Shared {
+    database: mongodb::Database,
+    collection: Collection<RawDocumentBuf>,
+    reachability: Reachability,
+    timeout: Duration,
+    /// The names of the fields, by index.
+    fields: Vec<String>,
+    ordered: bool,
+}
+
+impl Shared {
+    /// The answer to a request, or why there is none, in time.
+    async fn answer<T>(&self, request: impl IntoFuture<Output = DriverResult<T>>) -> Result<T, Failed> {
+        let mut request = std::pin::pin!(request.into_future());
+        let soon = PATIENCE.min(self.timeout);
+        if let Ok(answer) = tokio::time::timeout(soon, &mut request).await {
+            return answer.map_err(|error| failed(&error));
+        }
+        tokio::select! {
+            biased;
+            answer = request => answer.map_err(|error| failed(&error)),
+            lost = self.reachability.lost() => Err(lost),
+            () = tokio::time::sleep(self.timeout - soon) => Err(self.reachability.overdue()),
+        }
+    }
+
+    /// Which fields the server is to send.
+    fn projection(&self, selection: Selection, key: bool) -> Option<Document> {
+        match selection {
+            Selection::All => None,
+            Selection::One(field) => Some(doc! { &self.fields[field]: 1, "_id": i32::from(key) }),
+        }
+    }
+
+    fn marks(&self) -> Collection<Document> {
+        self.database.collection(MARKS)
+    }
+
+    /// What distinguishes the collection of this name from another one that had it before; none if it is not there.
+    async fn identity(&self) -> Result<Option<Bson>, Failed> {
+        let same_name = doc! { "name": self.collection.name() };
+        let found = self.answer(async {
+            let list = self.database.list_collections().filter(same_name).await?;
+            list.try_collect::<Vec<_>>().await
+        });
+        let uuid = |uuid: Option<Binary>| uuid.map_or(Bson::Null, Bson::Binary);
+        Ok(found.await?.pop().map(|collection| uuid(collection.info.uuid)))
+    }
+}
+
+impl Database for MongoDb {
+    type Session = MongoDbSession;
+
+    fn check(target: &Target) -> Result<(), InvalidTarget> {
+        options::check(target)
+    }
+
+    async fn open(target: &Target, sessions: usize) -> Result<Self, Failed> {
+        let invalid = |invalid: InvalidTarget| Failed::new(Failure::Rejected, invalid.0);
+        let timeout = Duration::from_secs_f64(target.timeout_s);
+        let settings = MongoDbSettings::of(target).map_err(invalid)?;
+        let ordered = settings.ordered;
+        let read = tokio::time::timeout(timeout, async { ClientOptions::parse(&target.url).await });
+        let mut options = match read.await {
+            Ok(Ok(options)) => options,
+            Ok(Err(error)) => return Err(failed(&error)),
+            Err(_) => {
+                return Err(Failed::new(Failure::ConnectTimeout, "the host's name was not looked up in time"));
+            }
+        };
+        let (reachability, tell) = Reachability::new();
+        options.sdam_event_handler = Some(tell);
+        settings.apply(&mut options, timeout, sessions, target.url.starts_with("mongodb+srv://"));
+        let client = Client::with_options(options).map_err(|error| failed(&error))?;
+        let database = client.database(&target.namespace);
+        let collection = database.collection(&target.table);
+        let workload = &target.workload;
+        let fields =
+            (0..workload.field_count).map(|index| format!("{}{index}", workload.field_prefix)).collect();
+        let shared = Shared { database, collection, reachability, timeout, fields, ordered };
+        // A ping would be answered to anybody; reading needs what the load needs.
+        shared.answer(shared.collection.find_one(doc! { "_id": "" })).await?;
+        Ok(Self { shared: Rc::new(shared) })
+    }
+
+    async fn version(&self) -> Result<String, Failed> {
+        let about = self.shared.answer(self.shared.database.run_command(doc! { "buildInfo": 1 })).await?;
+        let versions = [("ferretdbVersion", "FerretDB"), ("version", "MongoDB")];
+        let known = versions.iter().find_map(|(key, name)| Some((name, about.get_str(key).ok()?)));
+        match known {
+            Some((name, version)) => Ok(format!("{name} {}", version.trim_start_matches('v'))),
+            None => Err(Failed::new(Failure::Malformed, "the server does not say its version")),
+        }
+    }
+
+    async fn exists(&self) -> Result<bool, Failed> {
+        Ok(self.shared.identity().await?.is_some())
+    }
+
+    async fn is_ours(&self) -> Result<bool, Failed> {
+        let Some(identity) = self.shared.identity().await? else { return Ok(false) };
+        let named = doc! { "_id": self.shared.collection.name() };
+        let mark = self.shared.answer(self.shared.marks().find_one(named)).await?;
+        // A collection of the same name that somebody has made since is not ours.
+        Ok(mark.is_some_and(|mark| mark.get("uuid") == Some(&identity)))
+    }
+
+    async fn create(&self) -> Result<(), Failed> {
+        let shared = &self.shared;
+        let name = shared.collection.name();
+        shared.answer(shared.database.create_collection(name)).await?;
+        let identity = shared.identity().await?.unwrap_or_default();
+        let mark = doc! { "$set": { "uuid": identity } };
+        shared.answer(shared.marks().update_one(doc! { "_id": name }, mark).upsert(true)).await?;
+        Ok(())
+    }
+
+    async fn remove(&self) -> Result<(), Failed> {
+        let shared = &self.shared;
+        shared.answer(shared.collection.drop()).await?;
+        shared.answer(shared.marks().delete_one(doc! { "_id": shared.collection.name() })).await?;
+        // A database is gone with its last collection.
+        if shared.answer(shared.marks().count_documents(doc! {})).await? == 0 {
+            shared.answer(shared.marks().drop()).await?;
+        }
+        Ok(())
+    }
+
+    async fn count(&self) -> Result<u64, Failed> {
+        self.shared.answer(self.shared.collection.count_documents(doc! {})).await
+    }
+
+    async fn session(&self) -> Result<MongoDbSession, Failed> {
+        Ok(MongoDbSession { shared: Rc::clone(&self.shared) })
+    }
+}
+
+impl Session for MongoDbSession {
+    async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
+        let options =
+            FindOptions::builder().limit(-1).projection(self.shared.projection(selection, false)).build();
+        let records =
+            self.find(by_key(key), options, &mut |document| tell_fields(key.as_str(), document, found)).await;
+        match records.map_err(|failed| failed.without_keys([key].into_iter()))? {
+            0 => Err(not_found()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+        let fields =
+            values.iter().map(|value| (self.shared.fields[value.field].clone(), Bson::from(&value.text)));
+        let set = doc! { "$set": fields.collect::<Document>() };
+        let updated = self.shared.answer(self.shared.collection.update_one(by_key(key), set)).await;
+        match updated.map_err(|failed| failed.without_keys([key].into_iter()))?.matched_count {
+            0 => Err(not_found()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed> {
+        let shared = &self.shared;
+        let documents = records.iter().map(|record| document(record, &shared.fields));
+        let inserted = match documents.collect::<Result<Vec<_>, _>>()?.as_slice() {
+            [one] => shared.answer(shared.collection.insert_one(one)).await.map(drop),
+            many => {
+                shared.answer(shared.collection.insert_many(many).ordered(shared.ordered)).await.map(drop)
+            }
+        };
+        inserted.map_err(|failed| failed.without_keys(records.iter().map(|record| record.key)))
+    }
+
+    async fn scan(
+        &mut self,
+        first: &Key,
+        records: usize,
+        selection: Selection,
+        found: &mut impl Found,
+    ) -> Result<usize, Failed> {
+        let options = FindOptions::builder()
+            .limit(i64::try_from(records).unwrap_or(i64::MAX))
+            // All in one answer, as far as one answer can hold them.
+            .batch_size(u32::try_from(records).unwrap_or(u32::MAX))
+            .sort(doc! { "_id": 1 })
+            .projection(self.shared.projection(selection, true))
+            .build();
+        let from_here = doc! { "_id": { "$gte": first.as_str() } };
+        let mut each = |document: &RawDocument| {
+            let key = document.get_str("_id").map_err(|error| malformed(&error))?;
+            tell_fields(key, document, found)
+        };
+        self.find(from_here, options, &mut each)
+            .await
+            .map_err(|failed| failed.without_keys([first].into_iter()))
+    }
+
+    async fn delete(&mut self, key: &Key) -> Result<(), Failed> {
+        let deleted = self.shared.answer(self.shared.collection.delete_one(by_key(key))).await;
+        match deleted.map_err(|failed| failed.without_keys([key].into_iter()))?.deleted_count {
+            0 => Err(not_found()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl MongoDbSession {
+    /// Tells `each` every document that is found, read where it was received, and returns how many there were.
+    async fn find(
+        &self,
+        filter: Document,
+        options: FindOptions,
+        each: &mut impl FnMut(&RawDocument) -> Result<(), Failed>,
+    ) -> Result<usize, Failed> {
+        let shared = &self.shared;
+        let mut batches = shared.answer(shared.collection.find(filter).with_options(options).batch()).await?;
+        let mut records = 0;
+        while let Some(batch) = shared.answer(batches.try_next()).await? {
+            for document in batch.doc_slices().map_err(|error| failed(&error))? {
+                let document = document.map_err(|error| malformed(&error))?;
+                each(document.as_document().ok_or_else(|| malformed(&"a record is not a document"))?)?;
+                records += 1;
+            }
+        }
+        Ok(records)
+    }
+}
+
+fn by_key(key: &Key) -> Document {
+    doc! { "_id": key.as_str() }
+}
+
+/// A record as a document, in the driver's bytes.
+fn document(record: &NewRecord<'_>, fields: &[String]) -> Result<RawDocumentBuf, Failed> {
+    let mut document = RawDocumentBuf::new();
+    let unusable = |_| Failed::new(Failure::Rejected, "a field's name cannot be written");
+    document.append(cstr!("_id"), record.key.as_str());
+    for value in record.values {
+        let name: &CStr = fields[value.field].as_str().try_into().map_err(unusable)?;
+        document.append(name, value.text.as_str());
+    }
+    Ok(document)
+}
+
+/// Tells the fields of a document but its key.
+fn tell_fields(key: &str, document: &RawDocument, found: &mut impl Found) -> Result<(), Failed> {
+    for element in document {
+        let (name, value) = element.map_err(|error| malformed(&error))?;
+        if let Some(text) = value.as_str() {
+            if name.as_str() != "_id" {
+                found.field(key, name.as_str(), text);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_found() -> Failed {
+    Failed::new(Failure::NotFound, "no such record")
+}
+
+fn malformed(error: &impl std::fmt::Display) -> Failed {
+    Failed::new(Failure::Malformed, error.to_string())
+}

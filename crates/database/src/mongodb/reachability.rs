@@ -1,0 +1,106 @@
+//! What the driver's monitors have found out about the servers.
+//!
+//! An operation that finds no server waits in the driver until the driver's time is up and then hears of it in words
+//! only. The monitors know the cause at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loadcurve_record::Failure;
+use mongodb::event::EventHandler;
+use mongodb::event::sdam::SdamEvent;
+use mongodb::options::ServerAddress;
+use tokio::sync::watch;
+
+use super::failures::failed;
+use crate::database::Failed;
+
+/// Whether any server can be reached.
+#[derive(Clone, Debug)]
+pub(super) enum Reach {
+    /// Nothing has been heard of any server yet.
+    Unknown,
+    /// One answers at least.
+    Reached,
+    /// None does, and why the last one did not.
+    Unreachable(Failed),
+}
+
+#[derive(Default)]
+struct Servers {
+    /// Each server, and why it does not answer if it does not; none before it has been asked.
+    asked: HashMap<ServerAddress, Option<Result<(), Failed>>>,
+}
+
+impl Servers {
+    fn hear(&mut self, event: SdamEvent) {
+        match event {
+            SdamEvent::ServerOpening(event) => {
+                self.asked.entry(event.address).or_default();
+            }
+            SdamEvent::ServerClosed(event) => {
+                self.asked.remove(&event.address);
+            }
+            SdamEvent::ServerHeartbeatSucceeded(event) => {
+                self.asked.insert(event.server_address, Some(Ok(())));
+            }
+            SdamEvent::ServerHeartbeatFailed(event) => {
+                self.asked.insert(event.server_address, Some(Err(failed(&event.failure))));
+            }
+            _ => {}
+        }
+    }
+
+    fn reach(&self) -> Reach {
+        let mut cause = None;
+        for server in self.asked.values() {
+            match server {
+                None => return Reach::Unknown,
+                Some(Ok(())) => return Reach::Reached,
+                Some(Err(failed)) => cause = Some(failed.clone()),
+            }
+        }
+        cause.map_or(Reach::Unknown, Reach::Unreachable)
+    }
+}
+
+/// The latest news of the servers.
+pub(super) struct Reachability {
+    news: watch::Receiver<Reach>,
+}
+
+impl Reachability {
+    /// The news, and what the driver must tell its events to.
+    pub(super) fn new() -> (Self, EventHandler<SdamEvent>) {
+        let (tell, news) = watch::channel(Reach::Unknown);
+        let servers = Mutex::new(Servers::default());
+        let handler = move |event: SdamEvent| {
+            let mut servers = servers.lock().unwrap_or_else(PoisonError::into_inner);
+            servers.hear(event);
+            tell.send_replace(servers.reach());
+        };
+        (Self { news }, EventHandler::Callback(Arc::new(handler)))
+    }
+
+    /// Comes back once no server can be reached, with the cause.
+    pub(super) async fn lost(&self) -> Failed {
+        let mut news = self.news.clone();
+        match news.wait_for(|reach| matches!(reach, Reach::Unreachable(_))).await {
+            Ok(reach) => match &*reach {
+                Reach::Unreachable(failed) => failed.clone(),
+                Reach::Unknown | Reach::Reached => unreachable!("it was waited for"),
+            },
+            // The driver is gone, and with it whoever could still have news.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// What it means that an operation has had no answer in time: nobody to ask, or nothing said.
+    pub(super) fn overdue(&self) -> Failed {
+        match &*self.news.borrow() {
+            Reach::Unknown => Failed::new(Failure::ConnectTimeout, "no server answered in time"),
+            Reach::Reached => Failed::new(Failure::Timeout, "no answer in time"),
+            Reach::Unreachable(failed) => failed.clone(),
+        }
+    }
+}
