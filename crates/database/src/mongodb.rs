@@ -16,7 +16,7 @@ use loadcurve_record::Failure;
 use loadcurve_ycsb::{Key, Selection, Value};
 use mongodb::bson::raw::CStr;
 use mongodb::bson::{Binary, Bson, Document, RawDocument, RawDocumentBuf, cstr, doc};
-use mongodb::error::Result as DriverResult;
+use mongodb::error::{ErrorKind, Result as DriverResult};
 use mongodb::options::{ClientOptions, FindOptions};
 use mongodb::{Client, Collection};
 
@@ -55,13 +55,20 @@ impl Shared {
         let mut request = std::pin::pin!(request.into_future());
         let soon = PATIENCE.min(self.timeout);
         if let Ok(answer) = tokio::time::timeout(soon, &mut request).await {
-            return answer.map_err(|error| failed(&error));
+            return answer.map_err(|error| self.explained(&error));
         }
         tokio::select! {
             biased;
-            answer = request => answer.map_err(|error| failed(&error)),
+            answer = request => answer.map_err(|error| self.explained(&error)),
             lost = self.reachability.lost() => Err(lost),
-            () = tokio::time::sleep(self.timeout - soon) => Err(self.reachability.overdue()),
+            () = tokio::time::sleep(self.timeout.saturating_sub(soon)) => Err(self.reachability.overdue()),
+        }
+    }
+
+    fn explained(&self, error: &mongodb::error::Error) -> Failed {
+        match &*error.kind {
+            ErrorKind::ServerSelection { .. } => self.reachability.without_server(failed(error)),
+            _ => failed(error),
         }
     }
 
@@ -106,7 +113,10 @@ impl Database for MongoDb {
             Ok(Ok(options)) => options,
             Ok(Err(error)) => return Err(failed(&error)),
             Err(_) => {
-                return Err(Failed::new(Failure::ConnectTimeout, "the host's name was not looked up in time"));
+                return Err(Failed::new(
+                    Failure::ConnectTimeout,
+                    "the host's name was not looked up in time",
+                ));
             }
         };
         let (reachability, tell) = Reachability::new();
@@ -126,11 +136,12 @@ impl Database for MongoDb {
 
     async fn version(&self) -> Result<String, Failed> {
         let about = self.shared.answer(self.shared.database.run_command(doc! { "buildInfo": 1 })).await?;
-        let versions = [("ferretdbVersion", "FerretDB"), ("version", "MongoDB")];
-        let known = versions.iter().find_map(|(key, name)| Some((name, about.get_str(key).ok()?)));
-        match known {
-            Some((name, version)) => Ok(format!("{name} {}", version.trim_start_matches('v'))),
-            None => Err(Failed::new(Failure::Malformed, "the server does not say its version")),
+        match (about.get_str("ferretdbVersion"), about.get_str("version")) {
+            // FerretDB does not know its own version where another program embeds it.
+            (Ok("unknown"), Ok(version)) => Ok(format!("FerretDB as MongoDB {version}")),
+            (Ok(version), _) => Ok(format!("FerretDB {}", version.trim_start_matches('v'))),
+            (Err(_), Ok(version)) => Ok(format!("MongoDB {version}")),
+            (Err(_), Err(_)) => Err(Failed::new(Failure::Malformed, "the server does not say its version")),
         }
     }
 

@@ -268,15 +268,12 @@ impl Session for PostgreSqlSession {
 
     async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed> {
         let columns = columns(records, &self.shared.table);
-        let inserted = match records {
-            [_] => {
-                let texts: Vec<_> = columns.iter().map(|column| &column[0] as &(dyn ToSql + Sync)).collect();
-                self.changed(Request::Insert, &texts).await
-            }
-            _ => {
-                let arrays: Vec<_> = columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
-                self.changed(Request::InsertMany, &arrays).await
-            }
+        let inserted = if records.len() == 1 {
+            let texts: Vec<_> = columns.iter().map(|column| &column[0] as &(dyn ToSql + Sync)).collect();
+            self.changed(Request::Insert, &texts).await
+        } else {
+            let arrays: Vec<_> = columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
+            self.changed(Request::InsertMany, &arrays).await
         };
         inserted.map(drop).map_err(|failed| failed.without_keys(records.iter().map(|record| record.key)))
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use loadcurve_plan::LoadPlan;
 
+use crate::error::StartError;
+
 pub(crate) use descriptors::Descriptors;
 pub use ports::LocalPorts;
 
@@ -16,6 +18,14 @@ pub(crate) struct Capacity {
     pub(crate) descriptors: Descriptors,
     /// As they were before the load; none where the kernel does not publish them.
     pub(crate) ports: Option<LocalPorts>,
+}
+
+/// Makes sure that so many connections can be open at once; raises the soft limit of open files for it.
+///
+/// # Errors
+/// When they cannot: what is needed, what there is and the setting to change.
+pub fn allow_connections(connections: usize) -> Result<(), StartError> {
+    Descriptors::allow(connections).map(drop).map_err(StartError::Machine)
 }
 
 impl Capacity {

@@ -4,7 +4,8 @@ use loadcurve_plan::Nanos;
 use rustix::time::{ClockId, Timespec};
 
 /// The monotonic clock, which also runs on other processes' time lines of this machine.
-pub(crate) fn now() -> Nanos {
+#[must_use]
+pub fn now() -> Nanos {
     read(ClockId::Monotonic)
 }
 

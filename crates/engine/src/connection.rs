@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Answer, FailedRequest, Failure};
+use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer};
 use loadcurve_wire::{Limits, Response, ResponseParser};
 
 use crate::requests::{EncodedRequest, RequestSource};
@@ -179,13 +179,15 @@ impl Connection {
             connection: self.number,
             due: oldest.due,
             sent,
-            first_byte: oldest.first_byte.unwrap_or(now),
             done: now,
             connect: oldest.connect,
-            status: response.status,
-            header_bytes: response.header_bytes,
-            body_bytes: response.body_bytes,
-            framing_bytes: response.framing_bytes,
+            http: Some(HttpAnswer {
+                first_byte: oldest.first_byte.unwrap_or(now),
+                status: response.status,
+                header_bytes: response.header_bytes,
+                body_bytes: response.body_bytes,
+                framing_bytes: response.framing_bytes,
+            }),
         };
         Reading::Answered {
             answer,

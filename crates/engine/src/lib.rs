@@ -8,6 +8,8 @@ mod clock;
 mod connection;
 mod deadlines;
 mod description;
+mod error;
+mod http;
 mod io;
 mod kernel;
 mod load;
@@ -15,6 +17,8 @@ mod pacing;
 mod ranges;
 mod requests;
 mod result;
+mod summary;
+mod team;
 // The tests of whole loads use it, too.
 #[cfg(test)]
 #[path = "../tests/load/support/file.rs"]
@@ -26,9 +30,15 @@ mod worker;
 #[cfg(test)]
 mod worker_tests;
 
-pub use capacity::LocalPorts;
+pub use capacity::{LocalPorts, allow_connections};
+pub use clock::now;
+pub use description::LoadDescription;
+pub use error::StartError;
 pub use kernel::TcpCounters;
-pub use load::{Load, Progress, StartError, uring_refusal};
+pub use load::{Load, uring_refusal};
+pub use pacing::Pacing;
 pub use requests::{ListedRequest, RequestList, body_length};
 pub use result::LoadResult;
-pub use verdict::{Reason, Status, Verdict};
+pub use summary::{Loaded, Terms};
+pub use team::{Activity, CpuMeter, CpuUse, Finished, Member, Part, Progress, Team};
+pub use verdict::{KeptUp, Reason, Status, Verdict};

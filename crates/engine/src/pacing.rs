@@ -1,29 +1,10 @@
 //! When the next request may begin: the load models as values of one type.
 
-use loadcurve_plan::{InvalidPlan, LoadPlan, Model, Nanos, Schedule, Share, Stop};
+use loadcurve_plan::{InvalidPlan, Nanos, Pace, Schedule, Share, Stop};
 use loadcurve_record::Window;
 
-/// What arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// One request, for any connection that can take it.
-    Request,
-    /// A connection with all its calls.
-    Session,
-}
-
-impl Unit {
-    /// What arrives in a load model.
-    pub(crate) fn of(model: &Model) -> Self {
-        match model {
-            Model::Closed { .. } | Model::Open { .. } => Self::Request,
-            Model::Sessions { .. } => Self::Session,
-        }
-    }
-}
-
-/// One worker's share of the plan on the clock's time line.
-pub(crate) struct Pacing {
+/// One worker's share of a load on the clock's time line.
+pub struct Pacing {
     /// The arrivals of requests or sessions; a closed loop begins a request whenever a slot is free.
     schedule: Option<Schedule>,
     /// The measured arrivals of this worker, where their number ends the load.
@@ -35,29 +16,35 @@ pub(crate) struct Pacing {
 }
 
 impl Pacing {
-    /// The share of the plan that `share` names, when the load begins at `epoch`.
-    pub(crate) fn new(plan: &LoadPlan, share: Share, epoch: Nanos) -> Result<Self, InvalidPlan> {
-        let start = epoch + plan.warmup();
-        let (end, budget) = match plan.stop {
+    /// The share of the load that `share` names, when it begins at `epoch`.
+    ///
+    /// # Errors
+    /// When no schedule holds the rate.
+    pub fn new(pace: &Pace, share: Share, epoch: Nanos) -> Result<Self, InvalidPlan> {
+        let start = epoch + pace.warmup();
+        let (end, budget) = match pace.stop {
             Stop::DurationS(seconds) => (start + Nanos::from_secs_f64(seconds), None),
             Stop::RequestsTotal(total) | Stop::ConnectionsTotal(total) => {
                 // The arrivals of the warm-up take their places among the shares, too.
-                let before = plan
+                let before = pace
                     .schedule(Share::whole())?
-                    .map_or(0, |whole| whole.untaken_between(Nanos::ZERO, plan.warmup()));
+                    .map_or(0, |whole| whole.untaken_between(Nanos::ZERO, pace.warmup()));
                 (Nanos::NEVER, Some(share.count(before + total) - share.count(before)))
             }
         };
-        let schedule = plan.schedule(share)?;
+        let schedule = pace.schedule(share)?;
         Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0 })
     }
 
-    pub(crate) fn window(&self) -> Window {
+    /// The measured window.
+    #[must_use]
+    pub fn window(&self) -> Window {
         self.window
     }
 
     /// When the next request or session is due; in a closed loop that is now. None when no more are to begin.
-    pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
+    #[must_use]
+    pub fn next_due(&self, now: Nanos) -> Option<Nanos> {
         let due = self.schedule.as_ref().map_or(now, |schedule| self.epoch + schedule.next_due());
         // The budget is for the measured arrivals alone: a worker without any still takes its share of the warm-up.
         let within_budget =
@@ -66,12 +53,13 @@ impl Pacing {
     }
 
     /// Whether nothing may begin any more, for the time is over.
-    pub(crate) fn is_over(&self, now: Nanos) -> bool {
+    #[must_use]
+    pub fn is_over(&self, now: Nanos) -> bool {
         now >= self.window.end
     }
 
     /// Takes the request or session that was due then.
-    pub(crate) fn take(&mut self, due: Nanos) {
+    pub fn take(&mut self, due: Nanos) {
         if let Some(schedule) = &mut self.schedule {
             schedule.take();
         }
@@ -79,12 +67,14 @@ impl Pacing {
     }
 
     /// Whether the lateness of a request means something: a closed loop has no time to be late against.
-    pub(crate) fn is_scheduled(&self) -> bool {
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
         self.schedule.is_some()
     }
 
     /// How many measured requests or sessions were due before `end` (at most the window's) and have not begun.
-    pub(crate) fn never_begun(&self, end: Nanos) -> u64 {
+    #[must_use]
+    pub fn never_begun(&self, end: Nanos) -> u64 {
         let Some(schedule) = &self.schedule else { return 0 };
         let until = end.min(self.window.end);
         let start = self.window.start.min(until);
@@ -109,6 +99,10 @@ mod tests {
         Model::Open { connections: 1, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }
     }
 
+    fn pacing(plan: &LoadPlan) -> Pacing {
+        Pacing::new(&plan.pace(), Share::whole(), EPOCH).unwrap()
+    }
+
     /// Takes every request at its due time, on a clock that jumps from one to the next.
     fn take_all(pacing: &mut Pacing) -> Vec<Nanos> {
         let mut taken = Vec::new();
@@ -123,15 +117,13 @@ mod tests {
 
     #[test]
     fn an_open_loop_of_ten_per_second_for_half_a_second_has_five_requests_a_tenth_apart() {
-        let mut pacing =
-            Pacing::new(&plan(open(10.0), Stop::DurationS(0.5), 0.0), Share::whole(), EPOCH).unwrap();
+        let mut pacing = pacing(&plan(open(10.0), Stop::DurationS(0.5), 0.0));
         assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
     }
 
     #[test]
     fn the_warm_up_runs_on_the_same_schedule_and_does_not_count_for_the_number_of_requests() {
-        let mut pacing =
-            Pacing::new(&plan(open(10.0), Stop::RequestsTotal(3), 0.2), Share::whole(), EPOCH).unwrap();
+        let mut pacing = pacing(&plan(open(10.0), Stop::RequestsTotal(3), 0.2));
         assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
     }
 
@@ -139,7 +131,7 @@ mod tests {
     fn a_worker_without_a_measured_request_takes_its_share_of_the_warm_up() {
         // Due every 100 ms: the first is of the warm-up and the first of four workers', the other three are measured.
         let plan = plan(open(10.0), Stop::RequestsTotal(3), 0.1);
-        let taken = |index| take_all(&mut Pacing::new(&plan, Share::new(index, 4), EPOCH).unwrap());
+        let taken = |index| take_all(&mut Pacing::new(&plan.pace(), Share::new(index, 4), EPOCH).unwrap());
         assert_eq!(
             (0..4).map(taken).collect::<Vec<_>>(),
             [0, 100, 200, 300].map(|due| vec![Nanos::from_millis(due)])
@@ -148,12 +140,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_due_at_once_until_the_window_ends() {
-        let pacing = Pacing::new(
-            &plan(Model::Closed { connections: 1 }, Stop::DurationS(1.0), 1.0),
-            Share::whole(),
-            EPOCH,
-        )
-        .unwrap();
+        let pacing = pacing(&plan(Model::Closed { connections: 1 }, Stop::DurationS(1.0), 1.0));
         let just_before_the_end = EPOCH + Nanos(1_999_999_999);
         assert_eq!(pacing.next_due(just_before_the_end), Some(just_before_the_end));
         assert_eq!(pacing.next_due(EPOCH + Nanos::from_millis(2_000)), None);
@@ -161,8 +148,7 @@ mod tests {
 
     #[test]
     fn requests_that_were_due_and_not_begun_are_counted_up_to_an_early_end() {
-        let mut pacing =
-            Pacing::new(&plan(open(10.0), Stop::DurationS(2.0), 1.0), Share::whole(), EPOCH).unwrap();
+        let mut pacing = pacing(&plan(open(10.0), Stop::DurationS(2.0), 1.0));
         // Ten requests of the warm-up and two of the window were begun; fifteen of the window were due by 2.5 s.
         for _ in 0..12 {
             let due = pacing.next_due(EPOCH + Nanos::from_millis(2_500)).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loadcurve_plan::{Choice, ListedRequests, LoadPlan, Picker, Request, Requests, Weights};
 use loadcurve_record::Failure;
 
-use crate::load::StartError;
+use crate::error::StartError;
 use crate::requests::encoded::Encoder;
 use crate::requests::reader::ListReader;
 

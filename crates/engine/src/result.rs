@@ -1,25 +1,22 @@
 //! The result of one load: the object that `load --json` prints.
 
-use loadcurve_plan::{LoadPlan, Nanos, Stop};
+use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    ConnectionCounts, Distribution, Failure, FailureCounts, Period, Recorder, Silence, SlowRequest,
-    StatusCounts, TimeHistogram,
+    Distribution, Failure, FailureCounts, Period, Recorder, Silence, SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
-use crate::capacity::Capacity;
 use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
-use crate::load::{CpuUse, Part};
-use crate::requests::RequestSource;
-use crate::verdict::{Evidence, Verdict};
+use crate::verdict::Verdict;
 
-/// Everything measured by one load. Times are in milliseconds and rates per second unless the name says otherwise.
+/// Everything measured by one load, beside its description, which each kind of load has of its own. Times are in
+/// milliseconds and rates per second unless the name says otherwise.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // The fields are the contract's own; its documentation describes them.
-pub struct LoadResult {
+pub struct LoadResult<Description = LoadDescription> {
     pub format: &'static str,
-    pub load: LoadDescription,
+    pub load: Description,
     pub interrupted: bool,
     /// When the window began, on the machine's monotonic clock, by which other records of that time are aligned with it.
     pub window_start_monotonic_s: f64,
@@ -32,9 +29,12 @@ pub struct LoadResult {
     pub first_byte_ms: Distribution,
     pub transfer_ms: Distribution,
     pub connections: Connections,
-    pub bytes: Bytes,
-    pub status: StatusCounts,
+    /// None where the driver does not tell.
+    pub bytes: Option<Bytes>,
+    /// None where answers have no status.
+    pub status: Option<StatusCounts>,
     pub errors: FailureCounts,
+    pub error_messages: Vec<ErrorMessage>,
     pub generator: Generator,
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
@@ -88,6 +88,16 @@ pub struct Bytes {
     pub received: u64,
     pub header: u64,
     pub body: u64,
+}
+
+/// How often requests failed with a text of the server or its driver.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct ErrorMessage {
+    pub error: Failure,
+    pub operation: String,
+    pub text: String,
+    pub count: u64,
 }
 
 /// What the load cost the generator.
@@ -175,166 +185,15 @@ pub struct Histograms {
     pub transfer: String,
 }
 
-impl LoadResult {
-    /// Merges what the threads measured, and summarises it once.
-    pub(crate) fn new(
-        plan: &LoadPlan,
-        requests: &RequestSource,
-        parts: Vec<Part>,
-        io: &'static str,
-        kernel: TcpCounters,
-        capacity: Option<&Capacity>,
-        interrupted: bool,
-    ) -> Self {
-        let merged = Merged::new(plan, parts, interrupted);
-        let recorder = &merged.recorder;
-        let latency = recorder.latency();
-        let rate = merged.rate(plan);
-        let generator = merged.generator(plan.threads, io);
-        let labels = requests.tally_labels();
-        let mut result = Self {
-            format: "loadcurve-load/1",
-            load: LoadDescription::new(plan, labels, io),
-            interrupted,
-            window_start_monotonic_s: merged.start.as_secs_f64(),
-            duration_s: merged.length.as_secs_f64(),
-            requests: Requests::from(recorder),
-            rate_rps: rate,
-            latency_ms: (&latency).into(),
-            service_time_ms: (&recorder.service_time).into(),
-            connect_ms: (&recorder.connect).into(),
-            first_byte_ms: (&recorder.first_byte).into(),
-            transfer_ms: (&recorder.transfer).into(),
-            connections: merged.connections(),
-            bytes: Bytes::from(recorder),
-            status: recorder.status,
-            errors: recorder.failures,
-            generator,
-            kernel,
-            operations: operations(recorder, labels),
-            slowest: recorder.slowest.in_order().iter().map(|slow| Slow::new(slow, requests)).collect(),
-            silences: recorder.silences(merged.length).into_iter().map(SilentStretch::from).collect(),
-            series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
-            histograms: Histograms::new(recorder, &latency),
-            verdict: Verdict::default(),
-        };
-        result.verdict = Verdict::of(&Evidence::of(&result, plan, requests, &merged, capacity));
-        result
-    }
-}
-
-/// The parts of all threads as one.
-pub(crate) struct Merged {
-    pub(crate) recorder: Recorder,
-    /// The start of the window.
-    pub(crate) start: Nanos,
-    /// The length of the window; shorter than planned when interrupted.
-    pub(crate) length: Nanos,
-    /// From the start of the warm-up to the end of the last thread.
-    pub(crate) whole: Nanos,
-    cpu: CpuUse,
-}
-
-impl Merged {
-    fn new(plan: &LoadPlan, parts: Vec<Part>, interrupted: bool) -> Self {
-        let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
-        let cpu = parts.iter().fold(CpuUse::default(), |sum, part| CpuUse {
-            user: sum.user + part.cpu.user,
-            system: sum.system + part.cpu.system,
-            spun: sum.spun + part.cpu.spun,
-        });
-        let mut parts = parts.into_iter();
-        let first = parts.next().expect("a plan has at least one thread");
-        let (window, mut recorder) = (first.window, first.recorder);
-        for part in parts {
-            recorder.merge(&part.recorder);
-        }
-        let end = match plan.stop {
-            Stop::DurationS(_) if interrupted => window.end.min(ended),
-            // An open loop is done when its last request is, and its window still lasts to the end.
-            Stop::DurationS(_) => window.end,
-            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) if interrupted => ended,
-            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
-        };
-        let whole = ended - (window.start - plan.warmup());
-        Self { recorder, start: window.start, length: end - window.start, whole, cpu }
-    }
-
-    fn per_second(&self, count: u64) -> Option<f64> {
-        (self.length > Nanos::ZERO).then(|| count as f64 / self.length.as_secs_f64())
-    }
-
-    fn rate(&self, plan: &LoadPlan) -> Rate {
-        Rate {
-            asked: plan.asked_rps(self.length),
-            sent: self.per_second(self.recorder.sent_within),
-            answered: self.per_second(self.recorder.answered_within),
-        }
-    }
-
-    fn connections(&self) -> Connections {
-        let ConnectionCounts { opened, failed, reused, concurrent_max, .. } = self.recorder.connections;
-        let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
-        let replies = self.recorder.replies;
-        Connections {
-            opened,
-            failed,
-            reused,
-            concurrent_max,
-            rate_cps,
-            replies_per_connection: (opened > 0).then(|| replies as f64 / opened as f64),
-            lifetime_ms: (&self.recorder.lifetime).into(),
-        }
-    }
-
-    fn generator(&self, threads: usize, io: &'static str) -> Generator {
-        let answered = self.recorder.answered_within;
-        let CpuUse { user, system, spun } = self.cpu;
-        let cpu_us = (user + system - spun).0 as f64 / 1e3;
-        Generator {
-            threads,
-            io,
-            cpu_user_s: user.as_secs_f64(),
-            cpu_system_s: system.as_secs_f64(),
-            cpu_spun_s: spun.as_secs_f64(),
-            cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
-            lateness_ms: lateness(&self.recorder.lateness),
-        }
-    }
-}
-
-fn lateness(histogram: &TimeHistogram) -> Option<Lateness> {
-    let distribution = Distribution::from(histogram);
-    (distribution.count > 0).then_some(Lateness {
-        p50: distribution.p50,
-        p99: distribution.p99,
-        p99_9: distribution.p99_9,
-        max: distribution.max,
-    })
-}
-
-fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
-    recorder
-        .operations
-        .iter()
-        .zip(labels)
-        .map(|(tally, label)| Operation {
-            operation: label.clone(),
-            answered: tally.answered,
-            failed: tally.failed,
-            latency_ms: (&tally.latency).into(),
-        })
-        .collect()
-}
-
-impl From<&Recorder> for Requests {
-    fn from(recorder: &Recorder) -> Self {
+impl Requests {
+    /// The counts of a recording; without a status, every answer is a good one.
+    pub(crate) fn new(recorder: &Recorder, status: Option<StatusCounts>) -> Self {
         let counts = recorder.requests;
         Self {
             due: counts.due,
             sent: counts.sent,
             answered: counts.answered,
-            ok: recorder.status.ok(),
+            ok: status.map_or(counts.answered, |status| status.ok()),
             failed: counts.failed,
             unanswered: counts.unanswered,
             never_sent: counts.never_sent,
@@ -350,9 +209,9 @@ impl From<&Recorder> for Bytes {
 }
 
 impl Slow {
-    fn new(slow: &SlowRequest, requests: &RequestSource) -> Self {
+    pub(crate) fn new(slow: &SlowRequest, operation: String) -> Self {
         Self {
-            operation: requests.label(slow.number),
+            operation,
             due_s: slow.due.as_secs_f64(),
             connect_ms: slow.connect.map(Nanos::as_millis_f64),
             first_byte_ms: slow.first_byte.map(Nanos::as_millis_f64),
@@ -388,7 +247,7 @@ impl From<&Period> for SeriesPeriod {
 }
 
 impl Histograms {
-    fn new(recorder: &Recorder, latency: &TimeHistogram) -> Self {
+    pub(crate) fn new(recorder: &Recorder, latency: &TimeHistogram) -> Self {
         Self {
             latency: latency.encode(),
             service_time: recorder.service_time.encode(),

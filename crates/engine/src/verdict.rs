@@ -7,10 +7,12 @@ mod settled;
 mod steadiness;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 use serde::Serialize;
 
-pub(crate) use evidence::{Course, CoursePeriod, Evidence, KeptUp, OddBody, Scheduled};
+pub use evidence::KeptUp;
+pub(crate) use evidence::{Course, CoursePeriod, Evidence, OddBody, Scheduled};
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -7,15 +7,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{LoadPlan, Nanos, Share};
+use loadcurve_plan::{LoadPlan, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowRequest};
 
 use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
-use crate::pacing::{Pacing, Unit};
+use crate::pacing::Pacing;
 use crate::requests::{RequestSource, RequestWriter};
+use crate::team::Activity;
 
 mod begin;
 mod end;
@@ -31,15 +32,6 @@ const SPIN: Nanos = Nanos(80_000);
 const MOMENT: Nanos = Nanos::from_millis(1);
 /// Connections begun on one reading of the clock, so that their connect times do not count each other's.
 const CONNECTS_PER_TURN: usize = 8;
-
-/// What a worker shows of itself while it runs, warm-up included.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Activity {
-    pub(crate) answered: u64,
-    pub(crate) failed: u64,
-    /// How long it has looked for work where it could have slept.
-    pub(crate) spun: Nanos,
-}
 
 /// What a worker takes from the plan, for its own share.
 pub(crate) struct Orders {
@@ -65,7 +57,7 @@ impl Orders {
             calls: plan.conversation.calls.unwrap_or(u64::MAX),
             think: Nanos::from_secs_f64(plan.conversation.think_s),
             timeout: plan.timeout(),
-            unit: Unit::of(&plan.model),
+            unit: plan.model.unit(),
             spins,
         }
     }

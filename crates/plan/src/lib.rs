@@ -5,6 +5,7 @@
 
 mod load;
 mod nanos;
+mod pace;
 mod picker;
 mod profile;
 mod random;
@@ -14,6 +15,7 @@ mod share;
 
 pub use load::{Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Stop};
 pub use nanos::Nanos;
+pub use pace::{Arriving, Pace, Unit, validate_timeout};
 pub use picker::{Choice, Pick, Picker, Weights};
 pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
 pub use random::{Purpose, Random};

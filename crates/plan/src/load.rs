@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Nanos, Pick, RateProfile, RateStretch, Requests, Schedule, Share};
+use crate::{
+    Arrivals, Arriving, Nanos, Pace, Pick, RateProfile, RateStretch, Requests, Unit, validate_timeout,
+};
 
 /// More requests under way on one connection measure its buffers, not its server.
 const MOST_PIPELINED: usize = 1024;
@@ -71,6 +73,15 @@ impl Model {
             Self::Closed { .. } => "closed",
             Self::Open { .. } => "open",
             Self::Sessions { .. } => "sessions",
+        }
+    }
+
+    /// What arrives.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        match self {
+            Self::Closed { .. } | Self::Open { .. } => Unit::Request,
+            Self::Sessions { .. } => Unit::Session,
         }
     }
 
@@ -218,55 +229,35 @@ impl fmt::Display for InvalidPlan {
 }
 
 impl LoadPlan {
-    /// The schedule of `share`, or none for a closed loop.
-    ///
-    /// # Errors
-    /// When no schedule holds the rate.
-    pub fn schedule(&self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
-        match &self.model {
-            Model::Closed { .. } => Ok(None),
+    /// When its requests or sessions arrive, and when it ends.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        let arriving = match &self.model {
+            Model::Closed { .. } => None,
             Model::Open { rate_rps: rate, arrivals, .. }
             | Model::Sessions { connection_rate_cps: rate, arrivals, .. } => {
-                Ok(Some(Schedule::new(rate.profile()?, *arrivals, self.seed, share)))
+                Some(Arriving { rate: rate.clone(), arrivals: *arrivals })
             }
-        }
-    }
-
-    /// The mean rate asked for in a window of `length` after the warm-up, in requests per second; none where requests
-    /// do not arrive on a schedule, for an empty window, or for a rate that no schedule holds.
-    #[must_use]
-    pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
-        self.mean_rate(self.model.rate_rps()?, length)
+        };
+        Pace { unit: self.model.unit(), arriving, stop: self.stop, warmup_s: self.warmup_s, seed: self.seed }
     }
 
     /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; none where
-    /// connections are kept or opened as fast as the answers come, and as for [`Self::asked_rps`].
+    /// connections are kept or opened as fast as the answers come, and as for [`Pace::mean_rate`].
     #[must_use]
     pub fn asked_cps(&self, length: Nanos) -> Option<f64> {
-        match (self.model.connection_rate_cps(), self.conversation.calls) {
-            (Some(rate), _) => self.mean_rate(rate, length),
-            (None, Some(calls)) => self.asked_rps(length).map(|requests_rps| requests_rps / calls as f64),
-            (None, None) => None,
+        let rate = self.pace().mean_rate(length)?;
+        match (self.model.unit(), self.conversation.calls) {
+            (Unit::Session, _) => Some(rate),
+            (Unit::Request, Some(calls)) => Some(rate / calls as f64),
+            (Unit::Request, None) => None,
         }
-    }
-
-    fn mean_rate(&self, rate: &Rate, length: Nanos) -> Option<f64> {
-        let profile = rate.profile().ok()?;
-        let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
-        let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
-        (length_s > 0.0).then(|| arrivals / length_s)
     }
 
     /// How long connecting or an answer may take.
     #[must_use]
     pub fn timeout(&self) -> Nanos {
         Nanos::from_secs_f64(self.timeout_s)
-    }
-
-    /// How long the warm-up lasts.
-    #[must_use]
-    pub fn warmup(&self) -> Nanos {
-        Nanos::from_secs_f64(self.warmup_s)
     }
 
     /// Checks every number of the plan before anything is started.
@@ -285,28 +276,18 @@ impl LoadPlan {
                 self.threads
             ));
         }
-        if !(self.timeout_s > 0.0 && self.timeout_s <= 3600.0) {
-            return refuse(format!("a timeout of {} s is not between 0 and 3600 s", self.timeout_s));
-        }
-        if !(self.warmup_s >= 0.0 && self.warmup_s <= 86_400.0) {
-            return refuse(format!("a warm-up of {} s is not between 0 and 86400 s", self.warmup_s));
-        }
+        validate_timeout(self.timeout_s)?;
+        self.pace().validate()?;
         self.requests.validate()?;
         self.validate_conversation()?;
         match self.stop {
-            Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= 1e6) => {
-                refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
-            }
-            Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
-                refuse("a load of 0 requests measures nothing: give at least 1".into())
-            }
             Stop::RequestsTotal(_) if matches!(self.model, Model::Sessions { .. }) => {
                 refuse("sessions end after a number of connections or a duration, not after requests".into())
             }
             Stop::ConnectionsTotal(_) if !matches!(self.model, Model::Sessions { .. }) => {
                 refuse("only sessions end after a number of connections".into())
             }
-            _ => self.schedule(Share::whole()).map(drop),
+            _ => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@
 //! last merge, because percentiles of percentiles mean nothing.
 
 mod distribution;
+mod explanation;
 mod histogram;
 mod operation;
 mod outcome;
@@ -13,9 +14,10 @@ mod silence;
 mod slowest;
 
 pub use distribution::{Distribution, PERCENTILES, Percentile};
+pub use explanation::{Explanation, Explanations};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use operation::{MismatchedBody, OperationTally};
-pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, StatusCounts};
+pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, HttpAnswer, StatusCounts};
 pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;
 pub use silence::{MOST_SILENCES, Silence};

@@ -3,6 +3,21 @@
 use loadcurve_plan::Nanos;
 use serde::Serialize;
 
+/// What an answer over HTTP tells beside its times.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpAnswer {
+    /// When its first byte was read.
+    pub first_byte: Nanos,
+    /// The status code.
+    pub status: u16,
+    /// Bytes of the status line and the header.
+    pub header_bytes: u64,
+    /// Bytes of the body, decoded.
+    pub body_bytes: u64,
+    /// Bytes of chunk framing, trailers and interim answers.
+    pub framing_bytes: u64,
+}
+
 /// One complete answer, with every time that it passed on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
@@ -16,20 +31,12 @@ pub struct Answer {
     pub due: Nanos,
     /// When it was written.
     pub sent: Nanos,
-    /// When the first byte of the answer was read.
-    pub first_byte: Nanos,
     /// When the last byte of the answer was read.
     pub done: Nanos,
     /// How long connecting took, where this request had to wait for a connection of its own.
     pub connect: Option<Nanos>,
-    /// The status code.
-    pub status: u16,
-    /// Bytes of the status line and the header.
-    pub header_bytes: u64,
-    /// Bytes of the body, decoded.
-    pub body_bytes: u64,
-    /// Bytes of chunk framing, trailers and interim answers.
-    pub framing_bytes: u64,
+    /// What it tells beside its times; none where a driver hides it.
+    pub http: Option<HttpAnswer>,
 }
 
 /// One request that failed, with every time that it passed on the monotonic clock.
@@ -64,7 +71,7 @@ impl Answer {
             connection: self.connection,
             due: self.due,
             sent: Some(self.sent),
-            first_byte: Some(self.first_byte),
+            first_byte: self.http.map(|http| http.first_byte),
             failed: self.done,
             connect: self.connect,
             failure,

@@ -5,8 +5,8 @@ use loadcurve_plan::Nanos;
 use crate::series::{Period, Series};
 use crate::silence::{Answered, Silence};
 use crate::{
-    Answer, FailedRequest, Failure, FailureCounts, MismatchedBody, OperationTally, SlowRequest, Slowest,
-    StatusCounts, TimeHistogram,
+    Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer, MismatchedBody, OperationTally,
+    SlowRequest, Slowest, StatusCounts, TimeHistogram,
 };
 
 /// The measured window on the monotonic clock.
@@ -84,6 +84,7 @@ pub struct Recorder {
     pub connections: ConnectionCounts,
     pub status: StatusCounts,
     pub failures: FailureCounts,
+    pub explanations: Explanations,
     pub operations: Vec<OperationTally>,
     pub service_time: TimeHistogram,
     pub connect: TimeHistogram,
@@ -123,6 +124,7 @@ impl Recorder {
             connections: ConnectionCounts::default(),
             status: StatusCounts::default(),
             failures: FailureCounts::default(),
+            explanations: Explanations::default(),
             // Made one by one, and not copied, the histograms take memory when they count something.
             operations: (0..tallies).map(|_| OperationTally::default()).collect(),
             service_time: TimeHistogram::default(),
@@ -214,28 +216,35 @@ impl Recorder {
         self.replies += 1;
         if self.window.contains(answer.done) {
             self.answered_within += 1;
-            self.series.answered(answer.done - self.window.start, latency, answer.body_bytes);
+            let body_bytes = answer.http.map_or(0, |http| http.body_bytes);
+            self.series.answered(answer.done - self.window.start, latency, body_bytes);
             self.answered_slots.mark(answer.done - self.window.start);
         }
         if !self.window.measures(answer.due) {
             return None;
         }
         self.requests.answered += 1;
-        self.status.add(answer.status);
         let operation = self.tally(answer.operation);
         operation.answered += 1;
         operation.latency.record(latency);
-        if (200..300).contains(&answer.status) {
-            operation.note_body(answer.body_bytes);
-        }
         self.service_time.record(answer.done - answer.sent);
-        self.first_byte.record(answer.first_byte - answer.sent);
-        self.transfer.record(answer.done - answer.first_byte);
-        self.header_bytes += answer.header_bytes;
-        self.body_bytes += answer.body_bytes;
-        self.framing_bytes += answer.framing_bytes;
+        if let Some(http) = &answer.http {
+            self.answered_over_http(answer, http);
+        }
         self.last_outcome = Some(answer.done);
         self.slowest.admits(latency).then(|| SlowRequest::answered(answer, self.window.start))
+    }
+
+    fn answered_over_http(&mut self, answer: &Answer, http: &HttpAnswer) {
+        self.status.add(http.status);
+        if (200..300).contains(&http.status) {
+            self.tally(answer.operation).note_body(http.body_bytes);
+        }
+        self.first_byte.record(http.first_byte - answer.sent);
+        self.transfer.record(answer.done - http.first_byte);
+        self.header_bytes += http.header_bytes;
+        self.body_bytes += http.body_bytes;
+        self.framing_bytes += http.framing_bytes;
     }
 
     /// A request failed. It is returned as by [`Recorder::answered`].
@@ -260,11 +269,18 @@ impl Recorder {
     /// by [`Recorder::answered`].
     #[must_use = "a slow request is kept by Slowest::keep"]
     pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowRequest> {
-        if self.window.measures(answer.due) {
-            let found = MismatchedBody { number: answer.number, bytes: answer.body_bytes };
+        if let (true, Some(http)) = (self.window.measures(answer.due), &answer.http) {
+            let found = MismatchedBody { number: answer.number, bytes: http.body_bytes };
             self.tally(answer.operation).mismatched_body.get_or_insert(found);
         }
         self.failed(&answer.failed(Failure::Mismatch))
+    }
+
+    /// The peer explained the failure of a request due then.
+    pub fn explained(&mut self, due: Nanos, failure: Failure, operation: usize, text: &str) {
+        if self.window.measures(due) {
+            self.explanations.add(failure, operation, text, 1);
+        }
     }
 
     /// The load ended before the request due then was answered.
@@ -299,6 +315,7 @@ impl Recorder {
         self.connections.concurrent_max += other.connections.concurrent_max;
         self.status.merge(&other.status);
         self.failures.merge(&other.failures);
+        self.explanations.merge(&other.explanations);
         for (operation, more) in self.operations.iter_mut().zip(&other.operations) {
             operation.merge(more);
         }

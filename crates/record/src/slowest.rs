@@ -40,6 +40,8 @@ pub struct SlowRequest {
     pub number: u64,
     /// Which connection carried it, or was to.
     pub connection: usize,
+    /// Which operation it was.
+    pub operation: usize,
 }
 
 impl SlowRequest {
@@ -48,12 +50,13 @@ impl SlowRequest {
             latency: answer.done - answer.due,
             due: answer.due - window_start,
             service_time: Some(answer.done - answer.sent),
-            first_byte: Some(answer.first_byte - answer.sent),
+            first_byte: answer.http.map(|http| http.first_byte - answer.sent),
             connect: answer.connect,
             failure: None,
             retransmits: None,
             number: answer.number,
             connection: answer.connection,
+            operation: answer.operation,
         }
     }
 
@@ -68,6 +71,7 @@ impl SlowRequest {
             retransmits: None,
             number: request.number,
             connection: request.connection,
+            operation: request.operation,
         }
     }
 }
@@ -126,6 +130,7 @@ mod tests {
                     retransmits: None,
                     number: 0,
                     connection: 0,
+                    operation: 0,
                 });
             }
         }

@@ -42,8 +42,9 @@ pub(super) fn failed(error: &Error) -> Failed {
         ErrorKind::ConnectionPoolCleared { .. } => {
             Failed::new(Failure::Reset, "the driver closed its connections because another one failed")
         }
-        ErrorKind::DnsResolve { message, .. } => Failed::new(Failure::ConnectRefused, message),
-        ErrorKind::InvalidTlsConfig { message, .. } => Failed::new(Failure::ConnectRefused, message),
+        ErrorKind::DnsResolve { message, .. } | ErrorKind::InvalidTlsConfig { message, .. } => {
+            Failed::new(Failure::ConnectRefused, message)
+        }
         other => Failed::new(Failure::Rejected, other.to_string()),
     }
 }
@@ -106,7 +107,6 @@ mod tests {
             let single =
                 deserialize_from_document::<WriteError>(doc! { "code": 11000, "errmsg": &message }).unwrap();
             let many = doc! { "writeErrors": [{ "index": 0, "code": 11000, "errmsg": message }] };
-            let many = doc! { "write_errors": many.get_array("writeErrors").unwrap().clone() };
             let many = deserialize_from_document::<InsertManyError>(many).unwrap();
             let single = of(ErrorKind::Write(WriteFailure::WriteError(single)));
             assert_eq!(single.failure, Failure::Rejected);

@@ -103,4 +103,13 @@ impl Reachability {
             Reach::Unreachable(failed) => failed.clone(),
         }
     }
+
+    /// What it means that the driver found no server for an operation; `refusal` is what it says itself, which tells
+    /// more only where there are servers and none is suitable.
+    pub(super) fn without_server(&self, refusal: Failed) -> Failed {
+        match &*self.news.borrow() {
+            Reach::Reached => refusal,
+            Reach::Unknown | Reach::Unreachable(_) => self.overdue(),
+        }
+    }
 }

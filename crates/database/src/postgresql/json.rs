@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let values = [r#"plain"#, r#"quote " and \ backslash"#].into_iter().enumerate();
+        let values = ["plain", r#"quote " and \ backslash"#].into_iter().enumerate();
         let values: Vec<_> = values.map(|(field, text)| Value { field, text: text.into() }).collect();
         let fields = ["field0".to_owned(), "field1".to_owned()];
         let text = written(&values, &fields);

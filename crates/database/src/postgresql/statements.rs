@@ -1,7 +1,5 @@
 //! The statements, as text.
 
-use std::fmt::Write as _;
-
 use loadcurve_ycsb::Selection;
 
 use super::options::Layout;
@@ -71,6 +69,11 @@ impl Table {
         self.fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(", ")
     }
 
+    /// The key and every field as parameters, each of a type.
+    fn parameters(&self, of_type: &str) -> String {
+        (1..=1 + self.fields.len()).map(|n| format!("${n}{of_type}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// The statement for a request.
     pub(super) fn statement(&self, request: &Request) -> String {
         let name = self.name();
@@ -93,21 +96,15 @@ impl Table {
                 format!("UPDATE {name} SET {RECORD} = {RECORD} || $2::text::jsonb WHERE {KEY} = $1")
             }
             (Request::Insert, Layout::Columns) => {
-                let values = (2..2 + self.fields.len()).fold("$1".to_owned(), |mut values, n| {
-                    let _ = write!(values, ", ${n}");
-                    values
-                });
-                format!("INSERT INTO {name} ({KEY}, {}) VALUES ({values})", self.all_columns())
+                let (columns, values) = (self.all_columns(), self.parameters(""));
+                format!("INSERT INTO {name} ({KEY}, {columns}) VALUES ({values})")
             }
             (Request::Insert, Layout::Jsonb) => {
                 format!("INSERT INTO {name} ({KEY}, {RECORD}) VALUES ($1, $2::text::jsonb)")
             }
             (Request::InsertMany, Layout::Columns) => {
-                let arrays = (2..2 + self.fields.len()).fold("$1::text[]".to_owned(), |mut arrays, n| {
-                    let _ = write!(arrays, ", ${n}::text[]");
-                    arrays
-                });
-                format!("INSERT INTO {name} ({KEY}, {}) SELECT * FROM unnest({arrays})", self.all_columns())
+                let (columns, arrays) = (self.all_columns(), self.parameters("::text[]"));
+                format!("INSERT INTO {name} ({KEY}, {columns}) SELECT * FROM unnest({arrays})")
             }
             (Request::InsertMany, Layout::Jsonb) => format!(
                 "INSERT INTO {name} ({KEY}, {RECORD}) SELECT r.k, r.v::jsonb \
@@ -120,17 +117,26 @@ impl Table {
     /// Makes the table, and the schema if it is not there; all of it or nothing.
     pub(super) fn creation(&self, with_schema: bool) -> String {
         let (name, schema) = (self.name(), quoted(&self.namespace));
-        let schema = match with_schema {
-            true => format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS {}; ", literal(MARK)),
-            false => String::new(),
+        let schema = if with_schema {
+            format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS {}; ", literal(MARK))
+        } else {
+            String::new()
         };
         let columns = match self.layout {
-            Layout::Columns => self.fields.iter().map(|field| format!(", {} text", quoted(field))).collect(),
-            Layout::Jsonb => format!(", {RECORD} jsonb"),
+            Layout::Columns => self
+                .fields
+                .iter()
+                .map(|field| format!("{} text", quoted(field)))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Layout::Jsonb => format!("{RECORD} jsonb"),
         };
         // Collated by bytes, so that scans are in the order that every other database has.
         let key = format!(r#"{KEY} text COLLATE "C" PRIMARY KEY"#);
-        format!("{schema}CREATE TABLE {name} ({key}{columns}); COMMENT ON TABLE {name} IS {};", literal(MARK))
+        format!(
+            "{schema}CREATE TABLE {name} ({key}, {columns}); COMMENT ON TABLE {name} IS {};",
+            literal(MARK)
+        )
     }
 
     pub(super) fn removal(&self) -> String {

@@ -9,7 +9,7 @@ use loadcurve_wire::{
     Body as WireBody, InvalidRequest, Method, Request as WireRequest, RequestKind, Response, Version,
 };
 
-use crate::load::StartError;
+use crate::error::StartError;
 use crate::requests::body::BodyFile;
 
 /// A request of the plan, encoded once.

@@ -1,15 +1,15 @@
 //! What the verdict is reached from.
 
-use loadcurve_plan::{LoadPlan, Model, Rate, Stop};
-use loadcurve_record::{FailureCounts, MismatchedBody, OperationTally, StatusCounts, WarmUpCounts};
+use loadcurve_plan::{Pace, Rate, Stop};
+use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
 
-use crate::capacity::Capacity;
-use crate::requests::RequestSource;
-use crate::result::{Lateness, LoadResult, Merged, Requests, SeriesPeriod};
+use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
+use crate::summary::{Loaded, Merged};
 
 /// What the verdict is reached from.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
+    pub(crate) loaded: Loaded,
     /// What was to end the load.
     pub(crate) stop: Stop,
     pub(crate) interrupted: bool,
@@ -18,7 +18,8 @@ pub(crate) struct Evidence {
     pub(crate) requests: Requests,
     pub(crate) warm_up: WarmUpCounts,
     pub(crate) failures: FailureCounts,
-    pub(crate) status: StatusCounts,
+    /// None where answers have no status.
+    pub(crate) status: Option<StatusCounts>,
     /// The operations whose answers were not all of one length.
     pub(crate) odd_bodies: Vec<OddBody>,
     /// What the load needed of open files, what there was and what to change; none where it is not known.
@@ -59,11 +60,11 @@ pub(crate) struct CoursePeriod {
 
 /// What a closed loop kept going.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeptUp {
+pub struct KeptUp {
     /// Requests under way or in thought.
-    pub(crate) requests: usize,
+    pub requests: usize,
     /// How long a client thinks between answer and request.
-    pub(crate) think_ms: f64,
+    pub think_ms: f64,
 }
 
 /// What a schedule asked for.
@@ -86,47 +87,44 @@ pub(crate) enum OddBody {
 }
 
 impl Evidence {
-    /// The evidence that a load gives, as far as it is in its result, and beside it.
-    pub(crate) fn of(
-        result: &LoadResult,
-        plan: &LoadPlan,
-        requests: &RequestSource,
+    /// The evidence that every kind of load gives; its kind adds what else there is.
+    pub(crate) fn of<Description>(
+        result: &LoadResult<Description>,
+        loaded: Loaded,
+        pace: &Pace,
+        kept_up: KeptUp,
         merged: &Merged,
-        capacity: Option<&Capacity>,
     ) -> Self {
         let generator = &result.generator;
         let cpu_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s;
-        let available_s = result.duration_s * plan.threads as f64;
-        let kept_up = KeptUp {
-            requests: plan.model.connections() * plan.conversation.pipeline,
-            think_ms: plan.conversation.think_s * 1e3,
-        };
+        let available_s = result.duration_s * generator.threads as f64;
         Self {
-            stop: plan.stop,
+            loaded,
+            stop: pace.stop,
             interrupted: result.interrupted,
             duration_s: result.duration_s,
             requests: result.requests,
             warm_up: merged.recorder.warm_up,
             failures: result.errors,
             status: result.status,
-            odd_bodies: odd_bodies(requests, &merged.recorder.operations),
-            descriptors: capacity.map(|capacity| capacity.descriptors.shortage()),
-            ports: capacity.and_then(|capacity| port_shortage(result, plan, merged, capacity)),
-            kept_up: matches!(plan.model, Model::Closed { .. }).then_some(kept_up),
-            scheduled: Scheduled::of(result, plan, merged),
+            odd_bodies: Vec::new(),
+            descriptors: None,
+            ports: None,
+            kept_up: pace.arriving.is_none().then_some(kept_up),
+            scheduled: Scheduled::of(result, pace, merged),
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
-            course: Course::of(&result.series, plan),
+            course: Course::of(&result.series, pace),
             lateness: generator.lateness_ms,
-            threads: plan.threads,
+            threads: generator.threads,
             cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
         }
     }
 }
 
 impl Course {
-    fn of(series: &[SeriesPeriod], plan: &LoadPlan) -> Self {
-        let rate = plan.model.rate_rps().or(plan.model.connection_rate_cps());
+    fn of(series: &[SeriesPeriod], pace: &Pace) -> Self {
+        let rate = pace.arriving.as_ref().map(|arriving| &arriving.rate);
         let mut periods: Vec<CoursePeriod> = series
             .iter()
             .map(|period| CoursePeriod {
@@ -141,17 +139,15 @@ impl Course {
                 periods.pop();
             }
         }
-        Self { warmup_s: plan.warmup_s, rate_changes: matches!(rate, Some(Rate::Changing(_))), periods }
+        Self { warmup_s: pace.warmup_s, rate_changes: matches!(rate, Some(Rate::Changing(_))), periods }
     }
 }
 
 impl Scheduled {
-    fn of(result: &LoadResult, plan: &LoadPlan, merged: &Merged) -> Option<Self> {
-        if matches!(plan.model, Model::Closed { .. }) {
-            return None;
-        }
+    fn of<Description>(result: &LoadResult<Description>, pace: &Pace, merged: &Merged) -> Option<Self> {
+        pace.arriving.as_ref()?;
         let due = result.requests.due as f64;
-        let due_rps = match (plan.stop, merged.recorder.last_due) {
+        let due_rps = match (pace.stop, merged.recorder.last_due) {
             // The window of a number of requests lasts until the last answer, but they fell due before: so many steps
             // of the schedule lie between the first and the last.
             (Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_), Some(last_due)) if !result.interrupted => {
@@ -165,46 +161,4 @@ impl Scheduled {
             never_sent_while_free: merged.recorder.never_sent_while_free,
         })
     }
-}
-
-/// Where one tally counts several requests, their answers need not be of one length.
-fn odd_bodies(requests: &RequestSource, tallies: &[OperationTally]) -> Vec<OddBody> {
-    let odd =
-        tallies.iter().zip(requests.tally_labels()).enumerate().filter_map(|(index, (tally, label))| {
-            if let Some(MismatchedBody { number, bytes: found_bytes }) = tally.mismatched_body {
-                let verified_bytes = requests.encoded(requests.operation(number)).expected_body_bytes?;
-                return Some(OddBody::Mismatched {
-                    operation: requests.label(number),
-                    verified_bytes,
-                    found_bytes,
-                });
-            }
-            let is_unverified = requests.counted_by(index)?.expected_body_bytes.is_none();
-            let (shortest_bytes, longest_bytes) = tally.body_bytes?;
-            (is_unverified && shortest_bytes < longest_bytes).then(|| OddBody::Differing {
-                operation: label.clone(),
-                shortest_bytes,
-                longest_bytes,
-            })
-        });
-    odd.collect()
-}
-
-/// What the load needed of local ports, by the rate of new connections that its schedule asked for; without one, by that
-/// to which its answers would have led (Little's law) had no request waited for a port.
-fn port_shortage(
-    result: &LoadResult,
-    plan: &LoadPlan,
-    merged: &Merged,
-    capacity: &Capacity,
-) -> Option<String> {
-    let opened_cps = result.connections.rate_cps?;
-    let unhindered_cps = || {
-        let turn_s = result.latency_ms.mean? / 1e3 + plan.conversation.think_s;
-        let under_way = plan.model.connections() * plan.conversation.pipeline;
-        Some(under_way as f64 / turn_s / result.connections.replies_per_connection?)
-    };
-    let wanted_cps = plan.asked_cps(merged.length).or_else(unhindered_cps).unwrap_or(0.0);
-    let ports = capacity.ports.as_ref()?;
-    Some(ports.shortage(plan.model.connections(), opened_cps.max(wanted_cps), merged.whole))
 }

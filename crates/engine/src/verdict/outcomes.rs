@@ -4,6 +4,7 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{FailureCounts, PERCENTILES};
 
 use super::{Evidence, OddBody, Status, Verdict};
+use crate::summary::Loaded;
 use crate::words::{grouped, list, percentage};
 
 /// Failed requests above this share spoil a result; any at all cast doubt on it.
@@ -17,10 +18,13 @@ impl Verdict {
     pub(super) fn judge_completeness(&mut self, evidence: &Evidence) {
         let requests = evidence.requests;
         if requests.due == 0 {
-            let text = "no request fell due in the measured part of the load, so nothing was measured";
-            self.add(Status::Invalid, "nothing_answered", text.into());
+            let request = evidence.loaded.request();
+            let text =
+                format!("no {request} fell due in the measured part of the load, so nothing was measured");
+            self.add(Status::Invalid, "nothing_answered", text);
         } else if requests.answered == 0 {
-            let text = format!("none of the {} requests that fell due was answered", grouped(requests.due));
+            let (due, what) = (grouped(requests.due), evidence.loaded.requests());
+            let text = format!("none of the {due} {what} that fell due was answered");
             self.add(Status::Invalid, "nothing_answered", text);
         }
         if evidence.interrupted {
@@ -28,10 +32,11 @@ impl Verdict {
         }
         if requests.unanswered as f64 > SUSPECT_UNANSWERED_SHARE * requests.due as f64 {
             let text = format!(
-                "{} of {} requests ({}) were still under way when the load was interrupted: their latencies, perhaps \
-                 the longest, are missing",
+                "{} of {} {} ({}) were still under way when the load was interrupted: their latencies, perhaps the \
+                 longest, are missing",
                 grouped(requests.unanswered),
                 grouped(requests.due),
+                evidence.loaded.requests(),
                 percentage(requests.unanswered, requests.due)
             );
             self.add(Status::Suspect, "unanswered", text);
@@ -44,12 +49,12 @@ impl Verdict {
             return;
         }
         let text = format!(
-            "{} of {} requests ({}) failed: {}; failed requests have no latency, so the latencies tell of the others \
-             only",
+            "{} of {} {what} ({}) failed: {}; failed {what} have no latency, so the latencies tell of the others only",
             grouped(failed),
             grouped(due),
             percentage(failed, due),
-            list(&failures_in_words(&evidence.failures))
+            list(&failures_in_words(&evidence.failures, evidence.loaded)),
+            what = evidence.loaded.requests()
         );
         self.add(status_of_share(failed, due), "errors", text);
     }
@@ -91,7 +96,8 @@ impl Verdict {
     }
 
     pub(super) fn judge_error_statuses(&mut self, evidence: &Evidence) {
-        let (answered, status) = (evidence.requests.answered, evidence.status);
+        let Some(status) = evidence.status else { return };
+        let answered = evidence.requests.answered;
         let errors = answered - evidence.requests.ok;
         if errors == 0 {
             return;
@@ -121,7 +127,8 @@ impl Verdict {
         ];
         for (code, count, what, shortage) in shortages {
             if let (1.., Some(shortage)) = (count, shortage) {
-                let requests = if count == 1 { "request" } else { "requests" };
+                let loaded = evidence.loaded;
+                let requests = if count == 1 { loaded.request() } else { loaded.requests() };
                 let text =
                     format!("{} {requests} found no {what} for a connection: {shortage}", grouped(count));
                 self.add(Status::Suspect, code, text);
@@ -153,11 +160,13 @@ impl Verdict {
         let warm_up = evidence.warm_up;
         if warm_up.failed > 0 {
             let text = format!(
-                "{} of {} requests of the warm-up ({}) failed; they are in no figure, but a server that fails at first \
-                 may need a longer warm-up",
+                "{} of {} {} of the warm-up ({}) failed; they are in no figure, but a {} that fails at first may need a \
+                 longer warm-up",
                 grouped(warm_up.failed),
                 grouped(warm_up.begun),
-                percentage(warm_up.failed, warm_up.begun)
+                evidence.loaded.requests(),
+                percentage(warm_up.failed, warm_up.begun),
+                evidence.loaded.server()
             );
             self.note("warmup_errors", text);
         }
@@ -178,17 +187,18 @@ fn examples(mut parts: Vec<String>) -> Vec<String> {
 }
 
 fn interruption(evidence: &Evidence) -> String {
+    let (request, requests) = (evidence.loaded.request(), evidence.loaded.requests());
     match (evidence.requests.due, evidence.warm_up.begun) {
-        (0, 0) => return "the load was interrupted before its first request".into(),
+        (0, 0) => return format!("the load was interrupted before its first {request}"),
         (0, begun) => {
             let begun = grouped(begun);
-            return format!("the load was interrupted in its warm-up, after {begun} requests of it");
+            return format!("the load was interrupted in its warm-up, after {begun} {requests} of it");
         }
         _ => {}
     }
     let planned = match evidence.stop {
         Stop::DurationS(seconds) => format!("{seconds} s"),
-        Stop::RequestsTotal(total) => format!("{} requests", grouped(total)),
+        Stop::RequestsTotal(total) => format!("{} {requests}", grouped(total)),
         Stop::ConnectionsTotal(total) => format!("{} connections", grouped(total)),
     };
     format!(
@@ -199,7 +209,7 @@ fn interruption(evidence: &Evidence) -> String {
 }
 
 /// What happened to the failed requests, for readers who do not know the names of the classes.
-fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
+fn failures_in_words(failures: &FailureCounts, loaded: Loaded) -> Vec<String> {
     let FailureCounts {
         connect_refused,
         connect_timeout,
@@ -221,8 +231,8 @@ fn failures_in_words(failures: &FailureCounts) -> Vec<String> {
         (timeout, "were not answered in time"),
         (reset, "lost their connection by a reset"),
         (closed_early, "lost their connection by its close"),
-        (malformed, "were answered with something that is not HTTP"),
-        (mismatch, "were answered with another length than the verified one"),
+        (malformed, loaded.malformed()),
+        (mismatch, loaded.mismatch()),
         (fd_unavailable, "found no open file for a connection"),
         (address_unavailable, "found no local port for a connection"),
         (file_unavailable, "are made from a file that has changed or cannot be read any more"),

@@ -42,13 +42,15 @@ impl Verdict {
         let due = evidence.requests.due;
         if never_sent_while_free as f64 > (1.0 - KEPT_RATE_SHARE) * due as f64 {
             let text = format!(
-                "{} requests per second fell due and {} were sent: {} of {} ({}) were never sent although a connection \
-                 was free, because the generator was held up; let nothing else run on its CPUs",
+                "{} {} per second fell due and {} were sent: {} of {} ({}) were never sent although a {} was free, \
+                 because the generator was held up; let nothing else run on its CPUs",
                 rate(due_rps),
+                evidence.loaded.requests(),
                 rate(sent_rps),
                 grouped(never_sent_while_free),
                 grouped(due),
-                percentage(never_sent_while_free, due)
+                percentage(never_sent_while_free, due),
+                evidence.loaded.connection()
             );
             self.add(Status::Suspect, "rate_not_sent", text);
         }
@@ -62,16 +64,26 @@ impl Verdict {
         if evidence.keeps_pace() {
             return;
         }
+        let loaded = evidence.loaded;
         let never_sent = match evidence.requests.never_sent - scheduled.never_sent_while_free {
             0 => String::new(),
-            count => format!(", and {} in all were never sent for want of a free connection", grouped(count)),
+            count => {
+                format!(
+                    ", and {} in all were never sent for want of a free {}",
+                    grouped(count),
+                    loaded.connection()
+                )
+            }
         };
         let text = format!(
-            "{} requests per second fell due and {} were answered{never_sent}: a server that is asked for more than it \
-             can do falls behind ever further, so its latency grows with the length of the load; ask for less, or \
-             allow more connections",
+            "{} {} per second fell due and {} were answered{never_sent}: a {} that is asked for more than it can do \
+             falls behind ever further, so its latency grows with the length of the load; ask for less, or allow more \
+             {}",
             rate(scheduled.due_rps),
-            rate(answered_rps)
+            loaded.requests(),
+            rate(answered_rps),
+            loaded.server(),
+            loaded.connections()
         );
         self.add(Status::Suspect, "rate_not_reached", text);
     }
@@ -80,16 +92,17 @@ impl Verdict {
         let Some(lateness) = evidence.lateness else { return };
         // Where the requests are too few for a percentile, the latest one speaks.
         let (how_many, lateness_ms) = match (lateness.p99, lateness.max) {
-            (Some(p99), _) => ("1 of 100 requests", p99),
-            (None, Some(max)) => ("a request", max),
+            (Some(p99), _) => (format!("1 of 100 {}", evidence.loaded.requests()), p99),
+            (None, Some(max)) => (evidence.loaded.a_request().into(), max),
             (None, None) => return,
         };
         if lateness_ms > SUSPECT_LATENESS_MS {
             let status = if lateness_ms > INVALID_LATENESS_MS { Status::Invalid } else { Status::Suspect };
             let text = format!(
                 "the generator itself was late: it sent {how_many} {lateness_ms:.2} ms or more after it was due, \
-                 although a connection was free, and that counts as latency; let nothing else run on its CPUs, give it \
-                 more threads, or ask for less"
+                 although a {connection} was free, and that counts as latency; let nothing else run on its CPUs, give \
+                 it more threads, or ask for less",
+                connection = evidence.loaded.connection()
             );
             self.add(status, "generator_late", text);
         }
@@ -104,9 +117,10 @@ impl Verdict {
                 format!("{} threads were", evidence.threads)
             };
             let text = format!(
-                "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the \
-                 server's; more threads on more CPUs would tell",
-                share * 100.0
+                "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the {}'s; \
+                 more threads on more CPUs would tell",
+                share * 100.0,
+                evidence.loaded.server()
             );
             self.add(Status::Suspect, "generator_saturated", text);
         }
@@ -125,11 +139,13 @@ impl Verdict {
         if (in_system / kept_up - 1.0).abs() > LITTLES_LAW_TOLERANCE {
             let think = if think_ms > 0.0 { format!(" and {think_ms} ms of thought") } else { String::new() };
             let text = format!(
-                "throughput and latency contradict each other (Little's law): {} requests per second of \
-                 {latency_ms:.3} ms{think} each make {in_system:.1} requests under way, but {} were kept up; time \
-                 passes in the generator that no latency counts, and more threads or fewer connections would tell",
+                "throughput and latency contradict each other (Little's law): {} {what} per second of \
+                 {latency_ms:.3} ms{think} each make {in_system:.1} {what} under way, but {} were kept up; time \
+                 passes in the generator that no latency counts, and more threads or fewer {} would tell",
                 rate(rps),
-                grouped(requests as u64)
+                grouped(requests as u64),
+                evidence.loaded.connections(),
+                what = evidence.loaded.requests()
             );
             self.add(Status::Suspect, "littles_law", text);
         }

@@ -18,21 +18,21 @@ impl Verdict {
     pub(super) fn judge_settled(&mut self, evidence: &Evidence) {
         let measure = Measure::of(evidence);
         let Some(unsettled) = measure.judge(evidence) else { return };
-        let seen = seen(&unsettled, measure, &evidence.course);
+        let (seen, server) = (seen(&unsettled, measure, evidence), evidence.loaded.server());
         let text = match unsettled.level_after {
             Some(periods) => {
                 let course = &evidence.course;
                 let warmup_s = (course.warmup_s + length_s(&course.periods[..periods])).ceil();
                 format!(
-                    "{seen}: the server had not settled when the window began, and the numbers mix both; give it a \
+                    "{seen}: the {server} had not settled when the window began, and the numbers mix both; give it a \
                      warm-up of {warmup_s} s at least (`--warmup {warmup_s}s`, in a study `warmup = \"{warmup_s}s\"`)"
                 )
             }
             None => format!(
-                "{seen}: the server had not settled by the end, so a load of another length has other numbers; {}, to \
-                 see whether it settles and after which warm-up, and if it does not, look for what the server or its \
-                 machine uses up",
-                longer(evidence.stop)
+                "{seen}: the {server} had not settled by the end, so a load of another length has other numbers; {}, \
+                 to see whether it settles and after which warm-up, and if it does not, look for what the {server} or \
+                 its machine uses up",
+                longer(evidence)
             ),
         };
         self.add(Status::Suspect, "unsettled", text);
@@ -71,24 +71,24 @@ impl Measure {
         }
     }
 
-    fn name(self) -> &'static str {
+    fn name(self, requests: &str) -> String {
         match self {
-            Self::Rate => "the requests answered per second",
-            Self::Latency => "the mean latency",
+            Self::Rate => format!("the {requests} answered per second"),
+            Self::Latency => "the mean latency".into(),
         }
     }
 
     /// How a part is told apart from the others; shares above the whole are hard to read.
-    fn differs(self, relative: f64) -> String {
+    fn differs(self, relative: f64, requests: &str) -> String {
         let (percent, times) = (percent(relative), 1.0 + relative);
         match self {
             Self::Rate if relative < 0.0 => {
-                format!("answered {percent} fewer requests per second than the others")
+                format!("answered {percent} fewer {requests} per second than the others")
             }
             Self::Rate if times < 2.0 => {
-                format!("answered {percent} more requests per second than the others")
+                format!("answered {percent} more {requests} per second than the others")
             }
-            Self::Rate => format!("answered {times:.1} times as many requests per second as the others"),
+            Self::Rate => format!("answered {times:.1} times as many {requests} per second as the others"),
             Self::Latency if relative < 0.0 => {
                 format!("had a mean latency {percent} shorter than the others")
             }
@@ -122,18 +122,20 @@ impl Course {
     }
 }
 
-fn seen(unsettled: &Unsettled, measure: Measure, course: &Course) -> String {
-    let (whole_s, periods) = (length_s(&course.periods), &course.periods);
+fn seen(unsettled: &Unsettled, measure: Measure, evidence: &Evidence) -> String {
+    let (periods, requests) = (&evidence.course.periods, evidence.loaded.requests());
+    let whole_s = length_s(periods);
+    let differs = |relative| measure.differs(relative, requests);
     match unsettled.change {
         Change::Level { at, relative } if 2 * at <= periods.len() => {
-            format!("the first {} of {whole_s} s {}", length_s(&periods[..at]), measure.differs(relative))
+            format!("the first {} of {whole_s} s {}", length_s(&periods[..at]), differs(relative))
         }
         Change::Level { at, relative } => {
-            format!("the last {} of {whole_s} s {}", length_s(&periods[at..]), measure.differs(relative))
+            format!("the last {} of {whole_s} s {}", length_s(&periods[at..]), differs(relative))
         }
         Change::Trend { relative } => format!(
             "{} {} by {} from the first third of the {whole_s} s to the last",
-            measure.name(),
+            measure.name(requests),
             if relative < 0.0 { "fell" } else { "rose" },
             percent(relative)
         ),
@@ -146,15 +148,15 @@ fn length_s(periods: &[CoursePeriod]) -> f64 {
     (10.0 * length_s).round() / 10.0
 }
 
-fn longer(stop: Stop) -> String {
-    match stop {
+fn longer(evidence: &Evidence) -> String {
+    match evidence.stop {
         Stop::DurationS(seconds) => {
             format!(
                 "let it last three times as long (`--duration {0}s`, in a study `duration = \"{0}s\"`)",
                 3.0 * seconds
             )
         }
-        Stop::RequestsTotal(_) => "let it make three times as many requests".into(),
+        Stop::RequestsTotal(_) => format!("let it make three times as many {}", evidence.loaded.requests()),
         Stop::ConnectionsTotal(_) => "let it open three times as many connections".into(),
     }
 }

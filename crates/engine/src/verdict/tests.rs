@@ -5,6 +5,7 @@ use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
 
 use super::{Course, CoursePeriod, Evidence, KeptUp, OddBody, Reason, Scheduled, Status, Verdict};
 use crate::result::{Lateness, Requests};
+use crate::summary::Loaded;
 
 const REQUESTS: Requests = Requests {
     due: 100_000,
@@ -23,13 +24,14 @@ const PERIOD: CoursePeriod = CoursePeriod { width_s: 1.0, answered: 10_000, mean
 /// Fifty connections for ten seconds, 10,000 requests per second, 5 ms each: nothing to object to.
 fn closed() -> Evidence {
     Evidence {
+        loaded: Loaded::WebServer,
         stop: Stop::DurationS(10.0),
         interrupted: false,
         duration_s: 10.0,
         requests: REQUESTS,
         warm_up: WarmUpCounts::default(),
         failures: FailureCounts::default(),
-        status: StatusCounts { success: 100_000, ..StatusCounts::default() },
+        status: Some(StatusCounts { success: 100_000, ..StatusCounts::default() }),
         odd_bodies: vec![],
         descriptors: None,
         ports: None,
@@ -98,7 +100,7 @@ fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
 fn answers_with_an_error_status_are_no_answers_to_rank_by() {
     let refusing = Evidence {
         requests: Requests { ok: 0, ..REQUESTS },
-        status: StatusCounts { client_error: 99_000, server_error: 1_000, ..StatusCounts::default() },
+        status: Some(StatusCounts { client_error: 99_000, server_error: 1_000, ..StatusCounts::default() }),
         ..closed()
     };
     assert_eq!(verdict(&refusing), (Status::Invalid, vec!["error_status"]));

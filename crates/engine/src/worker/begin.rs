@@ -1,12 +1,12 @@
 //! How requests and sessions begin, and how they are written.
 
-use loadcurve_plan::Nanos;
+use loadcurve_plan::{Nanos, Unit};
 use loadcurve_record::Failure;
 
 use super::Worker;
 use crate::connection::{InFlight, State, Upload};
 use crate::io::{Io, Slot, Tell};
-use crate::pacing::{Pacing, Unit};
+use crate::pacing::Pacing;
 
 /// How much of a long request is written at once. The next part is read from its file when the connection has taken this
 /// one, so a body takes no more memory than this on each connection, however long it is.

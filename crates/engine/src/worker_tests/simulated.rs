@@ -10,12 +10,14 @@ use std::sync::Arc;
 use loadcurve_plan::{LoadPlan, Nanos, Share};
 use loadcurve_record::Failure;
 
+use crate::http::HttpSummary;
 use crate::io::{Event, Io, Slot, Tell};
 use crate::kernel::TcpCounters;
-use crate::load::{CpuUse, Part, numbers};
+use crate::load::numbers;
 use crate::pacing::Pacing;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
+use crate::team::{CpuUse, Finished, Part};
 use crate::worker::{Orders, Worker};
 
 /// The clock's reading at the start of every simulation.
@@ -256,7 +258,7 @@ impl<'a> Simulation<'a> {
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
-        let mut pacing = Pacing::new(self.plan, share, epoch).unwrap();
+        let mut pacing = Pacing::new(&self.plan.pace(), share, epoch).unwrap();
         worker.run(&mut pacing, should_stop, |_, _| {});
         let (recorder, ended) = worker.finish(&pacing);
         let counts = recorder.requests;
@@ -271,6 +273,7 @@ impl<'a> Simulation<'a> {
         let interrupted = self.stop_at != Nanos::NEVER;
         let requests = RequestSource::open(self.plan).unwrap();
         let (name, kernel) = (SimulatedIo::NAME, TcpCounters::default());
-        LoadResult::new(self.plan, &requests, vec![part], name, kernel, None, interrupted)
+        let summary = HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None };
+        summary.of(Finished { parts: vec![part], kernel, interrupted })
     }
 }

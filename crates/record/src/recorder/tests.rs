@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder is told.
 
 use super::{Recorder, RequestCounts, WarmUpCounts, Window};
-use crate::{Answer, FailedRequest, Failure, MismatchedBody, SlowRequest};
+use crate::{Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody, SlowRequest};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -19,13 +19,15 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
         connection: 0,
         due: Nanos(due),
         sent: Nanos(sent),
-        first_byte: Nanos(done),
         done: Nanos(done),
         connect: None,
-        status: 200,
-        header_bytes: 10,
-        body_bytes: 100,
-        framing_bytes: 0,
+        http: Some(HttpAnswer {
+            first_byte: Nanos(done),
+            status: 200,
+            header_bytes: 10,
+            body_bytes: 100,
+            framing_bytes: 0,
+        }),
     }
 }
 
@@ -126,7 +128,10 @@ fn requests_of_the_warm_up_are_counted_for_themselves() {
 
 #[test]
 fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
-    let with = |status, body_bytes| Answer { status, body_bytes, ..answer(1_100, 1_100, 1_200) };
+    let with = |status, body_bytes| {
+        let answer = answer(1_100, 1_100, 1_200);
+        Answer { http: answer.http.map(|http| HttpAnswer { status, body_bytes, ..http }), ..answer }
+    };
     let (mut first, mut second) = (recorder(), recorder());
     for answer in [with(200, 30), with(404, 9)] {
         let slow = first.answered(&answer);

@@ -1,0 +1,148 @@
+//! Servers that go away and come back: a real one, behind a relay that the test can cut.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use loadcurve_database::{Database, Session, Target};
+use loadcurve_record::Failure;
+use loadcurve_ycsb::Key;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use crate::support::{insert, opened, read, told, value, values};
+
+/// Passes bytes on between clients and a server, as long as the test wants it to.
+struct Relay {
+    address: SocketAddr,
+    server: String,
+    tasks: Rc<RefCell<Vec<JoinHandle<()>>>>,
+    /// While it is set, what the server says is kept back.
+    holds_answers: Rc<Cell<bool>>,
+}
+
+impl Relay {
+    /// A relay before the server of a target, and the target that leads through it.
+    async fn before(target: &Target) -> (Self, Target) {
+        let (scheme, rest) = target.url.split_once("://").unwrap();
+        let (user, rest) =
+            rest.rsplit_once('@').map_or((String::new(), rest), |(user, rest)| (format!("{user}@"), rest));
+        let (server, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let relay =
+            Self { address, server: server.into(), tasks: Rc::default(), holds_answers: Rc::default() };
+        relay.start().await;
+        (relay, Target { url: format!("{scheme}://{user}{address}/{path}"), ..target.clone() })
+    }
+
+    async fn start(&self) {
+        let listener = TcpListener::bind(self.address).await.unwrap();
+        let (server, holds, tasks) =
+            (self.server.clone(), Rc::clone(&self.holds_answers), Rc::clone(&self.tasks));
+        let accepting = tokio::task::spawn_local(async move {
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                let upstream = TcpStream::connect(&server).await.unwrap();
+                let ((from_client, to_client), (from_server, to_server)) =
+                    (client.into_split(), upstream.into_split());
+                let asking = tokio::task::spawn_local(pass(from_client, to_server, Rc::default()));
+                let answering = tokio::task::spawn_local(pass(from_server, to_client, Rc::clone(&holds)));
+                tasks.borrow_mut().extend([asking, answering]);
+            }
+        });
+        self.tasks.borrow_mut().push(accepting);
+    }
+
+    /// Ends the listener and all connections.
+    async fn cut(&self) {
+        let tasks = self.tasks.take();
+        tasks.iter().for_each(JoinHandle::abort);
+        for task in tasks {
+            let _ = task.await;
+        }
+    }
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, holds: Rc<Cell<bool>>) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        while holds.get() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        if to.write_all(&bytes[..length]).await.is_err() {
+            break;
+        }
+    }
+}
+
+pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
+    let direct: D = opened(&target).await;
+    let (relay, through) = Relay::before(&target).await;
+    let database = D::open(&Target { timeout_s: 2.0, ..through }, 1).await.unwrap();
+    let mut session = database.session().await.unwrap();
+    insert(&mut session, "user1", &values("one")).await.unwrap();
+    relay.cut().await;
+    let lost = read(&mut session, "user1").await.unwrap_err();
+    assert!(matches!(lost.failure, Failure::Reset | Failure::ClosedEarly), "{lost:?}");
+    // The driver may still be finding out; in the end nobody is there.
+    let refused = async {
+        loop {
+            let failed = read(&mut session, "user1").await.unwrap_err();
+            if failed.failure == Failure::ConnectRefused {
+                break;
+            }
+            assert!(matches!(failed.failure, Failure::Reset | Failure::ClosedEarly), "{failed:?}");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(3), refused).await.expect("a refusal is told");
+    relay.start().await;
+    let back = async {
+        loop {
+            match read(&mut session, "user1").await {
+                Ok(found) => break found,
+                Err(failed) => assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(5), back).await.expect("the server is found again");
+    assert_eq!(found.0, told("user1", &values("one")));
+    direct.remove().await.unwrap();
+}
+
+pub(crate) async fn sees_a_cut<D: Database>(target: Target) {
+    let direct: D = opened(&target).await;
+    let (relay, through) = Relay::before(&target).await;
+    let database = D::open(&through, 1).await.unwrap();
+    let mut session = database.session().await.unwrap();
+    insert(&mut session, "user1", &values("one")).await.unwrap();
+    relay.holds_answers.set(true);
+    let cut = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        relay.cut().await;
+    };
+    let key = Key::from("user1");
+    let values = [value(0, "new")];
+    let (updated, ()) = tokio::join!(session.update(&key, &values), cut);
+    let lost = updated.unwrap_err();
+    assert!(matches!(lost.failure, Failure::Reset | Failure::ClosedEarly), "{lost:?}");
+    direct.remove().await.unwrap();
+}
+
+pub(crate) async fn forgets_late_answers<D: Database>(target: Target) {
+    let direct: D = opened(&target).await;
+    let (relay, through) = Relay::before(&target).await;
+    let database = D::open(&Target { timeout_s: 0.5, ..through }, 1).await.unwrap();
+    let mut session = database.session().await.unwrap();
+    insert(&mut session, "user1", &values("one")).await.unwrap();
+    insert(&mut session, "user2", &values("two")).await.unwrap();
+    read(&mut session, "user2").await.unwrap();
+    relay.holds_answers.set(true);
+    assert_eq!(read(&mut session, "user1").await.unwrap_err().failure, Failure::Timeout);
+    relay.holds_answers.set(false);
+    assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("two")));
+    direct.remove().await.unwrap();
+}

@@ -1,0 +1,94 @@
+//! What the result of a load on a web server has beside those of every load.
+
+use loadcurve_plan::LoadPlan;
+use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
+
+use crate::capacity::Capacity;
+use crate::description::LoadDescription;
+use crate::requests::RequestSource;
+use crate::result::LoadResult;
+use crate::summary::{Loaded, Merged, Summary, Terms};
+use crate::team::Finished;
+use crate::verdict::{KeptUp, OddBody};
+
+/// What a load on a web server is summarised by.
+pub(crate) struct HttpSummary<'a> {
+    pub(crate) plan: &'a LoadPlan,
+    pub(crate) requests: &'a RequestSource,
+    /// What results call the backend.
+    pub(crate) io: &'static str,
+    /// As it was at the end; none where it is not known.
+    pub(crate) capacity: Option<&'a Capacity>,
+}
+
+impl HttpSummary<'_> {
+    /// The result of what the threads brought home.
+    pub(crate) fn of(&self, finished: Finished) -> LoadResult {
+        let tally_labels = self.requests.tally_labels();
+        let label_of = |slow: &SlowRequest| self.requests.label(slow.number);
+        let terms = Terms {
+            description: LoadDescription::new(self.plan, tally_labels, self.io),
+            loaded: Loaded::WebServer,
+            pace: self.plan.pace(),
+            kept_up: KeptUp {
+                requests: self.plan.model.connections() * self.plan.conversation.pipeline,
+                think_ms: self.plan.conversation.think_s * 1e3,
+            },
+            threads: self.plan.threads,
+            io: self.io,
+            tally_labels,
+            label_of: &label_of,
+        };
+        let mut summary = Summary::new(terms, finished);
+        let ports = self
+            .capacity
+            .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
+        let evidence = &mut summary.evidence;
+        evidence.odd_bodies = odd_bodies(self.requests, &summary.merged.recorder.operations);
+        evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
+        evidence.ports = ports;
+        summary.judged()
+    }
+}
+
+/// Where one tally counts several requests, their answers need not be of one length.
+fn odd_bodies(requests: &RequestSource, tallies: &[OperationTally]) -> Vec<OddBody> {
+    let odd =
+        tallies.iter().zip(requests.tally_labels()).enumerate().filter_map(|(index, (tally, label))| {
+            if let Some(MismatchedBody { number, bytes: found_bytes }) = tally.mismatched_body {
+                let verified_bytes = requests.encoded(requests.operation(number)).expected_body_bytes?;
+                return Some(OddBody::Mismatched {
+                    operation: requests.label(number),
+                    verified_bytes,
+                    found_bytes,
+                });
+            }
+            let is_unverified = requests.counted_by(index)?.expected_body_bytes.is_none();
+            let (shortest_bytes, longest_bytes) = tally.body_bytes?;
+            (is_unverified && shortest_bytes < longest_bytes).then(|| OddBody::Differing {
+                operation: label.clone(),
+                shortest_bytes,
+                longest_bytes,
+            })
+        });
+    odd.collect()
+}
+
+/// What the load needed of local ports, by the rate of new connections that its schedule asked for; without one, by that
+/// to which its answers would have led (Little's law) had no request waited for a port.
+fn port_shortage(
+    result: &LoadResult,
+    plan: &LoadPlan,
+    merged: &Merged,
+    capacity: &Capacity,
+) -> Option<String> {
+    let opened_cps = result.connections.rate_cps?;
+    let unhindered_cps = || {
+        let turn_s = result.latency_ms.mean? / 1e3 + plan.conversation.think_s;
+        let under_way = plan.model.connections() * plan.conversation.pipeline;
+        Some(under_way as f64 / turn_s / result.connections.replies_per_connection?)
+    };
+    let wanted_cps = plan.asked_cps(merged.length).or_else(unhindered_cps).unwrap_or(0.0);
+    let ports = capacity.ports.as_ref()?;
+    Some(ports.shortage(plan.model.connections(), opened_cps.max(wanted_cps), merged.whole))
+}

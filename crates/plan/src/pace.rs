@@ -1,0 +1,102 @@
+//! When what a load asks for arrives, and when the load ends: the same for every kind of load.
+
+use crate::{Arrivals, InvalidPlan, Nanos, Rate, Schedule, Share, Stop};
+
+/// What arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One request, for any connection that can take it.
+    Request,
+    /// A connection with all its calls.
+    Session,
+}
+
+/// How arrivals fall due on a schedule, whatever is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arriving {
+    /// How many per second, over all threads.
+    pub rate: Rate,
+    /// How they are spread in time.
+    pub arrivals: Arrivals,
+}
+
+/// When what a load asks for arrives, and when the load ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// What arrives.
+    pub unit: Unit,
+    /// The schedule; none in a closed loop, where a client goes on when it has its answer.
+    pub arriving: Option<Arriving>,
+    /// When the measured window ends.
+    pub stop: Stop,
+    /// How long requests are sent before the measured window opens.
+    pub warmup_s: f64,
+    /// Repeats the arrivals that are drawn at random.
+    pub seed: u64,
+}
+
+impl Pace {
+    /// The schedule of `share`, or none for a closed loop.
+    ///
+    /// # Errors
+    /// When no schedule holds the rate.
+    pub fn schedule(&self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
+        let schedule = self.arriving.as_ref().map(|Arriving { rate, arrivals }| {
+            rate.profile().map(|profile| Schedule::new(profile, *arrivals, self.seed, share))
+        });
+        schedule.transpose()
+    }
+
+    /// The mean rate asked for in a window of `length` after the warm-up, per second; none in a closed loop, for an
+    /// empty window, or for a rate that no schedule holds.
+    #[must_use]
+    pub fn mean_rate(&self, length: Nanos) -> Option<f64> {
+        let profile = self.arriving.as_ref()?.rate.profile().ok()?;
+        let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
+        let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
+        (length_s > 0.0).then(|| arrivals / length_s)
+    }
+
+    /// The mean rate of requests asked for; none where connections are what arrives, and as for [`Self::mean_rate`].
+    #[must_use]
+    pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
+        if self.unit == Unit::Request { self.mean_rate(length) } else { None }
+    }
+
+    /// How long the warm-up lasts.
+    #[must_use]
+    pub fn warmup(&self) -> Nanos {
+        Nanos::from_secs_f64(self.warmup_s)
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// When one is out of its range, with the number and the range.
+    pub fn validate(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        if !(self.warmup_s >= 0.0 && self.warmup_s <= 86_400.0) {
+            return refuse(format!("a warm-up of {} s is not between 0 and 86400 s", self.warmup_s));
+        }
+        match self.stop {
+            Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= 1e6) => {
+                refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
+            }
+            Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
+                refuse("a load of 0 requests measures nothing: give at least 1".into())
+            }
+            _ => self.schedule(Share::whole()).map(drop),
+        }
+    }
+}
+
+/// Checks how long an answer may take.
+///
+/// # Errors
+/// When it is out of its range.
+pub fn validate_timeout(timeout_s: f64) -> Result<(), InvalidPlan> {
+    if timeout_s > 0.0 && timeout_s <= 3600.0 {
+        return Ok(());
+    }
+    Err(InvalidPlan(format!("a timeout of {timeout_s} s is not between 0 and 3600 s")))
+}

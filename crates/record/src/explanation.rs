@@ -1,0 +1,83 @@
+//! How peers explained failures.
+
+use crate::Failure;
+
+/// How many explanations one recording keeps: more than a result tells, so that the most frequent are among them.
+const MOST_KEPT: usize = 64;
+
+/// One explanation, and how often it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The class of the failures.
+    pub failure: Failure,
+    /// The operation that failed.
+    pub operation: usize,
+    /// In the peer's words.
+    pub text: String,
+    /// How many requests failed so.
+    pub count: u64,
+}
+
+/// The explanations of a load. Of more kinds than are kept, the later ones are only in the counts of failures.
+#[derive(Clone, Debug, Default)]
+pub struct Explanations(Vec<Explanation>);
+
+impl Explanations {
+    pub(crate) fn add(&mut self, failure: Failure, operation: usize, text: &str, count: u64) {
+        let is_it = |kept: &&mut Explanation| {
+            kept.failure == failure && kept.operation == operation && kept.text == text
+        };
+        if let Some(kept) = self.0.iter_mut().find(is_it) {
+            kept.count += count;
+        } else if self.0.len() < MOST_KEPT {
+            self.0.push(Explanation { failure, operation, text: text.into(), count });
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for Explanation { failure, operation, text, count } in &other.0 {
+            self.add(*failure, *operation, text, *count);
+        }
+    }
+
+    /// Up to so many, the most frequent first.
+    #[must_use]
+    pub fn most_frequent(&self, most: usize) -> Vec<&Explanation> {
+        let mut kept: Vec<&Explanation> = self.0.iter().collect();
+        kept.sort_by_key(|explanation| std::cmp::Reverse(explanation.count));
+        kept.truncate(most);
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Explanations, MOST_KEPT};
+    use crate::Failure::{Rejected, Timeout};
+
+    #[test]
+    fn failures_of_one_class_operation_and_text_are_counted_together() {
+        let (mut first, mut second) = (Explanations::default(), Explanations::default());
+        first.add(Rejected, 0, "disk full", 1);
+        for (failure, operation, text) in
+            [(Rejected, 0, "disk full"), (Rejected, 1, "disk full"), (Timeout, 0, "disk full")]
+        {
+            second.add(failure, operation, text, 1);
+        }
+        first.merge(&second);
+        let told: Vec<_> = first.most_frequent(20).iter().map(|told| (told.failure, told.count)).collect();
+        assert_eq!(told, [(Rejected, 2), (Rejected, 1), (Timeout, 1)]);
+    }
+
+    #[test]
+    fn texts_that_never_repeat_do_not_fill_the_memory_and_the_frequent_ones_are_told_first() {
+        let mut explanations = Explanations::default();
+        for number in 0..10 * MOST_KEPT {
+            explanations.add(Rejected, 0, &number.to_string(), 1);
+            explanations.add(Rejected, 0, "3", 1);
+        }
+        assert_eq!(explanations.0.len(), MOST_KEPT);
+        assert_eq!(explanations.most_frequent(1)[0].text, "3");
+        assert_eq!(explanations.most_frequent(20).len(), 20);
+    }
+}
