@@ -31,7 +31,7 @@ TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
 
 
-STUDY_KEYS = CONTAINER_KEYS | {"use", "binary", "start", "url", "version", "version_command"}
+STUDY_KEYS = CONTAINER_KEYS | {"use", "binary", "start", "url", "version", "version_command", "driver"}
 """What a study may say of any server, besides its settings."""
 
 
