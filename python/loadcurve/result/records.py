@@ -155,6 +155,8 @@ class PointRecord(Record):
     point: Point
     started_at: str
     load: LoadResult
+    loading: LoadResult | None = None
+    """How the records were loaded that a database's load then asked for; ``None`` where none were."""
     probe: ProbeRecord
     limit_use: LimitUse | None
     """During the load and its warm-up; ``None`` without a limit of memory."""

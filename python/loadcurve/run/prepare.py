@@ -31,6 +31,7 @@ from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.expected import nearest, show
+from loadcurve.study.http_loads import HttpLoadTable
 from loadcurve.study.model import Study
 from loadcurve.study.problems import KeyPath, Problem
 from loadcurve.study.requests import paths_to_verify
@@ -99,6 +100,8 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 def _require_requested_files(
     study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
 ) -> None:
+    if not isinstance(study.load, HttpLoadTable):
+        return
     folder = study.content.folder if study.content else None
     where = "[content]" if folder is None else str(folder)
     paths = [f"/{name}" for name in records]

@@ -38,6 +38,7 @@ from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
+from loadcurve.study.http_loads import HttpLoadTable
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.requests import paths_to_verify
@@ -179,7 +180,8 @@ class StudyRun:
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
-        paths = paths_to_verify(self.study.load.requests, self._seed)
+        load = self.study.load
+        paths = paths_to_verify(load.requests, self._seed) if isinstance(load, HttpLoadTable) else []
         for name, server in self._servers.items():
             tried = None
             if not isinstance(server, MissingServer):
