@@ -14,6 +14,7 @@ from rich.text import Text
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.result.words import OF_WEB_SERVERS, words_of_model
 from loadcurve.run.load import Progress
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_duration_s
@@ -36,6 +37,7 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
+        self._words = OF_WEB_SERVERS
         self._estimate_s: float | None = None
         self._at_most, self._about = "", "about "
         self._points_planned = 0
@@ -50,6 +52,7 @@ class RunDisplay:
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
+        self._words = words_of_model(study.load.model)
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
@@ -125,7 +128,8 @@ class RunDisplay:
             return " · ".join([*parts, "starting"])
         parts.append(in_words(self._point))
         if self._progress is not None and self._progress.elapsed_s:
-            parts.append(f"{self._progress.answered / self._progress.elapsed_s:,.0f} requests/s")
+            rate = self._progress.answered / self._progress.elapsed_s
+            parts.append(f"{rate:,.0f} {self._words('requests/s')}")
             if self._progress.failed:
                 parts.append(f"{self._progress.failed:,} failed")
         return " · ".join(parts)

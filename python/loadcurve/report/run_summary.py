@@ -86,7 +86,7 @@ def answer(run: Run) -> str:
         return _alone(run, ranking.ranks[0].server)
     # The first tier and the next one; the report has the others, and who could not be compared.
     tested = tuple(pair for pair in ranking.pairs if pair.p_value is not None)
-    return in_words(replace(ranking, tiers=ranking.tiers[:2], pairs=tested), measure)
+    return run.words(in_words(replace(ranking, tiers=ranking.tiers[:2], pairs=tested), measure))
 
 
 def _alone(run: Run, server: str) -> str:
@@ -94,7 +94,8 @@ def _alone(run: Run, server: str) -> str:
     for part in shapes(run, None):
         for shape in part.shapes:
             if shape.server == server and shape.peak is not None:
-                return f"{server}: {shape_words.peak_words(part.part.key or '', shape.peak)}".rstrip(".")
+                said = run.words(shape_words.peak_words(part.part.key or "", shape.peak))
+                return f"{server}: {said}".rstrip(".")
     return f"only {server} has usable points, so there is nothing to compare"
 
 

@@ -17,13 +17,17 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
+from loadcurve.result.words import OF_WEB_SERVERS, Words
 from loadcurve.stats.curves import Curve, point_key
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.sweep import Slice
 
 
 def throughput_latency_figure(
-    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    words: Words = OF_WEB_SERVERS,
 ) -> Figure | None:
     """Draw throughput as full lines on the left axis and p99 as dashed lines on the right one.
 
@@ -49,7 +53,7 @@ def throughput_latency_figure(
     sides = [[row for row in rows if row] for rows in (throughput, latency)]
     if not all(sides):
         return None
-    axis = altair.Axis(title="requests/s", orient="left", tickCount=6)
+    axis = altair.Axis(title=words("requests/s"), orient="left", tickCount=6)
     left = _side(sides[0], shown, looks, axis, [1, 0])
     # Only the left axis has a grid: two of them would not fall on one another.
     axis = altair.Axis(title=title, orient="right", grid=False, tickCount=6)

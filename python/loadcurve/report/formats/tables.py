@@ -11,7 +11,7 @@ from loadcurve.report.formats.numbers import Numbers
 from loadcurve.report.formats.records import EstimateRecord, PlaceRecord, RankRecord, RatioRecord, ShapeRecord
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point
-from loadcurve.result.tables import failures_table, points_table
+from loadcurve.result.tables import failures_table, operations_table, points_table
 
 Row = dict[str, Any]
 Schema = dict[str, Any]
@@ -35,6 +35,7 @@ def report_tables(run: Run, numbers: Numbers) -> dict[str, polars.DataFrame]:
     return {
         "estimates": estimates_table(numbers, keys),
         "points": points_table(run),
+        "operations": operations_table(run),
         "ranking": _table(map(_rank_row, numbers.ranking), keys, _RANKING),
         "ratios": _table(map(_ratio_row, numbers.ratios), keys, _RATIOS),
         "shapes": _table(map(_shape_row, numbers.shapes), keys, _SHAPES),
