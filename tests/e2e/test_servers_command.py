@@ -12,17 +12,26 @@ from support.tiny_study import write_entry, write_missing_server
 HEAVY = {"altair", "numpy", "polars", "scipy", "vl_convert"}
 
 
+def rows_of(table):
+    lines = table.splitlines()[1:]
+    return {line.split()[0]: line for line in lines if line[:1].strip()}
+
+
 def test_the_catalogue_lists_what_is_installed_and_how_to_install_the_rest(sandbox):
     write_missing_server(sandbox.work / "catalog", "gone")
     finished = sandbox.run("servers", "--catalog", "catalog")
     assert (finished.returncode, finished.stderr) == (0, "")
-    rows = {line.split()[0]: line for line in finished.stdout.splitlines() if line[:1].strip()}
+    web_servers, databases = (rows_of(table) for table in finished.stdout.split("\n\n"))
+    rows = {**databases, **web_servers}
+    assert {"postgresql", "mongodb", "ferretdb", "url"} <= databases.keys()
+    assert web_servers.keys() & databases.keys() == {"url"}, "what runs already may be either"
     assert {"apache-event", "limit", "nginx", "gone"} <= rows.keys()
     assert __version__ in rows["limit"]
     assert "missing" in rows["gone"]
     assert "make -C gone install" in rows["gone"]
-    missing = [" missing " in row or " not built " in row for row in rows.values()]
-    assert missing == sorted(missing), "what is missing comes last"
+    for table in (web_servers, databases):
+        missing = [" missing " in row or " not built " in row for row in table.values()]
+        assert missing == sorted(missing), "what is missing comes last"
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 

@@ -48,8 +48,8 @@ def refusal(catalog, **parts) -> str:
 
 
 PACKAGED = """
-actix apache-event apache-php apache-prefork apache-worker caddy cherokee command h2o hyper lighttpd limit
-mini-httpd nginx node persistent pipelined simple thttpd url
+actix apache-event apache-php apache-prefork apache-worker caddy cherokee command ferretdb h2o hyper
+lighttpd limit mini-httpd mongodb nginx node persistent pipelined postgresql simple thttpd url
 """
 
 
@@ -57,17 +57,17 @@ def test_the_packaged_servers_are_there():
     assert [entry.name for entry in load_catalog()] == PACKAGED.split()
 
 
-def test_every_packaged_server_that_debian_has_comes_with_a_containerfile_that_installs_it():
+def test_every_packaged_server_that_debian_has_and_that_containers_run_has_a_containerfile_that_installs_it():
     for entry in load_catalog():
         packages = entry.description.install.debian or []
         file = containerfile_of(entry)
-        if packages and entry.description.build is None:
+        if packages and entry.description.build is None and entry.description.user is None:
             assert file is not None, entry.name
             assert set(packages) <= set(file.read_text().split()), entry.name
 
 
 def test_every_server_of_our_own_and_every_one_that_is_built_comes_with_a_containerfile():
-    for name in ("limit", "simple", "persistent", "pipelined", "hyper", "actix"):
+    for name in ("limit", "simple", "persistent", "pipelined", "hyper", "actix", "ferretdb"):
         assert containerfile_of(load_catalog()[name]) is not None, name
 
 
@@ -92,7 +92,7 @@ def test_every_packaged_server_says_where_its_manual_is_and_how_to_get_it_and_it
         assert install_command(description.install, ["debian"])
 
 
-@pytest.mark.parametrize("name", ["thttpd", "cherokee"])
+@pytest.mark.parametrize("name", ["thttpd", "cherokee", "mongodb"])
 def test_a_server_that_no_debian_has_is_marked_as_untried(name):
     assert load_catalog()[name].description.notes[0].startswith("Untried")
 

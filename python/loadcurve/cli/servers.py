@@ -1,6 +1,7 @@
 """``loadcurve servers``: the catalogue, as it is on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,30 +23,48 @@ from loadcurve.study.problems import problems_of
 
 
 def list_command(catalogs: Sequence[Path]) -> None:
-    """Print the whole catalogue in one table: what is here, what a study names, how to install the rest."""
-    catalog = load_catalog(catalogs)
-    found: list[tuple[str, str, str]] = []
-    missing: list[tuple[str, str, str]] = []
-    for row in catalog_rows(catalog):
-        cells = (row.name, row.version or row.status, _where(row))
-        (missing if row.found is None else found).append(cells)
+    """Print the catalogue, web servers and databases apart: what is here, what studies name, and the rest."""
+    entries = list(load_catalog(catalogs))
+    rows = {
+        "web server": _rows(entry for entry in entries if entry.description.protocol == "http"),
+        "database": _rows(entry for entry in entries if entry.description.may_be_database),
+    }
+    widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
+    out = Console(highlight=False)
+    for kind, cells in rows.items():
+        if kind == "database":
+            out.print()
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column(kind, min_width=widths[0])
+        table.add_column("version", min_width=widths[1])
+        table.add_column("where, or how to install it", overflow="fold")
+        for row in cells:
+            table.add_row(*map(Text, row))
+        out.print(table)
+
+
+def _rows(entries: Iterable[CatalogEntry]) -> list[tuple[str, str, str]]:
+    """Return name, version and place of each server: what is here, then what a study names, then the rest."""
+    entries = list(entries)
+    rows = catalog_rows(entries)
     named = [
         (entry.name, "any", f"what the study names with {entry.description.from_study} = …")
-        for entry in catalog
+        for entry in entries
         if entry.description.from_study is not None
     ]
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("server", "version", "where, or how to install it"):
-        table.add_column(title, overflow="fold")
-    for cells in (*found, *named, *missing):
-        table.add_row(*map(Text, cells))
-    Console(highlight=False).print(table)
+    cells = {row.name: (row.name, row.version or row.status, _where(row)) for row in rows}
+    found = [cells[row.name] for row in rows if row.found is not None]
+    missing = [cells[row.name] for row in rows if row.found is None]
+    return [*found, *named, *missing]
 
 
 def show_command(name: str, catalogs: Sequence[Path]) -> None:
     """Print what the catalogue knows of one server."""
     entry = load_catalog(catalogs)[name]
-    facts: dict[str, str | None] = {"title": entry.description.title}
+    facts: dict[str, str | None] = {
+        "title": entry.description.title,
+        "protocol": entry.description.protocol if entry.description.from_study is None else None,
+    }
     for row in catalog_rows([entry]):
         facts |= {
             "status": row.status,
@@ -128,6 +147,8 @@ def _round(checked: CheckedServer) -> Table:
     table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
     for path, answer in checked.content.items():
         table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))
+    if checked.found.entry.description.protocol != "http":
+        table.add_row("verified", "what was written was read back, and removed")
     stop = checked.found.entry.description.stop
     how = f"by {stop.signal} after {checked.stopped_after_s * 1000:,.0f} ms"
     if checked.stopped_after_s > stop.timeout_s:

@@ -135,7 +135,7 @@ def find_servers(
             found[name] = _find(catalog[server.use], server, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
-        if study.content is None and _is_started(found.get(name)):
+        if study.content is None and _serves_content(found.get(name)):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
@@ -182,9 +182,12 @@ def _limits(server: StudyServer) -> Limits:
     return Limits(cpus=server.limits.cpus, memory_bytes=server.limits.memory_bytes)
 
 
-def _is_started(server: Found | MissingServer | None) -> bool:
-    """Say whether a server is started here, now or once it is built."""
-    return isinstance(server, FoundServer) or (isinstance(server, MissingServer) and server.build is not None)
+def _serves_content(server: Found | MissingServer | None) -> bool:
+    """Say whether a web server is started here, now or once it is built."""
+    is_started = isinstance(server, FoundServer) or (
+        isinstance(server, MissingServer) and server.build is not None
+    )
+    return is_started and server is not None and server.entry.description.protocol == "http"
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
@@ -198,6 +201,8 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
         raise found.failure()
     if isinstance(found, RunningServer):
         return AttachedServer(found, None if served is None else served.records)
+    if found.protocol != "http":
+        return Server(found, None, {}, cpus.server)
     if served is None:
         raise BadInput(f"The server {found.entry.name} has nothing to serve: the study has no content.")
     return Server(found, served.folder, served.records, cpus.server)

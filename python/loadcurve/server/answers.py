@@ -1,9 +1,12 @@
-"""What a server answers: whether it is ready, and whether it serves what it should."""
+"""What a web server answers: whether it is ready, and whether it serves what it should."""
 
 import hashlib
 import http.client
-from collections.abc import Iterable, Mapping
-from urllib.parse import unquote
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.result.records import ContentRecord
@@ -11,6 +14,51 @@ from loadcurve.server.failure import ServerFailure
 
 CHUNK_BYTES = 1 << 20
 ANSWER_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class WebSite:
+    """What a web server that was started here offers, see :class:`loadcurve.server.service.Service`."""
+
+    address: str
+    port: int
+    ready_path: str | None
+    """What is asked for until it is answered; ``None`` for the first file of the content, which holds one."""
+    content_folder: Path
+    content: Mapping[str, ContentRecord]
+
+    @property
+    def url(self) -> str:
+        """Where its root is."""
+        return f"http://{self.address}:{self.port}"
+
+    @property
+    def sign_of_life(self) -> str:
+        """What a ready server does, in words."""
+        return f"answer GET {self._asked_path} with status 200"
+
+    def refusal(self, timeout_s: float) -> str | None:
+        """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
+        try:
+            status = status_of(self.address, self.port, self._asked_path, timeout_s)
+        except (OSError, http.client.HTTPException) as error:
+            return f"the last attempt failed with {error or type(error).__name__}"
+        if status == http.HTTPStatus.OK:
+            return None
+        if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
+            return (
+                f"the last status was {status}; started by root it serves as another user, who must be able "
+                f"to pass through every folder of {self.content_folder}"
+            )
+        return f"the last status was {status}"
+
+    def verify(self, paths: Sequence[str]) -> None:
+        """Ask for each path once and compare status, length and digest with the content."""
+        verify_answers(self.address, self.port, paths, self.content)
+
+    @property
+    def _asked_path(self) -> str:
+        return self.ready_path or "/" + quote(next(iter(self.content)))
 
 
 def status_of(address: str, port: int, path: str, timeout_s: float) -> int:

@@ -4,9 +4,6 @@ import fcntl
 import hashlib
 import os
 import shlex
-import signal
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +12,13 @@ from loadcurve.host.state import cache_folder
 from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.server.spawn import ends_with_parent
+from loadcurve.server.spawn import run_to_its_end
 
 CACHE_TAG = "CACHEDIR.TAG"
 """The file by which a folder says that it can be made again (bford.info/cachedir); cargo writes it."""
 
 DIGEST_DIGITS = 16
 FAILURE_LOG_LINES = 20
-POLL_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -69,25 +65,19 @@ class Build:
 
     def _run_command(self) -> None:
         log = self.folder / "build.log"
-        with log.open("wb") as output, interrupts_deferred() as interrupted:
-            process = subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
-                [*ends_with_parent(), *self.command],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self.entry.folder,
-                start_new_session=True,
+        with interrupts_deferred() as interrupted:
+            status = run_to_its_end(
+                self.command,
+                self.entry.folder,
+                log,
+                cpus=None,
+                environment=os.environ,
+                interrupted=interrupted,
             )
-            while process.poll() is None and not interrupted():
-                time.sleep(POLL_S)
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        if process.returncode != 0:
+        if status != 0:
             said = log.read_text(encoding="utf-8", errors="replace").splitlines()
             raise self._failure(
-                f"`{shlex.join(self.command)}` ended with status {process.returncode}; "
-                f"all that it printed is in {log}",
+                f"`{shlex.join(self.command)}` ended with status {status}; all that it printed is in {log}",
                 "\n".join(said[-FAILURE_LOG_LINES:]),
             )
 

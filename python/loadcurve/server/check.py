@@ -63,7 +63,7 @@ class CatalogRow:
 
 
 def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> CheckedServer:
-    """Start a server with some generated content, verify every answer, and stop it.
+    """Start a server, a web server with some generated content, verify every answer, and stop it.
 
     Raises:
         BadInput: the server is one that only a study can name, or the ledger cannot be written.
@@ -76,26 +76,34 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
     found = find_server(entry, {}, overrides)
     if isinstance(found, MissingServer):
         raise found.failure()
+    if entry.description.protocol != "http":
+        return _round_with(found, None, {})
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
         # A server that root starts reads the content as another user.
         Path(folder).chmod(0o755)
         content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
-        answers = {f"/{name}": record for name, record in content.items()}
-        started = time.monotonic()
-        with Server(found, Path(folder), content) as server:
-            ready = time.monotonic()
-            server.verify(list(answers))
-            address, configuration = server.address, server.configuration
-            stopping = time.monotonic()
-        return CheckedServer(
-            found=found,
-            settings=server.settings,
-            configuration=configuration,
-            address=address,
-            content=answers,
-            ready_after_s=ready - started,
-            stopped_after_s=time.monotonic() - stopping,
-        )
+        return _round_with(found, Path(folder), content)
+
+
+def _round_with(
+    found: FoundServer, folder: Path | None, content: Mapping[str, ContentRecord]
+) -> CheckedServer:
+    answers = {f"/{name}": record for name, record in content.items()}
+    started = time.monotonic()
+    with Server(found, folder, content) as server:
+        ready = time.monotonic()
+        server.verify(list(answers))
+        address, configuration = server.address, server.configuration
+        stopping = time.monotonic()
+    return CheckedServer(
+        found=found,
+        settings=server.settings,
+        configuration=configuration,
+        address=address,
+        content=answers,
+        ready_after_s=ready - started,
+        stopped_after_s=time.monotonic() - stopping,
+    )
 
 
 def catalog_rows(entries: Iterable[CatalogEntry]) -> list[CatalogRow]:

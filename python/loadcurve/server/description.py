@@ -11,6 +11,8 @@ from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcurve.server.install import Packages
+from loadcurve.server.preparation import PREPARE_LOG
+from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import Setting
 from loadcurve.study.container import CONTAINER_KEYS
 from loadcurve.study.expected import Expected
@@ -23,12 +25,20 @@ PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
 START_PLACES = PLACES | {"private", "scratch", "content", "address", "port"}
 """Placeholders known at a start: besides :data:`PLACES` the folders and the address of this one start.
 
+A database has no content.
+
 The private folder holds the configuration and belongs to who starts the server; the one for scratch, inside,
 belongs to whom a server of root's becomes.
 """
 
 TEMPLATE_PLACES = START_PLACES | {"user", "group"}
 """Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
+
+SECRET_PLACES = frozenset({"password"})
+"""A password that each start draws anew: for what neither a list of processes nor a record shows."""
+
+URL_PLACES = frozenset({"address", "port"}) | SECRET_PLACES
+"""Placeholders of the URL under which a database is reached, from this machine."""
 
 
 STUDY_KEYS = CONTAINER_KEYS | {"use", "binary", "start", "url", "version", "version_command", "driver"}
@@ -94,7 +104,8 @@ class VersionSource(TomlTable):
 class Ready(TomlTable):
     """When a started server counts as ready: it answers ``path`` with status 200 within the timeout.
 
-    Without a path, the first file of the content is asked for.
+    Without a path, the first file of the content is asked for. A database has none: it is ready when it lets
+    a client in.
     """
 
     path: str | None = Field(default=None, pattern="^/")
@@ -114,8 +125,9 @@ class ServerDescription(TomlTable):
     Its texts may hold placeholders: ``binary`` ``{entry}`` and ``{native}``; ``build`` ``{entry}`` and
     ``{build}``, a cache folder for this state of the sources, which ``binary`` then knows, too; ``folders``
     all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
-    ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A template of
-    ``config`` knows the same and :data:`TEMPLATE_PLACES`.
+    ``prepare``, ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A
+    template of ``config`` knows the same and :data:`TEMPLATE_PLACES`; ``environment`` knows
+    :data:`SECRET_PLACES` besides, and ``url`` :data:`URL_PLACES` alone.
     """
 
     base: str | None = None
@@ -130,8 +142,14 @@ class ServerDescription(TomlTable):
 
     Otherwise ``binary``, ``version`` and ``start`` are all given here.
     """
+    protocol: ProtocolName = "http"
+    """What the server speaks, which decides what can be asked of it and how it is verified."""
+    url: str | None = None
+    """Where a database that was started here is reached."""
+    user: Annotated[list[str], Field(min_length=1)] | None = None
+    """Whom a server of root's becomes that does not see to it itself: the first of these that exists."""
     binary: list[str] = Field(default_factory=list)
-    """Programs that may be this server, the best first: names to search for, or paths."""
+    """Programs that may be this server, the best first: names to search for, paths, or patterns of paths."""
     build: Argv | None = None
     """The command that builds the server from the sources in this folder, before it is first needed."""
     version: VersionSource | None = None
@@ -142,6 +160,8 @@ class ServerDescription(TomlTable):
     """Files of the installed server, such as a module: the last match of the first pattern that has any."""
     config: dict[str, str] = Field(default_factory=dict)
     """The files that are written into the private folder, each with the template it is rendered from."""
+    prepare: Argv | None = None
+    """A command that ends before the server starts: run in the private folder, as the server's user."""
     start: Argv | None = None
     """The command of the server, which must stay in the foreground."""
     check: Argv | None = None
@@ -166,8 +186,22 @@ class ServerDescription(TomlTable):
         return self
 
     @model_validator(mode="after")
+    def _check_protocol(self) -> Self:
+        if self.protocol == "http" and self.url is not None:
+            raise ValueError("url is given without a protocol: expected it for a database")
+        if self.protocol != "http" and self.url is None:
+            raise ValueError(
+                "url is missing: expected where the database is reached, as its clients write it"
+            )
+        if self.protocol != "http" and self.from_study is not None:
+            raise ValueError("protocol is given beside from_study, which knows web servers and URLs")
+        if self.protocol != "http" and self.ready.path is not None:
+            raise ValueError("ready.path is given for a database, which is asked for no path")
+        return self
+
+    @model_validator(mode="after")
     def _check_names(self) -> Self:
-        taken = TEMPLATE_PLACES | STUDY_KEYS | self.part_names
+        taken = TEMPLATE_PLACES | SECRET_PLACES | STUDY_KEYS | self.part_names
         for name in self.settings:
             if name in taken or not name.isidentifier():
                 raise ValueError(
@@ -176,9 +210,14 @@ class ServerDescription(TomlTable):
         for folder, file in [("config", file) for file in self.config] + [
             ("logs", file) for file in self.logs
         ]:
-            if "/" in file or file in {"", ".", "..", CONSOLE_LOG, SCRATCH_FOLDER}:
+            if "/" in file or file in {"", ".", "..", CONSOLE_LOG, PREPARE_LOG, SCRATCH_FOLDER}:
                 raise ValueError(f'"{file}" in {folder} is taken or not the plain name of a file')
         return self
+
+    @property
+    def may_be_database(self) -> bool:
+        """Whether a study may measure it as a database; what runs already is known by its URL alone."""
+        return self.protocol != "http" or self.from_study == "url"
 
     @property
     def part_names(self) -> frozenset[str]:
@@ -187,13 +226,14 @@ class ServerDescription(TomlTable):
 
     @property
     def start_names(self) -> frozenset[str]:
-        """The names that ``start``, ``check`` and ``environment`` may use."""
-        return START_PLACES | self.part_names | self.settings.keys()
+        """The names that ``prepare``, ``start``, ``check`` and ``environment`` may use."""
+        unknown = frozenset() if self.protocol == "http" else frozenset({"content"})
+        return START_PLACES - unknown | self.part_names | self.settings.keys()
 
     @property
     def template_names(self) -> frozenset[str]:
         """The names that the templates of ``config`` may use."""
-        return self.start_names | TEMPLATE_PLACES
+        return self.start_names | TEMPLATE_PLACES - START_PLACES
 
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
@@ -203,9 +243,11 @@ class ServerDescription(TomlTable):
             ("folders", chain.from_iterable(self.folders.values()), PLACES),
             ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),
             ("version.command", self.version.command if self.version else [], PLACES | self.part_names),
+            ("prepare", self.prepare or [], self.start_names),
             ("start", self.start or [], self.start_names),
             ("check", self.check or [], self.start_names),
-            ("environment", self.environment.values(), self.start_names),
+            ("environment", self.environment.values(), self.start_names | SECRET_PLACES),
+            ("url", [self.url or ""], URL_PLACES),
         ):
             require_known_placeholders(key, texts, known)
         return self

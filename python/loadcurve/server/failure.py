@@ -14,6 +14,7 @@ FailureCode = Literal[
     "config_rejected",
     "port_taken",
     "limits_unavailable",
+    "not_prepared",
     "not_started",
     "not_ready",
     "died",

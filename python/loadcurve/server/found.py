@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from loadcurve.server.description import (
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
@@ -65,6 +66,11 @@ class FoundServer:
     """What the server is held to."""
     location: Location = THIS_MACHINE
     """Where it was found and is run."""
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """What is spoken with it."""
+        return self.entry.description.protocol
 
 
 @dataclass(frozen=True)
@@ -215,10 +221,20 @@ def _search_program(
     """Return the path of the first candidate that is there, or what was looked for."""
     known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
     names = [candidate.format(**known) for candidate in candidates]
-    program = location.program_named(names)
+    program = location.program_named(list(_programs_of(candidates, names, known, location)))
     if program is None:
         return f"no program {' or '.join(names)} was found {location.searched}"
     return program
+
+
+def _programs_of(
+    candidates: Sequence[str], names: Sequence[str], known: Mapping[str, object], location: Location
+) -> Iterator[str]:
+    """Yield the names of programs, where a candidate is a pattern that of its last match."""
+    literal = {place: glob.escape(str(path)) for place, path in known.items()}
+    for candidate, name in zip(candidates, names, strict=True):
+        file = location.last_file(candidate.format(**literal)) if glob.has_magic(candidate) else None
+        yield name if file is None else str(file)
 
 
 def _search_parts(entry: CatalogEntry, binary: Path, location: Location) -> dict[str, Path] | str:

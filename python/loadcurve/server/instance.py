@@ -2,7 +2,6 @@
 
 import atexit
 import errno
-import http.client
 import math
 import os
 import socket
@@ -11,16 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
-from urllib.parse import quote
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import Limits
 from loadcurve.result.records import ContentRecord, LimitUse
-from loadcurve.server.answers import status_of, verify_answers
+from loadcurve.server.answers import WebSite
+from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
 from loadcurve.server.launch import Launch, ServerMarks
 from loadcurve.server.location import LOOPBACK
+from loadcurve.server.service import Service
 from loadcurve.server.settings import SettingValue, fit_to_cpus
 
 PORT_ATTEMPTS = 5
@@ -39,15 +39,16 @@ def free_port() -> int:
 
 
 class Server:
-    """One server serving one content, as a context manager: ready inside the block, gone after it.
+    """One server, as a context manager: ready inside the block, gone after it.
 
-    It must be started in a thread that outlives the block, see :func:`loadcurve.server.spawn.spawn`.
+    A web server serves one content; a database has none, and begins empty. It must be started in a thread
+    that outlives the block, see :func:`loadcurve.server.spawn.spawn`.
     """
 
     def __init__(
         self,
         found: FoundServer,
-        content_folder: Path,
+        content_folder: Path | None,
         content: Mapping[str, ContentRecord],
         cpus: Collection[int] | None = None,
     ) -> None:
@@ -60,7 +61,9 @@ class Server:
         """The settings as they are used, with nothing left open."""
         self._content_folder = content_folder
         self._content = content
-        self._ready_path = description.ready.path or _first_path(content)
+        is_web_server = description.protocol == "http"
+        if is_web_server and (content_folder is None or not (description.ready.path or content)):
+            raise BadInput("The server has nothing to serve: the content holds no file.")
         self._launch: Launch | None = None
 
     def __enter__(self) -> Self:
@@ -98,6 +101,11 @@ class Server:
         return self.address
 
     @property
+    def url(self) -> str:
+        """Where the server is reached by its protocol; that of a database may hold a password."""
+        return self._service.url
+
+    @property
     def port(self) -> int:
         """The port of :attr:`address`."""
         return self._running.port
@@ -121,8 +129,8 @@ class Server:
         """The rendered configuration files by name."""
         return self._running.configuration
 
-    def verify(self, paths: Sequence[str]) -> None:
-        """Ask for each path once and compare status, length and digest with the content.
+    def verify(self, paths: Sequence[str] = ()) -> None:
+        """Compare status, length and digest of each path with the content; of a database, what it gives back.
 
         Raises:
             BadInput: a path leads to no file of the content.
@@ -131,7 +139,7 @@ class Server:
 
         """
         try:
-            verify_answers(LOOPBACK, self.port, paths, self._content)
+            self._service.verify(paths)
         except ServerFailure as failure:
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
@@ -172,6 +180,17 @@ class Server:
             raise RuntimeError("the server is not started")
         return self._launch
 
+    @property
+    def _service(self) -> Service:
+        """What is asked whether the server is ready, and right."""
+        launch = self._running
+        if launch.url is not None:
+            return RunningDatabase(launch.url)
+        if self._content_folder is None:
+            raise RuntimeError("a web server was made without content")
+        ready_path = self.found.entry.description.ready.path
+        return WebSite(LOOPBACK, launch.port, ready_path, self._content_folder, self._content)
+
     def _require_cpus(self) -> None:
         wanted = self.found.limits.cpus
         if wanted is not None and wanted > len(self._cpus):
@@ -201,35 +220,20 @@ class Server:
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
-            answer = self._answer_in_words(remaining_s)
+            refusal = self._service.refusal(remaining_s)
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
-            if answer is None:
+            if refusal is None:
                 self._require_own_port(launch)
                 return
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
-        expected = f"GET {self._ready_path} with status 200 within {timeout_s:g} s"
-        self._fail("not_ready", f"{self._title} runs but did not answer {expected}: {answer}.")
+        expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
+        self._fail("not_ready", f"{self._title} runs but did not {expected}: {refusal}.")
 
     def _require_own_port(self, launch: Launch) -> None:
         if launch.foreign_listeners():
             self._fail("port_taken", f"{self._title} shares port {launch.port} with another program.")
-
-    def _answer_in_words(self, timeout_s: float) -> str | None:
-        """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
-        try:
-            status = status_of(LOOPBACK, self.port, self._ready_path, timeout_s)
-        except (OSError, http.client.HTTPException) as error:
-            return f"the last attempt failed with {error or type(error).__name__}"
-        if status == http.HTTPStatus.OK:
-            return None
-        if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
-            return (
-                f"the last status was {status}; started by root it serves as another user, who must be able "
-                f"to pass through every folder of {self._content_folder}"
-            )
-        return f"the last status was {status}"
 
     def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
         if os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower():
@@ -269,9 +273,3 @@ def _cpus_within(limits: Limits, cpus: Collection[int]) -> list[int]:
     """
     count = len(cpus) if limits.cpus is None else math.ceil(limits.cpus)
     return sorted(cpus)[:count]
-
-
-def _first_path(content: Mapping[str, ContentRecord]) -> str:
-    if not content:
-        raise BadInput("The server has nothing to serve: the content holds no file.")
-    return "/" + quote(next(iter(content)))

@@ -1,6 +1,7 @@
 """One start of one server on one port: its folder and its processes, from the first to the last of them."""
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -18,14 +19,18 @@ from loadcurve.server.found import FoundServer, places
 from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
+from loadcurve.server.location import LOOPBACK
+from loadcurve.server.preparation import prepare
 from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
 from loadcurve.server.processes import held_sockets, is_running, listening_sockets, send_signal
 from loadcurve.server.settings import SettingValue
+from loadcurve.server.spawn import as_user
 from loadcurve.server.start import StartCommand
 
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
+PASSWORD_BYTES = 24
 ENDED_IN_GOOD_ORDER = "ended with status 0"
 
 
@@ -49,6 +54,8 @@ class Launch:
     def __init__(self, found: FoundServer, port: int) -> None:
         """Prepare the start of a server on a port; nothing exists yet."""
         self.port = port
+        # No part of the mark, which the name of the private folder shows.
+        self._password = secrets.token_urlsafe(PASSWORD_BYTES)
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
         self._start_command = found.start
@@ -63,6 +70,12 @@ class Launch:
         self._limits = found.limits
         self._location = found.location
         self._processes = found.location.processes()
+
+    @property
+    def url(self) -> str | None:
+        """Where a database is reached; ``None`` for a web server."""
+        url = self._entry.description.url
+        return url and url.format(address=LOOPBACK, port=self.port, password=self._password)
 
     @property
     def pid(self) -> int:
@@ -82,38 +95,50 @@ class Launch:
         )
 
     def start(
-        self, settings: Mapping[str, SettingValue], content_folder: Path, cpus: Collection[int] | None
+        self, settings: Mapping[str, SettingValue], content_folder: Path | None, cpus: Collection[int] | None
     ) -> None:
-        """Record the start, write the private folder and start the process; interrupts wait until then.
+        """Record the start, write and prepare the private folder and start the process; interrupts wait.
 
         Raises:
-            BadInput: the ledger cannot be written, or the CPUs cannot be had.
-            ServerFailure: the folder cannot be written or the process not started ("not_started"), or the
-                server cannot be held to its limits ("limits_unavailable").
+            BadInput: the ledger cannot be written, or the CPUs or the server's user cannot be had.
+            ServerFailure: the folder cannot be written or the process not started ("not_started"), what goes
+                before it fails ("not_prepared"), or the server cannot be held to its limits
+                ("limits_unavailable").
 
         """
         with interrupts_deferred() as interrupted:
             temporary = Path(tempfile.gettempdir()).resolve()
             self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
             folder = self._start_record.private_folder
+            content = None if content_folder is None else content_folder.resolve()
             self._names |= {
                 **settings,
-                "content": str(content_folder.resolve()),
+                **({} if content is None else {"content": str(content)}),
                 "private": str(folder),
                 "scratch": str(folder / SCRATCH_FOLDER),
             }
+            whom = unprivileged_names(self._entry.description.user)
             try:
-                self.configuration = write_private_folder(
-                    folder, self._entry, self._names | unprivileged_names()
-                )
+                self.configuration = write_private_folder(folder, self._entry, self._names | whom)
+                prefix = self._becoming(whom)
+                environment = self._environment()
+                if (words := self._entry.description.prepare) is not None:
+                    prepare(
+                        self._title,
+                        [*prefix, *self._filled(words)],
+                        folder,
+                        cpus=cpus,
+                        environment=environment,
+                        interrupted=interrupted,
+                    )
                 command = StartCommand(
                     title=self._title,
-                    argv=self._filled(self._start_command),
+                    argv=[*prefix, *self._filled(self._start_command)],
                     folder=folder,
                     log=folder / CONSOLE_LOG,
-                    content=content_folder.resolve(),
+                    content=content,
                     port=self.port,
-                    environment=self._environment(),
+                    environment=environment,
                     cpus=cpus,
                     limits=self._limits,
                 )
@@ -214,19 +239,27 @@ class Launch:
             raise RuntimeError("the server is not started, or already stopped")
         return self._ledger_entry.start
 
-    def _filled(self, texts: Iterable[str]) -> list[str]:
+    def _becoming(self, whom: Mapping[str, str | None]) -> tuple[str, ...]:
+        """Return the words before a command by which root's server becomes another user, where it must."""
+        user, group = whom["user"], whom["group"]
+        if self._entry.description.user is None or user is None or group is None:
+            return ()
+        return as_user(user, group)
+
+    def _filled(self, texts: Iterable[str], **secrets: str) -> list[str]:
         """Return texts of the description with the names of this start filled in."""
         values = {
             name: str(value).lower() if isinstance(value, bool) else value
             for name, value in self._names.items()
         }
-        return [text.format(**values) for text in texts]
+        return [text.format(**values, **secrets) for text in texts]
 
     def _environment(self) -> dict[str, str]:
         own = self._entry.description.environment
         # In the C locale, system errors such as a taken port read the same everywhere.
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
-        return {**dict(zip(own, self._filled(own.values()), strict=True)), **fixed}
+        filled = self._filled(own.values(), password=self._password)
+        return {**dict(zip(own, filled, strict=True)), **fixed}
 
     def _end_processes(self, interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()

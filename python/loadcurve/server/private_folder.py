@@ -1,10 +1,11 @@
 """The private folder of one start: the rendered configuration, and everything that the server writes."""
 
+import contextlib
 import grp
 import os
 import pwd
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadcurve.errors import BadInput
@@ -16,23 +17,26 @@ LOG_END_BYTES = 64 * 1024
 """How much of the end of a log is read, enough for any number of lines that a person would read."""
 
 
-def unprivileged_names() -> dict[str, str | None]:
+def unprivileged_names(candidates: Sequence[str] | None) -> dict[str, str | None]:
     """Return ``user`` and ``group`` that a server of root's must become; ``None`` for an ordinary user's.
 
+    That is the first of the candidates that the system knows, or the user ``nobody``.
+
     Raises:
-        BadInput: this is root's process, and the system has no unprivileged user.
+        BadInput: this is root's process, and the system has no such user.
 
     """
     if os.geteuid() != 0:
         return {"user": None, "group": None}
-    try:
-        user = pwd.getpwnam(UNPRIVILEGED_USER)
-        return {"user": user.pw_name, "group": grp.getgrgid(user.pw_gid).gr_name}
-    except KeyError:
-        raise BadInput(
-            f"A server that root starts must become the user `{UNPRIVILEGED_USER}`, and the system has no "
-            "such user or not its group; start the command as an ordinary user."
-        ) from None
+    names = candidates or [UNPRIVILEGED_USER]
+    for name in names:
+        with contextlib.suppress(KeyError):
+            user = pwd.getpwnam(name)
+            return {"user": user.pw_name, "group": grp.getgrgid(user.pw_gid).gr_name}
+    raise BadInput(
+        f"A server that root starts must become the user `{'` or `'.join(names)}`, and the system has no "
+        "such user or not its group; start the command as an ordinary user."
+    )
 
 
 def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, object]) -> dict[str, str]:

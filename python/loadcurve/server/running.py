@@ -12,8 +12,10 @@ from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.catalog import CatalogEntry
+from loadcurve.server.database import RunningDatabase, version_at
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.protocol import ProtocolName, address_of, protocol_of_url, without_password
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.target import Target, reachable_address, read_url
 
@@ -22,14 +24,19 @@ ANSWER_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A server that runs already and accepts connections; ``address`` is the numeric ``host:port``."""
+    """A server that runs already and accepts connections."""
 
     entry: CatalogEntry
     url: str
-    target: Target
+    """Where it is reached, with user and password where it asks for them."""
     address: str
+    """The numeric ``host:port`` of a web server; of a database the hosts as the URL names them."""
+    authority: str
+    """What a web server's ``Host`` names."""
     version: str
     settings: Mapping[str, SettingValue]
+    protocol: ProtocolName
+    """What is spoken with it, as the scheme of the URL says."""
 
 
 def find_running_server(
@@ -53,13 +60,33 @@ def find_running_server(
         raise UnusableSetting(
             "url", 'missing; expected where the server listens, such as "http://127.0.0.1:8080"'
         )
+    protocol = protocol_of_url(overrides.url)
+    if protocol is not None and protocol != "http":
+        return _running_database(entry, overrides.url, protocol, overrides.version, settings)
     target = _target(overrides.url)
     try:
         address = reachable_address(target, ANSWER_TIMEOUT_S)
     except NothingMeasured as error:
         return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", f"{error}."))
     version = overrides.version or _announced_version(overrides.url, target)
-    return RunningServer(entry, overrides.url, target, address, version, settings)
+    return RunningServer(entry, overrides.url, address, target.authority, version, settings, "http")
+
+
+def _running_database(
+    entry: CatalogEntry,
+    url: str,
+    protocol: ProtocolName,
+    version: str | None,
+    settings: Mapping[str, SettingValue],
+) -> RunningServer | MissingServer:
+    """Ask a database for its version; every one that lets a client in tells it."""
+    try:
+        said = version_at(url, ANSWER_TIMEOUT_S)
+    except (OSError, ValueError) as error:
+        text = f"{without_password(url)}: {error}"
+        return MissingServer(entry, text, None, fault=ServerFailure("not_ready", f"{text}."))
+    address = address_of(url)
+    return RunningServer(entry, url, address, address, version or said, settings, protocol)
 
 
 def _target(url: str) -> Target:
@@ -98,7 +125,7 @@ class AttachedServer:
 
     def __init__(self, found: RunningServer, content: Mapping[str, ContentRecord] | None) -> None:
         """Take a server as it is; without ``content`` any answer of status 200 counts as the right one."""
-        self.settings: dict[str, SettingValue] = {**found.settings, "url": found.url}
+        self.settings: dict[str, SettingValue] = {**found.settings, "url": without_password(found.url)}
         self.configuration: dict[str, str] = {}
         """Unknown: the server was configured elsewhere."""
         self._found = found
@@ -115,7 +142,7 @@ class AttachedServer:
 
     @property
     def address(self) -> str:
-        """Where the server listens, as the numeric ``host:port``."""
+        """Where the server listens: the numeric ``host:port`` of a web server, the hosts of a database."""
         return self._found.address
 
     @property
@@ -125,21 +152,32 @@ class AttachedServer:
     @property
     def authority(self) -> str:
         """What ``Host`` names."""
-        return self._found.target.authority
+        return self._found.authority
 
-    def verify(self, paths: Sequence[str]) -> None:
+    @property
+    def url(self) -> str:
+        """Where the server is reached by its protocol; that of a database may hold a password."""
+        return self._found.url
+
+    def verify(self, paths: Sequence[str] = ()) -> None:
         """Ask for each path once and compare the status, and length and digest where there is content.
+
+        A database is given something to keep, which is read back and removed.
 
         Raises:
             BadInput: a path leads to no file of the content.
             ServerFailure: an answer is missing or wrong ("wrong_answer").
 
         """
-        target = self._found.target
+        url = self._found.url
         try:
-            verify_answers(target.host, target.port, paths, self._content)
+            if self._found.protocol == "http":
+                target = read_url(url)
+                verify_answers(target.host, target.port, paths, self._content)
+            else:
+                RunningDatabase(url).verify(paths)
         except ServerFailure as failure:
-            raise ServerFailure(failure.code, f"{self._found.url}: {failure.text}") from None
+            raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
 
     def limit_use(self) -> None:
         """Return nothing: it is held to no limits from here."""

@@ -1,14 +1,19 @@
 """Starting a process in its own session, bound to CPUs, that does not outlive a killed parent."""
 
 import functools
+import math
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+
+POLL_S = 0.02
 
 
 def spawn(
@@ -33,6 +38,34 @@ def spawn(
             env=environment,
             start_new_session=True,
         )
+
+
+def run_to_its_end(
+    argv: Sequence[str],
+    folder: Path,
+    log: Path,
+    *,
+    cpus: Collection[int] | None,
+    environment: Mapping[str, str],
+    interrupted: Callable[[], bool],
+    timeout_s: float = math.inf,
+) -> int:
+    """Start a process as :func:`spawn` does and return its status, negative where a signal ended it.
+
+    It is killed, with what it has started, when an interrupt comes or its time is over.
+
+    Raises:
+        BadInput: this process may not use one of the CPUs.
+        OSError: the process cannot be started or the log not be written.
+
+    """
+    process = spawn(argv, folder, log, cpus, environment)
+    deadline = time.monotonic() + timeout_s
+    while process.poll() is None and not interrupted() and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    if process.returncode is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()
 
 
 @contextmanager
@@ -71,6 +104,24 @@ def ends_with_parent() -> tuple[str, ...]:
         return ()
     script = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
     return (*asking, "sh", "-c", script, "sh", str(os.getpid()))
+
+
+def as_user(user: str, group: str) -> tuple[str, ...]:
+    """Return the words before a command that make it, started by root, another user's.
+
+    The kernel forgets whose end a process is to follow when that changes its user, so it is asked again.
+
+    Raises:
+        BadInput: there is no setpriv.
+
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise BadInput(
+            f"A server that root starts must become the user `{user}`, for which the program setpriv (of "
+            "util-linux) is missing; install it, or start the command as an ordinary user."
+        )
+    return (setpriv, "--reuid", user, "--regid", group, "--init-groups", "--", *ends_with_parent())
 
 
 @functools.cache

@@ -24,7 +24,8 @@ class StartCommand:
     """The private folder, in which the command works."""
     log: Path
     """The file that takes what it prints."""
-    content: Path
+    content: Path | None
+    """The folder that a web server serves."""
     port: int
     """Where the server is reached on 127.0.0.1."""
     environment: Mapping[str, str]

@@ -8,6 +8,7 @@ import jinja2.meta
 
 from loadcurve.errors import BadInput
 from loadcurve.server.settings import unknown_name
+from loadcurve.study.quantities import parse_size_bytes
 
 
 class Templates:
@@ -25,6 +26,7 @@ class Templates:
             autoescape=False,  # noqa: S701 -- configuration files, not HTML; `quoted` is there for paths
         )
         self._environment.filters["quoted"] = quoted
+        self._environment.filters["in_bytes"] = parse_size_bytes
 
     @property
     def folders(self) -> list[Path]:

@@ -34,6 +34,9 @@ def location_of(
     if entry.description.from_study == "url":
         text = f"given, but the server {entry.name} runs already and is not started"
         raise UnusableSetting("engine", text)
+    if entry.description.user is not None or entry.description.prepare is not None:
+        text = f"given, but the server {entry.name} is prepared as a user of this machine: it runs in none"
+        raise UnusableSetting("engine", text)
     runs_own_command = start is None and entry.description.start is None
     if runs_own_command and asked.port is None:
         text = "missing; expected the port on which the image's own command listens, or a start with {port}"

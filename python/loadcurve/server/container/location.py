@@ -134,7 +134,10 @@ class InContainer:
 
     def started(self, start: StartCommand, name: str) -> ContainerCommand:
         """Return the command that starts a server in a container of this name."""
-        targets = [start.content, *([] if self.content_folder is None else [Path(self.content_folder)])]
+        content = []
+        if start.content is not None:
+            targets = [start.content, *([] if self.content_folder is None else [Path(self.content_folder)])]
+            content = [Mount(start.content, target) for target in targets]
         private = self.network == "private"
         return replace(
             self._command(start.argv),
@@ -143,7 +146,7 @@ class InContainer:
             published=PublishedPort(start.port, self.listen_port(start.port)) if private else None,
             mounts=[
                 *self._mounts,
-                *(Mount(start.content, target) for target in targets),
+                *content,
                 Mount(start.folder, start.folder, writable=True),
             ],
             environment=start.environment,
