@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Final, Self
 
+from loadcurve._engine import Database, DatabaseError
 from loadcurve.result.load import LoadResult, Reason, Verdict
 from loadcurve.result.records import Point
 from loadcurve.run.database_plan import DatabasePlans, EngineTarget, records_inserted
 from loadcurve.run.load import run_load
 from loadcurve.run.under_load import Measured, Observe
 from loadcurve.server.failure import ServerFailure
-from loadcurve._engine import Database, DatabaseError
 from loadcurve.study.database_load import DatabaseLoad, DatabaseLoadTable
 
 RECORDS_MISSING: Final = "records_missing"
