@@ -15,9 +15,11 @@ NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.p
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 LOCKS := requirements/installer.lock requirements/development.lock
 
-# The servers that the catalogue holds as Rust source, each a workspace of its own.
+# The servers that the catalogue holds as source: Rust, each a workspace of its own, and Go, each a module.
 CATALOG := python/loadcurve/catalog
-BUILT_SERVERS := $(patsubst $(CATALOG)/%/Cargo.toml,%,$(wildcard $(CATALOG)/*/Cargo.toml))
+RUST_SERVERS := $(patsubst $(CATALOG)/%/Cargo.toml,%,$(wildcard $(CATALOG)/*/Cargo.toml))
+GO_SERVERS := $(patsubst $(CATALOG)/%/go.mod,%,$(wildcard $(CATALOG)/*/go.mod))
+BUILT_SERVERS := $(RUST_SERVERS) $(GO_SERVERS)
 
 # How long each target is fuzzed.
 SECONDS ?= 30
@@ -76,11 +78,16 @@ check-long: check check-servers fuzz-corpus fuzz ## The same, the servers in sou
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
 
 check-servers: setup ## Format, lint and test the servers that the catalogue holds as source
-	@for server in $(BUILT_SERVERS); do \
+	@for server in $(RUST_SERVERS); do \
 	    export CARGO_TARGET_DIR=target/catalog; manifest=$(CATALOG)/$$server/Cargo.toml; \
 	    cargo fmt --check --manifest-path $$manifest; \
 	    cargo clippy --quiet --manifest-path $$manifest --all-targets --locked -- -D warnings; \
 	    cargo test --quiet --manifest-path $$manifest --locked; \
+	done
+	@for server in $(GO_SERVERS); do \
+	    gofmt -d $(CATALOG)/$$server; \
+	    test -z "$$(gofmt -l $(CATALOG)/$$server)"; \
+	    go vet -C $(CATALOG)/$$server -mod=readonly .; \
 	done
 	$(BIN)/pytest --quiet -m builds
 
@@ -93,7 +100,8 @@ fuzz: ## Fuzz each target for SECONDS=30
 format: setup ## Format all code
 	cargo fmt
 	cargo fmt --manifest-path fuzz/Cargo.toml
-	for server in $(BUILT_SERVERS); do cargo fmt --manifest-path $(CATALOG)/$$server/Cargo.toml; done
+	for server in $(RUST_SERVERS); do cargo fmt --manifest-path $(CATALOG)/$$server/Cargo.toml; done
+	for server in $(GO_SERVERS); do gofmt -w $(CATALOG)/$$server; done
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 

@@ -1,26 +1,46 @@
 """What the tests of servers share: starting a server in one line, and looking for what is left of one."""
 
 import http.client
+import multiprocessing
 import os
+import re
+import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from loadcurve.server.catalog import CatalogEntry, load_catalog
+from loadcurve.server.check import check_server
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
 from loadcurve.server.processes import running_processes, uses_folder
 
+NOBODY = 65534
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
 SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node"]
 """Every real server of the catalogue that Debian has."""
+
+
+OWNER_SCRIPT = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from server_support import server_of
+from loadcurve.server.catalog import read_entry
+entry, *content_folder = map(Path, sys.argv[2:])
+with server_of(read_entry(entry), content_folder[0] if content_folder else None) as server:
+    print(server.pid, flush=True)
+    time.sleep(3600)
+"""
 
 
 def servers(*names: str, fixture: str = "name") -> pytest.MarkDecorator:
@@ -88,8 +108,55 @@ def found(entry: CatalogEntry, **settings: object) -> FoundServer:
     return server
 
 
-def server_of(entry: CatalogEntry, content_folder: Path, **settings: object) -> Server:
-    return Server(found(entry, **settings), content_folder, content_of_folder(content_folder))
+def server_of(entry: CatalogEntry, content_folder: Path | None, **settings: object) -> Server:
+    """Prepare a web server that serves a folder, or a database, which has none."""
+    content = {} if content_folder is None else content_of_folder(content_folder)
+    return Server(found(entry, **settings), content_folder, content)
+
+
+def spawn_owner(entry_folder: Path, content_folder: Path | None = None) -> subprocess.Popen[str]:
+    """Run a process that starts a server, prints the server's id and then waits."""
+    folders = [entry_folder, *filter(None, [content_folder])]
+    command = [sys.executable, "-c", OWNER_SCRIPT, str(Path(__file__).parent), *map(str, folders)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def start_owner(entry_folder: Path, content_folder: Path | None = None) -> tuple[subprocess.Popen[str], int]:
+    """Run such a process until its server is ready; return it and the server's id."""
+    owner = spawn_owner(entry_folder, content_folder)
+    return owner, int(owner.stdout.readline())
+
+
+def kill_owner(owner: subprocess.Popen[str], also: int | None = None) -> None:
+    """Kill such a process, and perhaps its server before it, and wait for its end."""
+    for pid in filter(None, (also, owner.pid)):
+        os.kill(pid, signal.SIGKILL)
+    owner.wait()
+    owner.stdout.close()
+
+
+def version_checked_by_nobody(name: str) -> str:
+    """Check a server of the catalogue as an ordinary user; return its version."""
+    # A fork needs no interpreter that the ordinary user may reach.
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=fork, initializer=_become_nobody) as as_nobody:
+        return as_nobody.submit(_checked_version, name).result()
+
+
+def _become_nobody() -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def _checked_version(name: str) -> str:
+    return check_server(CATALOG[name]).found.version
+
+
+def user_of(pid: int) -> int:
+    """Return the user that a process belongs to."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^Uid:\t(\d+)", status, re.MULTILINE)[1])
 
 
 def answer_to(server: Server, path: str) -> http.client.HTTPResponse:

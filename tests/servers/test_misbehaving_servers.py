@@ -13,7 +13,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from server_support import found, members_of_session, server_of, wait_until
+from server_support import found, kill_owner, members_of_session, server_of, start_owner, wait_until
 
 import loadcurve.server.instance as instance_module
 from loadcurve.errors import BadInput
@@ -23,17 +23,6 @@ from loadcurve.server.group import group_parent
 from loadcurve.server.launch import Launch
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
 from loadcurve.server.processes import ProcessIdentity, identify, is_running
-
-OWNER_SCRIPT = """
-import sys, time
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from server_support import server_of
-from loadcurve.server.catalog import read_entry
-with server_of(read_entry(Path(sys.argv[2])), Path(sys.argv[3])) as server:
-    print(server.pid, flush=True)
-    time.sleep(3600)
-"""
 
 FORGETFUL_OWNER_SCRIPT = """
 import sys
@@ -354,18 +343,3 @@ def disown(entry):
     owner = entry.start.owner.model_copy(update={"start_ticks": -1})
     entry.start = entry.start.model_copy(update={"owner": owner})
     entry._write()
-
-
-def start_owner(entry_folder, content_folder):
-    """Run a process that starts a server and then waits; return it and the server's id."""
-    here = str(Path(__file__).parent)
-    command = [sys.executable, "-c", OWNER_SCRIPT, here, str(entry_folder), str(content_folder)]
-    owner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    return owner, int(owner.stdout.readline())
-
-
-def kill_owner(owner, also=None):
-    for pid in filter(None, (also, owner.pid)):
-        os.kill(pid, signal.SIGKILL)
-    owner.wait()
-    owner.stdout.close()

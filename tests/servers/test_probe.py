@@ -10,24 +10,16 @@ from server_support import server_of
 
 from loadcurve.probe import process
 from loadcurve.probe.process import Probe
-from loadcurve.result.load import LoadResult
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.group import group_parent
 from loadcurve.server.processes import read_status
-from support import synthetic_run as synthetic
+from support.probed_load import load_of
 
 INTERVAL_S = 0.02
 ALL_CPUS = os.sched_getaffinity(0)
 makes_groups = pytest.mark.skipif(
     group_parent() is None, reason="needs to make a control group of version 2, as root may"
 )
-
-
-def load_of(length_s: float) -> LoadResult:
-    """A load whose window has lasted so long until now."""
-    start_s = time.monotonic() - length_s
-    changes = {"window_start_monotonic_s": start_s, "duration_s": length_s}
-    return LoadResult.model_validate(synthetic.load_result("nginx", 1, **changes))
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Every installed server of the catalogue, through a whole life, and what its settings do."""
 
 import http.client
-import multiprocessing
 import os
 import re
 import signal
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from server_support import (
     APACHES,
     CATALOG,
+    NOBODY,
     SERVERS,
     answer_to,
     bytes_answered_to_head,
@@ -24,32 +23,17 @@ from server_support import (
     servers,
     servers_with,
     thread_count,
+    user_of,
+    version_checked_by_nobody,
     wait_until,
 )
 
 from conftest import CHANGED_SETTINGS
 from loadcurve.errors import BadInput
-from loadcurve.server.check import catalog_rows, check_server
+from loadcurve.server.check import catalog_rows
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.instance import Server
-
-NOBODY = 65534
-
-
-def become_nobody():
-    os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)
-
-
-def checked_version(name):
-    return check_server(CATALOG[name]).found.version
-
-
-def user_of(pid):
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"^Uid:\t(\d+)", status, re.MULTILINE)[1])
 
 
 def access_logs(place):
@@ -69,10 +53,7 @@ def test_nothing_of_a_server_is_left_after_its_block(name, content_folder):
 @servers(*SERVERS)
 @is_root
 def test_an_ordinary_user_can_check_a_server(name):
-    # A fork needs no interpreter that the ordinary user may reach.
-    fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(1, mp_context=fork, initializer=become_nobody) as as_nobody:
-        assert as_nobody.submit(checked_version, name).result() == found(CATALOG[name]).version
+    assert version_checked_by_nobody(name) == found(CATALOG[name]).version
 
 
 @servers(*SERVERS, fixture="running")

@@ -26,6 +26,9 @@ pattern = '([0-9.]+)'
 """
 
 
+DATABASE = 'protocol = "mongodb"\nurl = "mongodb://{address}:{port}"'
+
+
 @pytest.fixture
 def catalog(tmp_path: Path):
     """Write one entry named ``demo`` and read the catalogue with it."""
@@ -134,6 +137,13 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ("build = []", "at least 1"),
         ('build = ["{native}"]', "build names {native}"),
         ('from_study = "start"', "binary is given beside from_study"),
+        ('protocol = "mongo"', 'did you mean "mongodb"?'),
+        ('protocol = "mongodb"', "url is missing"),
+        ('url = "http://{address}:{port}"', "url is given without a protocol"),
+        (f'{DATABASE}\nready = {{ path = "/" }}', "asked for no path"),
+        (f'{DATABASE}\ncheck = ["{{content}}"]', "check names {content}"),
+        (DATABASE.replace("{port}", "{scratch}"), "url names {scratch}"),
+        (f'{DATABASE}\nprepare = ["{{password}}"]', "prepare names {password}"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(more, expected, catalog):
@@ -306,6 +316,27 @@ def test_a_missing_server_is_reported_with_the_command_that_installs_it(catalog,
     assert "no-such-program" in missing.reason
     assert missing.install == "apt-get install demo demo-data"
     assert missing.failure().code == "not_installed"
+
+
+def test_a_program_is_the_last_match_of_the_first_pattern_that_has_any(catalog, tmp_path):
+    for version in ("8.1", "8.2"):
+        program = tmp_path / f"demo-{version}" / "bin" / "demo"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\necho 1.2\n")
+        program.chmod(0o755)
+    entry = catalog(binary=f'{tmp_path}/none-*/demo", "{tmp_path}/demo-*/bin/demo", "echo')["demo"]
+    assert find_server(entry, {}).binary == program
+
+
+def test_where_no_pattern_matches_a_program_is_searched_by_its_name(catalog):
+    assert find_server(catalog(binary='/no/such/*/demo", "echo')["demo"], {}).binary.name == "echo"
+
+
+def test_the_password_of_a_start_cannot_get_into_a_configuration(catalog):
+    text = refusal(
+        catalog, more=DATABASE, tables='[config]\n"demo.conf" = "demo.j2"', template="{{ password }}"
+    )
+    assert "unknown name `password`" in text
 
 
 def test_a_server_without_its_folders_is_missing(catalog):

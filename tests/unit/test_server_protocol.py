@@ -1,0 +1,37 @@
+"""What a URL says of a server: its protocol and its hosts, and nothing of a password in records."""
+
+import pytest
+
+from loadcurve.server.protocol import address_of, protocol_of_url, without_password
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol"),
+    [
+        ("http://localhost", "http"),
+        ("mongodb://localhost", "mongodb"),
+        ("mongodb+srv://cluster.example.org", "mongodb"),
+        ("postgres://localhost/app", "postgresql"),
+        ("postgresql://localhost/app", "postgresql"),
+        ("redis://localhost", None),
+        ("localhost:27017", None),
+    ],
+)
+def test_the_scheme_of_a_url_says_what_is_spoken(url, protocol):
+    assert protocol_of_url(url) == protocol
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("mongodb://ann:s%40cret@one:27017/?w=1", "mongodb://one:27017/?w=1"),
+        ("mongodb://ann@one:1,two:2/app", "mongodb://one:1,two:2/app"),
+        ("postgresql://[::1]:5432/app", "postgresql://[::1]:5432/app"),
+    ],
+)
+def test_records_hold_a_url_without_user_and_password(url, shown):
+    assert without_password(url) == shown
+
+
+def test_several_hosts_stay_together():
+    assert address_of("mongodb://ann:secret@one:1,two:2/app") == "one:1,two:2"
