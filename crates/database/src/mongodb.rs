@@ -193,7 +193,7 @@ impl Session for MongoDbSession {
             FindOptions::builder().limit(-1).projection(self.shared.projection(selection, false)).build();
         let records =
             self.find(by_key(key), options, &mut |document| tell_fields(key.as_str(), document, found)).await;
-        match records.map_err(|failed| failed.without_keys([key].into_iter()))? {
+        match records.map_err(without(key))? {
             0 => Err(not_found()),
             _ => Ok(()),
         }
@@ -204,7 +204,7 @@ impl Session for MongoDbSession {
             values.iter().map(|value| (self.shared.fields[value.field].clone(), Bson::from(&value.text)));
         let set = doc! { "$set": fields.collect::<Document>() };
         let updated = self.shared.answer(self.shared.collection.update_one(by_key(key), set)).await;
-        match updated.map_err(|failed| failed.without_keys([key].into_iter()))?.matched_count {
+        match updated.map_err(without(key))?.matched_count {
             0 => Err(not_found()),
             _ => Ok(()),
         }
@@ -241,14 +241,12 @@ impl Session for MongoDbSession {
             let key = document.get_str("_id").map_err(|error| malformed(&error))?;
             tell_fields(key, document, found)
         };
-        self.find(from_here, options, &mut each)
-            .await
-            .map_err(|failed| failed.without_keys([first].into_iter()))
+        self.find(from_here, options, &mut each).await.map_err(without(first))
     }
 
     async fn delete(&mut self, key: &Key) -> Result<(), Failed> {
         let deleted = self.shared.answer(self.shared.collection.delete_one(by_key(key))).await;
-        match deleted.map_err(|failed| failed.without_keys([key].into_iter()))?.deleted_count {
+        match deleted.map_err(without(key))?.deleted_count {
             0 => Err(not_found()),
             _ => Ok(()),
         }
@@ -304,6 +302,11 @@ fn tell_fields(key: &str, document: &RawDocument, found: &mut impl Found) -> Res
         }
     }
     Ok(())
+}
+
+/// Takes the key out of an explanation.
+fn without(key: &Key) -> impl FnOnce(Failed) -> Failed {
+    move |failed| failed.without_keys(std::iter::once(key))
 }
 
 fn not_found() -> Failed {

@@ -3,7 +3,9 @@
 //! Real servers are named by `LOADCURVE_TEST_MONGODB_URL` and `LOADCURVE_TEST_POSTGRESQL_URL`; a test whose server is not
 //! named says so and is skipped. Each test works in a namespace of its own and removes it.
 
+mod answers;
 mod contract;
+mod fake_mongodb;
 mod faults;
 mod losses;
 mod ownership;
