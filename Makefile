@@ -113,12 +113,13 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; the probe; findings; the page
+bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; databases; the probe; findings; the page
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files
+	cargo run --quiet --release --locked --package loadcurve-ycsb --example operations_per_second
 	$(BIN)/python -m benches.probe_cost
 	$(BIN)/python -m benches.findings_speed
 	$(BIN)/python -m benches.page_speed

@@ -3,6 +3,8 @@
 //! Pure arithmetic on a seed: no clock and no I/O.
 
 mod check;
+#[cfg(test)]
+mod goodness;
 mod hash;
 mod inserted;
 mod lengths;

@@ -87,7 +87,12 @@ impl Properties {
     ) -> Result<Self, InvalidProperties> {
         let mut problems = Vec::new();
         let mut entries = file.map_or_else(Vec::new, |file| entries_of_file(file, &mut problems));
-        entries.extend(overrides.iter().filter_map(|property| entry_of_override(property, &mut problems)));
+        entries.extend(
+            overrides
+                .iter()
+                .enumerate()
+                .filter_map(|(number, property)| entry_of_override(number, property, &mut problems)),
+        );
         let mut properties = Self { workload: base, run: RunProperties::default(), ignored: Vec::new() };
         // The last entry of each name.
         let said: BTreeMap<&str, &Entry> = entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
@@ -136,15 +141,17 @@ struct FoundProblem {
 /// The places in the order in which they are read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
+    /// Of this number, from one.
     Line(usize),
-    Override,
+    /// Of this number, from zero.
+    Override(usize),
 }
 
 impl Entry {
     fn problem(&self, text: String) -> FoundProblem {
         let place = match self.order {
             Order::Line(_) => format!("{}: {}", self.place, self.name),
-            Order::Override => self.place.clone(),
+            Order::Override(_) => self.place.clone(),
         };
         FoundProblem { order: self.order, problem: Problem { place, text } }
     }
@@ -166,8 +173,8 @@ fn entries_of_file(file: PropertyFile<'_>, problems: &mut Vec<FoundProblem>) -> 
     entries
 }
 
-fn entry_of_override(property: &str, problems: &mut Vec<FoundProblem>) -> Option<Entry> {
-    let (place, order) = (format!("-p {property}"), Order::Override);
+fn entry_of_override(number: usize, property: &str, problems: &mut Vec<FoundProblem>) -> Option<Entry> {
+    let (place, order) = (format!("-p {property}"), Order::Override(number));
     let Some((name, value)) = property.split_once('=') else {
         let text = format!("found {property:?}; expected name=value");
         problems.push(FoundProblem { order, problem: Problem { place, text } });
@@ -184,7 +191,7 @@ fn problem_of_flaw(flaw: Flaw, entries: &[Entry], file: Option<PropertyFile<'_>>
         return entry.problem(flaw.text);
     }
     let place = file.map_or_else(|| "workload".into(), |file| file.name.to_owned());
-    FoundProblem { order: Order::Override, problem: Problem { place, text: flaw.text } }
+    FoundProblem { order: Order::Line(0), problem: Problem { place, text: flaw.text } }
 }
 
 #[cfg(test)]

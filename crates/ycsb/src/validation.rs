@@ -71,8 +71,7 @@ impl Workload {
                 format!("the share of {} is {share}; a share is a number from 0 on", kind.label())
             });
         }
-        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
-        flaws.require(sum != 0.0, "mix", || {
+        flaws.require(shares.iter().any(|(_, share)| *share != 0.0), "mix", || {
             "the shares of all operations are 0; at least one must be above".into()
         });
     }
@@ -212,5 +211,145 @@ impl Flaws {
         if !holds {
             self.0.push(Flaw { field, text: text() });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::{LengthDistribution, Mix, RequestDistribution, Workload};
+
+    /// The sentences about the workload that is YCSB's default but for a change.
+    fn flaws(change: impl FnOnce(&mut Workload)) -> Vec<String> {
+        let mut workload = Workload::default();
+        change(&mut workload);
+        workload
+            .validate()
+            .err()
+            .map_or_else(Vec::new, |invalid| invalid.0.into_iter().map(|flaw| flaw.text).collect())
+    }
+
+    #[test]
+    fn the_core_workloads_are_valid() {
+        for name in Workload::PRESETS {
+            assert_eq!(Workload::preset(name).unwrap().validate(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mix_needs_shares_from_zero_on_of_which_one_is_above() {
+        let expected = ["the shares of all operations are 0; at least one must be above"];
+        assert_eq!(flaws(|workload| workload.mix = Mix::default()), expected);
+        let expected = ["the share of scan is -1; a share is a number from 0 on"];
+        assert_eq!(flaws(|workload| workload.mix.scan = -1.0), expected);
+        let expected = ["the share of delete is inf; a share is a number from 0 on"];
+        assert_eq!(flaws(|workload| workload.mix.delete = f64::INFINITY), expected);
+        assert_eq!(flaws(|workload| workload.mix.read = f64::NAN).len(), 1);
+    }
+
+    #[test]
+    fn only_a_mix_of_inserts_begins_without_records() {
+        let expected = ["there are 0 records; a mix that does not only insert needs at least 1"];
+        assert_eq!(flaws(|workload| workload.records = 0), expected);
+        let inserts = |workload: &mut Workload| {
+            workload.records = 0;
+            workload.mix = Mix { insert: 1.0, ..Mix::default() };
+        };
+        assert!(flaws(inserts).is_empty());
+    }
+
+    #[test]
+    fn what_is_inserted_lies_within_the_records() {
+        let expected = ["the first record is number 1000; it must be below the count of records, 1000"];
+        assert_eq!(flaws(|workload| workload.insert_start = 1000), expected);
+        let expected = ["501 records from number 500 on are inserted; of 1000 records at most 500 are there"];
+        let too_many =
+            |workload: &mut Workload| (workload.insert_start, workload.insert_count) = (500, Some(501));
+        assert_eq!(flaws(too_many), expected);
+        let just_enough =
+            |workload: &mut Workload| (workload.insert_start, workload.insert_count) = (500, Some(500));
+        assert!(flaws(just_enough).is_empty());
+        let expected = ["0 records are inserted; a mix that does not only insert needs at least 1"];
+        assert_eq!(flaws(|workload| workload.insert_count = Some(0)), expected);
+        let expected = ["there are 18446744073709551615 records; at most 9007199254740992 can be"];
+        assert_eq!(flaws(|workload| workload.records = u64::MAX), expected);
+    }
+
+    #[test]
+    fn a_record_has_fields_that_memory_can_hold_and_names_that_databases_take() {
+        assert_eq!(
+            flaws(|workload| workload.field_count = 0),
+            ["a record has 0 fields; it must have at least 1"]
+        );
+        let expected =
+            ["a record has 10 fields of 107374183 bytes; together they may have at most 1073741824 bytes"];
+        assert_eq!(flaws(|workload| workload.field_bytes = 107_374_183), expected);
+        assert!(flaws(|workload| workload.field_bytes = 107_374_182).is_empty());
+        let huge = |workload: &mut Workload| (workload.field_count, workload.field_bytes) = (usize::MAX, 0);
+        assert_eq!(flaws(huge).len(), 1);
+        let expected = [
+            "the names of fields begin with \"$x\"; letters from A to Z, digits and underscores are possible",
+        ];
+        assert_eq!(flaws(|workload| workload.field_prefix = "$x".into()), expected);
+    }
+
+    #[test]
+    fn the_shortest_is_not_above_the_longest_where_lengths_differ() {
+        let short = |workload: &mut Workload| (workload.field_bytes_min, workload.field_bytes) = (20, 10);
+        assert!(flaws(short).is_empty(), "constant lengths have no shortest one");
+        let uniform = |workload: &mut Workload| {
+            short(workload);
+            workload.field_bytes_distribution = LengthDistribution::Uniform;
+        };
+        let expected = ["a field has at least 20 bytes and at most 10; the least must not be above the most"];
+        assert_eq!(flaws(uniform), expected);
+    }
+
+    #[test]
+    fn scans_are_looked_at_where_there_are_some() {
+        let lengths =
+            |workload: &mut Workload| (workload.scan_records_min, workload.scan_records_max) = (0, 0);
+        assert!(flaws(lengths).is_empty());
+        let scans = |workload: &mut Workload| {
+            lengths(workload);
+            workload.mix.scan = 0.1;
+        };
+        let expected = [
+            "a scan asks for at most 0 records; it must ask for at least 1",
+            "a scan asks for at least 0 records; the fewest it can ask for is 1",
+        ];
+        assert_eq!(flaws(scans), expected);
+    }
+
+    #[test]
+    fn the_numbers_of_distributions_have_ranges() {
+        let with =
+            |request_distribution| flaws(|workload| workload.request_distribution = request_distribution);
+        let expected = [
+            "the hotspot's share of the records is 1.5; it must be from 0 to 1",
+            "the hotspot's share of the operations is -0.1; it must be from 0 to 1",
+        ];
+        assert_eq!(with(RequestDistribution::Hotspot { records: 1.5, operations: -0.1 }), expected);
+        let expected = ["the Zipfian constant is 1; it must be above 0 and at most 0.9999"];
+        assert_eq!(with(RequestDistribution::Zipfian { constant: 1.0 }), expected);
+        let expected = [
+            "the exponential percentile is 100; it must be above 0 and below 100",
+            "the exponential fraction is 0; it must be above 0",
+        ];
+        assert_eq!(with(RequestDistribution::Exponential { percentile: 100.0, fraction: 0.0 }), expected);
+    }
+
+    #[test]
+    fn values_of_different_lengths_cannot_be_verified() {
+        let varying = |workload: &mut Workload| {
+            workload.verify_values = true;
+            workload.field_bytes_distribution = LengthDistribution::Uniform;
+        };
+        assert_eq!(flaws(varying), ["values can be verified only where their length is constant"]);
+    }
+
+    #[test]
+    fn keys_have_bounded_lengths() {
+        let expected = ["numbers are filled up to 1001 digits; at most 1000 can be"];
+        assert_eq!(flaws(|workload| workload.zero_padding = 1001), expected);
     }
 }

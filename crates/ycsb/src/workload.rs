@@ -261,3 +261,88 @@ impl Workload {
         key
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LengthDistribution, Mix, RequestDistribution, Workload};
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_plan_does_not_say_is_ycsbs_default() {
+        assert_eq!(serde_json::from_str::<Workload>("{}").unwrap(), Workload::default());
+        let distribution: RequestDistribution = serde_json::from_str(r#"{"name": "hotspot"}"#).unwrap();
+        assert_eq!(distribution, RequestDistribution::Hotspot { records: 0.2, operations: 0.8 });
+        let distribution: RequestDistribution = serde_json::from_str(r#"{"name": "exponential"}"#).unwrap();
+        assert_eq!(
+            distribution,
+            RequestDistribution::Exponential { percentile: 95.0, fraction: 0.857_142_857_1 }
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_of_a_plan_is_refused() {
+        for text in
+            [r#"{"record": 5}"#, r#"{"mix": {"reads": 1}}"#, r#"{"request_distribution": {"name": "zipf"}}"#]
+        {
+            assert!(serde_json::from_str::<Workload>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_count_all_records_from_the_first_on_are_inserted() {
+        let workload = Workload { records: 100, insert_start: 30, ..Workload::default() };
+        assert_eq!(workload.load_records(), 70);
+        assert_eq!(Workload { insert_count: Some(5), ..workload }.load_records(), 5);
+    }
+
+    /// Numbers of three decimal places up to the given one, as people write them: JSON's reader may take longer ones for
+    /// their neighbours.
+    fn decimals(most: u32) -> impl Strategy<Value = f64> {
+        (0..=most * 1000).prop_map(|thousandths| f64::from(thousandths) / 1000.0)
+    }
+
+    fn any_request_distribution() -> impl Strategy<Value = RequestDistribution> {
+        let share = || decimals(1);
+        prop_oneof![
+            Just(RequestDistribution::Uniform),
+            Just(RequestDistribution::Latest),
+            Just(RequestDistribution::Sequential),
+            share().prop_map(|constant| RequestDistribution::Zipfian { constant }),
+            (share(), share())
+                .prop_map(|(records, operations)| RequestDistribution::Hotspot { records, operations }),
+            (decimals(100), share())
+                .prop_map(|(percentile, fraction)| RequestDistribution::Exponential { percentile, fraction }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_workload_travels_as_json_unchanged(
+            shares in prop::array::uniform6(decimals(10)),
+            (records, insert_start, insert_count) in any::<(u64, u64, Option<u64>)>(),
+            (field_count, field_bytes, zero_padding) in any::<(usize, usize, usize)>(),
+            (read_all_fields, write_all_fields, verify_values) in any::<(bool, bool, bool)>(),
+            request_distribution in any_request_distribution(),
+            constant in decimals(1),
+        ) {
+            let [read, update, insert, scan, read_modify_write, delete] = shares;
+            let workload = Workload {
+                mix: Mix { read, update, insert, scan, read_modify_write, delete },
+                records,
+                insert_start,
+                insert_count,
+                field_count,
+                field_bytes,
+                zero_padding,
+                read_all_fields,
+                write_all_fields,
+                verify_values,
+                request_distribution,
+                scan_records_distribution: LengthDistribution::Zipfian { constant },
+                ..Workload::default()
+            };
+            let text = serde_json::to_string(&workload).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Workload>(&text).unwrap(), workload, "{}", text);
+        }
+    }
+}
