@@ -1,5 +1,7 @@
 """An engine for databases that asks nobody: its tables are dictionaries, and its loads are over at once."""
 
+"""An engine for databases that asks nobody: its tables are dictionaries, and its loads are over at once."""
+
 import json
 from dataclasses import dataclass, field
 
@@ -22,7 +24,7 @@ class FakeEngine:
     refuses: str | None = None
 
     def install(self, monkeypatch, *modules):
-        """Put it into the place of the engine in modules that manage tables, and in the one that runs loads."""
+        """Put it into the place of the engine in modules that manage tables, and where loads are run."""
         monkeypatch.setattr(load, "DatabaseLoad", lambda plan: FakeLoad(self, json.loads(plan)))
         for module in modules:
             monkeypatch.setattr(module, "Database", lambda target: FakeDatabase(self, json.loads(target)))
