@@ -1,7 +1,5 @@
 """An engine for databases that asks nobody: its tables are dictionaries, and its loads are over at once."""
 
-"""An engine for databases that asks nobody: its tables are dictionaries, and its loads are over at once."""
-
 import json
 from dataclasses import dataclass, field
 

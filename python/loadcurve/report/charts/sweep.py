@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import altair
 
@@ -169,11 +170,11 @@ def operation_figures(
 ) -> dict[str, Figure]:
     """Draw throughput and latency of one kind of operation against the sweep, by the title of the figure."""
     measures = [
-        _of_trials("operations/s", lambda trial: operation_rps(trial, kind), from_zero=True),
+        _of_trials("operations/s", partial(operation_rps, kind=kind), from_zero=True),
         *(
             _of_trials(
                 f"latency {statistic}, ms",
-                lambda trial, statistic=statistic: operation_latency_ms(trial, kind, statistic),
+                partial(operation_latency_ms, kind=kind, statistic=statistic),
                 from_zero=False,
             )
             for statistic in OPERATION_STATISTICS
