@@ -83,6 +83,7 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
         (["--workload", "a", "-n", "5", "-d", "1s"], "give only one"),
         (["--workload", "a", "--phase", "load", "-n", "5"], "--operations: the load phase ends when"),
         (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: the load phase"),
+        (["--workload", "a", "--batch", "5"], "--batch: only the load phase"),
         (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
         (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),
         (["--workload", "a", "--drop-table", "other"], "expected the same name"),

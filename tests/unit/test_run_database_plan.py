@@ -21,8 +21,9 @@ def plans(driver=None, cpus=(2, 3)):
 
 
 def test_the_run_phase_asks_in_the_mix_until_its_end(tmp_path):
-    plan = json.loads(plans().run_phase(load_of(tmp_path, 'operations = 50\nwarmup = "1s"'), 7).to_json())
-    assert plan["phase"] == "run"
+    load = load_of(tmp_path, 'operations = 50\nwarmup = "1s"\nbatch = 5')
+    plan = json.loads(plans().run_phase(load, 7).to_json())
+    assert (plan["phase"], plan["batch"]) == ("run", 1)
     assert plan["stop"] == {"requests_total": 50}
     assert (plan["threads"], plan["warmup_s"], plan["timeout_s"], plan["seed"]) == (4, 1.0, 2.0, 7)
     assert (plan["namespace"], plan["table"]) == ("loadcurve", "usertable")

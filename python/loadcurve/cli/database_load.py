@@ -95,6 +95,8 @@ def database_plan_of(options: DatabaseOptions) -> EngineDatabasePlan:
     is_run = options.phase == "run"
     if not is_run:
         _refuse_ends(options)
+    elif options.batch > 1:
+        raise BadInput("--batch: only the load phase inserts in batches; leave it out")
     return EngineDatabasePlan(
         url=options.url,
         namespace=options.namespace,

@@ -100,7 +100,7 @@ class DatabasePlans:
             workload_name=load.workload.name,
             phase=phase,
             threads=load.threads,
-            batch=load.batch,
+            batch=load.batch if phase == "load" else 1,
             stop=EngineStop(requests_total=records_inserted(workload)),
             seed=seed,
             generator_threads=load.generator_threads or min(len(self.cpus), load.threads),
