@@ -7,7 +7,7 @@ from loadcurve.run import load
 from support import synthetic_database_run as synthetic
 
 
-class FakeDatabaseError(Exception):
+class FakeDatabaseError(ValueError):
     """What the engine raises where a database refuses."""
 
 
@@ -39,7 +39,7 @@ class FakeDatabase:
     def _called(self, what):
         self.engine.calls.append(what)
         if self.engine.refuses is not None:
-            raise FakeDatabaseError(self.engine.refuses)
+            raise FakeDatabaseError("access_denied", self.engine.refuses)
 
     def exists(self):
         self._called("exists")

@@ -88,4 +88,4 @@ def test_a_refusal_of_the_database_is_a_failure_in_its_words(engine, tmp_path):
     with under_load(tmp_path, RUN) as database, pytest.raises(ServerFailure) as raised:
         measured(database)
     assert raised.value.code == "database_failed"
-    assert "ferretdb: not authorized on loadcurve." in raised.value.text
+    assert "ferretdb: access_denied: not authorized on loadcurve." in raised.value.text

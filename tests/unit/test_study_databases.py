@@ -122,12 +122,13 @@ def test_what_is_read_is_verified_when_asked_for(tmp_path):
     assert not load_of(tmp_path, COUNTED).workload.numbers.verify_values
 
 
-def test_the_record_of_a_study_names_the_workload_or_has_its_numbers(tmp_path):
+def test_the_record_of_a_study_names_the_workload_and_has_its_numbers(tmp_path):
     named = read_study(study_file(tmp_path, COUNTED)).model_dump(mode="json")
-    assert named["load"]["workload"] == "a"
+    assert named["load"]["workload"]["name"] == "a"
+    assert named["load"]["workload"]["mix"]["update"] == 0.5
     own = COUNTED.replace('workload = "a"', "workload = { mix = { read = 1 } }")
     record = read_study(study_file(tmp_path, own)).model_dump(mode="json")
-    assert record["load"]["workload"]["mix"]["read"] == 1
+    assert (record["load"]["workload"]["name"], record["load"]["workload"]["mix"]["read"]) == (None, 1)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from loadcurve.cli.watched_load import (
     watched,
 )
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.run.database import marked_by_count
+from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import EngineDatabasePlan, Phase, records_inserted
 from loadcurve.run.load import LoadInterrupted
 from loadcurve.run.plan import EngineStop
@@ -177,7 +177,7 @@ def _refusals_told(where: str) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        raise NothingMeasured(f"{where}: {error}") from None
+        raise NothingMeasured(f"{where}: {refusal_in_words(error)}") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 

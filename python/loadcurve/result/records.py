@@ -64,6 +64,8 @@ class ServerRecord(Record):
     version: str | None
     binary: str | None
     settings: dict[str, Any]
+    driver: dict[str, Any] = Field(default_factory=dict)
+    """How a load asks a database, by the settings of its driver."""
     configuration: dict[str, str]
     """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None

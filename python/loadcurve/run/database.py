@@ -94,7 +94,12 @@ class DatabaseUnderLoad:
         try:
             yield
         except DatabaseError as error:
-            raise ServerFailure("database_failed", f"{self._title}: {error}.") from None
+            raise ServerFailure("database_failed", f"{self._title}: {refusal_in_words(error)}.") from None
+
+
+def refusal_in_words(error: DatabaseError) -> str:
+    """Return the class of a failure, as results name it, and what the database says of it."""
+    return ": ".join(error.args)
 
 
 def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:

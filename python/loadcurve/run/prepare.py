@@ -282,6 +282,7 @@ def server_record(
         version=None if isinstance(server, MissingServer) else server.version,
         binary=str(server.binary) if isinstance(server, FoundServer) else None,
         settings=dict(known.settings),
+        driver=dict(asked.driver),
         configuration=dict(known.configuration),
         install=server.install if isinstance(server, MissingServer) else None,
         problem=server.reason if isinstance(server, MissingServer) else None,

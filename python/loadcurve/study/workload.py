@@ -19,8 +19,6 @@ from loadcurve.study.text_file import read_text
 from loadcurve.study.toml_document import TomlTable
 
 CORE_WORKLOADS = ("a", "b", "c", "d", "e", "f")
-GIVEN = "-p "
-"""Begins the place of a property that is given beside the workload."""
 
 Weight = Annotated[float, Field(ge=0), Expected("a share of 0 or more; the shares count in proportion")]
 ShareOfOne = Annotated[float, Field(ge=0, le=1), Expected("a share between 0 and 1")]
@@ -102,7 +100,7 @@ class ChosenWorkload:
 
     def summary(self) -> object:
         """Return what a record of the study says of the workload."""
-        return self.numbers.model_dump(mode="json") if self.name is None else self.name
+        return {"name": self.name, **self.numbers.model_dump(mode="json")}
 
 
 class InvalidWorkload(Exception):  # noqa: N818 -- the name says what is wrong
@@ -126,9 +124,9 @@ def choose_workload(
 
     """
     if isinstance(given, WorkloadTable):
-        return _chosen(None, None, {**given.properties(), **overrides})
+        return _chosen(None, {**given.properties(), **overrides})
     if given in CORE_WORKLOADS:
-        return _chosen(given, None, overrides)
+        return _chosen(given, overrides, core=given)
     file = folder / given
     if not file.exists() and "/" not in given and "." not in given:
         known = alternatives([show(name) for name in CORE_WORKLOADS])
@@ -138,33 +136,36 @@ def choose_workload(
         text = read_text(file, "a file of YCSB properties")
     except BadInput as error:
         raise InvalidWorkload([Problem(("workload",), str(error))]) from None
-    return _chosen(file.name, (str(file), text), overrides)
+    return _chosen(file.name, overrides, file=str(file), text=text)
 
 
 def _chosen(
-    name: str | None, file: tuple[str, str] | None, properties: Mapping[str, SettingValue]
+    name: str | None,
+    properties: Mapping[str, SettingValue],
+    *,
+    core: str | None = None,
+    file: str = "",
+    text: str | None = None,
 ) -> ChosenWorkload:
-    core = name if file is None else None
+    given = {f"{key}={in_words(value)}": key for key, value in properties.items()}
     try:
-        read = json.loads(
-            workload(core, file, [f"{key}={in_words(value)}" for key, value in properties.items()])
-        )
+        read = json.loads(workload(core, text, file, list(given)))
     except ValueError as error:
-        problems = [_problem(number, place, text) for number, (place, text) in enumerate(error.args)]
-        raise InvalidWorkload(problems) from None
+        lines = enumerate(str(error).splitlines())
+        raise InvalidWorkload([_problem(number, line, given) for number, line in lines]) from None
     said = {_RUN_NAMES.get(key, key): value for key, value in read["run"].items() if value is not None}
     numbers = Workload.model_validate(read["workload"])
     return ChosenWorkload(name, numbers, {**said, "records": numbers.records})
 
 
-def _problem(number: int, place: str, text: str) -> Problem:
-    """Find the key of the load for a problem of a property, which stands in a file or was given as ``-p``."""
-    given = place.removeprefix(GIVEN)
-    if given == place:
-        return Problem(("workload", str(number)), f"{place}: {text}")
-    key = given.partition("=")[0]
-    own = next((own for own, ycsb in _YCSB_NAMES.items() if ycsb == key), None)
-    return Problem(("properties", key) if own is None else ("workload", own), text)
+def _problem(number: int, line: str, given: Mapping[str, str]) -> Problem:
+    """Find the key of the load that a line is about: a property that was given, or a line of the file."""
+    for words, key in given.items():
+        text = line.removeprefix(f"-p {words}: ")
+        if text != line:
+            own = next((own for own, ycsb in _YCSB_NAMES.items() if ycsb == key), None)
+            return Problem(("properties", key) if own is None else ("workload", own), text)
+    return Problem(("workload", str(number)), line)
 
 
 def in_words(value: SettingValue) -> str:
