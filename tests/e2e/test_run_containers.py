@@ -95,6 +95,7 @@ def test_a_server_whose_image_is_nowhere_is_named_and_the_others_are_measured(
         ('use = "command"\nengine = "podman"\nimage = "x"', 22, "expected the port on which the image's own"),
         ('use = "command"\nengine = "podman"\nstart = ["x"]', 22, "missing; expected an image or a rootfs"),
         ('use = "url"\nengine = "podman"\nurl = "http://127.0.0.1"', 24, "runs already and is not started"),
+        ('use = "postgresql"\nengine = "podman"', 24, "so it does not run in a container"),
         ('engine = "podman"\nnetwork = "none"', 24, 'expected "host" or "private"'),
     ],
 )

@@ -8,17 +8,18 @@ mod failures;
 mod options;
 mod reachability;
 
+use std::iter;
 use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Key, Selection, Value};
-use mongodb::bson::raw::CStr;
-use mongodb::bson::{Binary, Bson, Document, RawDocument, RawDocumentBuf, cstr, doc};
+use mongodb::bson::{Binary, Bson, Document, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{ErrorKind, Result as DriverResult};
 use mongodb::options::{ClientOptions, FindOptions};
 use mongodb::{Client, Collection};
+use serde::{Serialize, Serializer};
 
 use self::failures::failed;
 use self::options::{MARKS, MongoDbSettings};
@@ -212,12 +213,11 @@ impl Session for MongoDbSession {
 
     async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed> {
         let shared = &self.shared;
-        let documents = records.iter().map(|record| document(record, &shared.fields));
-        let inserted = match documents.collect::<Result<Vec<_>, _>>()?.as_slice() {
-            [one] => shared.answer(shared.collection.insert_one(one)).await.map(drop),
-            many => {
-                shared.answer(shared.collection.insert_many(many).ordered(shared.ordered)).await.map(drop)
-            }
+        let collection = shared.collection.clone_with_type::<Record<'_>>();
+        let documents = records.iter().map(|record| Record { record, fields: &shared.fields });
+        let inserted = match documents.collect::<Vec<_>>().as_slice() {
+            [one] => shared.answer(collection.insert_one(one)).await.map(drop),
+            many => shared.answer(collection.insert_many(many).ordered(shared.ordered)).await.map(drop),
         };
         inserted.map_err(|failed| failed.without_keys(records.iter().map(|record| record.key)))
     }
@@ -279,16 +279,19 @@ fn by_key(key: &Key) -> Document {
     doc! { "_id": key.as_str() }
 }
 
-/// A record as a document, in the driver's bytes.
-fn document(record: &NewRecord<'_>, fields: &[String]) -> Result<RawDocumentBuf, Failed> {
-    let mut document = RawDocumentBuf::new();
-    let unusable = |_| Failed::new(Failure::Rejected, "a field's name cannot be written");
-    document.append(cstr!("_id"), record.key.as_str());
-    for value in record.values {
-        let name: &CStr = fields[value.field].as_str().try_into().map_err(unusable)?;
-        document.append(name, value.text.as_str());
+/// A record as it is stored.
+struct Record<'a> {
+    record: &'a NewRecord<'a>,
+    fields: &'a [String],
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let NewRecord { key, values } = self.record;
+        let key = iter::once(("_id", key.as_str()));
+        let fields = values.iter().map(|value| (self.fields[value.field].as_str(), value.text.as_str()));
+        serializer.collect_map(key.chain(fields))
     }
-    Ok(document)
 }
 
 /// Tells the fields of a document but its key.
@@ -306,7 +309,7 @@ fn tell_fields(key: &str, document: &RawDocument, found: &mut impl Found) -> Res
 
 /// Takes the key out of an explanation.
 fn without(key: &Key) -> impl FnOnce(Failed) -> Failed {
-    move |failed| failed.without_keys(std::iter::once(key))
+    move |failed| failed.without_keys(iter::once(key))
 }
 
 fn not_found() -> Failed {

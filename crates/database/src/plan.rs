@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use loadcurve_plan::{Arrivals, Rate, Stop};
+use loadcurve_plan::{Arrivals, Arriving, InvalidPlan, Pace, Rate, Stop, Unit, validate_timeout};
 use loadcurve_ycsb::Workload;
 use serde::{Deserialize, Serialize};
+
+use crate::database::Target;
+
+/// More records in one request are more than databases take in one message.
+const MOST_IN_A_BATCH: usize = 100_000;
 
 /// Settings of a driver by name; each database's module says which it knows.
 pub type Settings = BTreeMap<String, String>;
@@ -62,4 +67,72 @@ pub struct DatabasePlan {
     /// The processors that those threads are bound to in turn; empty leaves them unbound.
     #[serde(default)]
     pub cpus: Vec<usize>,
+}
+
+impl DatabasePlan {
+    /// When its operations fall due, and when it ends.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        let arriving = self.rate_rps.as_ref().map(|rate| Arriving {
+            rate: rate.clone(),
+            arrivals: self.arrivals.unwrap_or(Arrivals::Constant),
+        });
+        Pace { unit: Unit::Request, arriving, stop: self.stop, warmup_s: self.warmup_s, seed: self.seed }
+    }
+
+    /// The database that it asks.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target {
+            url: self.url.clone(),
+            namespace: self.namespace.clone(),
+            table: self.table.clone(),
+            settings: self.settings.clone(),
+            timeout_s: self.timeout_s,
+            workload: self.workload.clone(),
+        }
+    }
+
+    /// Checks every number of the plan before anything is started; the workload's own are checked by it.
+    ///
+    /// # Errors
+    /// When a number is out of its range, with the number and the range.
+    pub fn validate(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        if self.threads == 0 {
+            return refuse("a load needs at least 1 client".into());
+        }
+        let (threads, clients) = (self.generator_threads, self.threads);
+        if threads == 0 || threads > clients {
+            return refuse(format!(
+                "{threads} threads of the generator cannot share {clients} clients: give 1 to {clients}"
+            ));
+        }
+        if !(1..=MOST_IN_A_BATCH).contains(&self.batch) {
+            return refuse(format!(
+                "a batch of {} is not between 1 and {MOST_IN_A_BATCH} records",
+                self.batch
+            ));
+        }
+        validate_timeout(self.timeout_s)?;
+        self.pace().validate()?;
+        match (self.phase, self.stop) {
+            (_, Stop::ConnectionsTotal(_)) => {
+                refuse("a load on a database ends after a number of operations or a duration".into())
+            }
+            (Phase::Run, _) if self.batch > 1 => {
+                refuse(format!("only the load phase inserts in batches: give no batch of {}", self.batch))
+            }
+            (Phase::Load, _) if self.warmup_s > 0.0 => refuse(
+                "the load phase inserts each record once, so that it has none for a warm-up: give no warm-up"
+                    .into(),
+            ),
+            (Phase::Load, Stop::RequestsTotal(total)) if total == self.workload.load_records() => Ok(()),
+            (Phase::Load, _) => refuse(format!(
+                "the load phase ends when its {} records are inserted, and not sooner or later",
+                self.workload.load_records()
+            )),
+            (Phase::Run, _) => Ok(()),
+        }
+    }
 }

@@ -35,7 +35,10 @@ def location_of(
         text = f"given, but the server {entry.name} runs already and is not started"
         raise UnusableSetting("engine", text)
     if entry.description.user is not None or entry.description.prepare is not None:
-        text = f"given, but the server {entry.name} is prepared as a user of this machine: it runs in none"
+        text = (
+            f"given, but the server {entry.name} is prepared on this machine, as a user of it, before it "
+            "starts; so it does not run in a container"
+        )
         raise UnusableSetting("engine", text)
     runs_own_command = start is None and entry.description.start is None
     if runs_own_command and asked.port is None:

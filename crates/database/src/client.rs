@@ -1,0 +1,268 @@
+//! One client: an operation after the other, each until its answer, its failure or its deadline.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
+use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
+use tokio::sync::OnceCell;
+
+use crate::clock::Clock;
+use crate::database::{Database, Failed, Found, NewRecord, Session, Target};
+use crate::desk::{Desk, Passed, Taken};
+use crate::network::ends_connection;
+
+/// The rest after a first failed attempt to connect; it doubles with each further one.
+const FIRST_REST: Duration = Duration::from_millis(10);
+/// A rest never gets longer.
+const LONGEST_REST: Duration = Duration::from_millis(100);
+
+/// The database as the clients of one thread share it, opened by the first of them that succeeds.
+pub(crate) struct Gate<D> {
+    target: Target,
+    sessions: usize,
+    timeout: Duration,
+    database: OnceCell<D>,
+}
+
+impl<D: Database> Gate<D> {
+    /// To a database for so many clients.
+    pub(crate) fn new(target: Target, sessions: usize) -> Self {
+        let timeout = Duration::from_secs_f64(target.timeout_s);
+        Self { target, sessions, timeout, database: OnceCell::new() }
+    }
+
+    /// A way for one client, within the time that connecting may take.
+    pub(crate) async fn session(&self) -> Result<D::Session, Failed> {
+        let connecting = async {
+            let database = self.database.get_or_try_init(|| D::open(&self.target, self.sessions)).await?;
+            database.session().await
+        };
+        tokio::time::timeout(self.timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(Failed::new(Failure::ConnectTimeout, "no connection in time")))
+    }
+}
+
+/// A client's way to the database, and when it began to be made.
+pub(crate) struct Connected<S> {
+    pub(crate) session: S,
+    pub(crate) since: Nanos,
+}
+
+/// One client.
+pub(crate) struct Client<D: Database, C: Clock> {
+    pub(crate) desk: Rc<Desk<C>>,
+    pub(crate) gate: Rc<Gate<D>>,
+    pub(crate) inserted: Arc<InsertedKeys>,
+    /// Its place at the desk.
+    pub(crate) seat: usize,
+    pub(crate) connected: Option<Connected<D::Session>>,
+    /// Where its operations are made: as many as go into a batch.
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) check: Option<Check>,
+    /// Attempts to connect that have failed since the last answer.
+    pub(crate) failed_attempts: u32,
+}
+
+/// How an operation ended, and whether it did so without waiting.
+struct End {
+    outcome: Result<(), Failed>,
+    at_once: bool,
+}
+
+impl<D: Database, C: Clock> Client<D, C> {
+    /// Makes operations until there are no more.
+    pub(crate) async fn run(mut self) {
+        let mut now = self.desk.clock.now();
+        while let Some((taken, begun)) = self.desk.next(self.seat, now).await {
+            now = self.serve(taken, begun).await;
+        }
+    }
+
+    /// Makes what was taken; returns when it ended, which is when the next may begin.
+    async fn serve(&mut self, taken: Taken, begun: Nanos) -> Nanos {
+        self.desk.make(&mut self.operations[..taken.operations]);
+        let reused = self.connected.is_some();
+        let (mut sent, mut connect) = (begun, None);
+        if !reused {
+            match self.connect(begun).await {
+                Ok(now) => (sent, connect) = (now, Some(now - begun)),
+                Err(failed) => {
+                    let passed = Passed { sent: None, connect: None, done: self.desk.clock.now() };
+                    self.desk.failed(self.seat, taken, &self.operations[..taken.operations], passed, &failed);
+                    return self.rest().await;
+                }
+            }
+        }
+        self.desk.sent(self.seat, taken, sent, reused);
+        let End { outcome, at_once } = self.perform(taken.operations).await;
+        let done = self.desk.clock.now();
+        let (operations, passed) =
+            (&self.operations[..taken.operations], Passed { sent: Some(sent), connect, done });
+        match outcome {
+            Ok(()) => {
+                self.failed_attempts = 0;
+                self.desk.answered(self.seat, taken, operations, passed);
+                for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
+                    self.inserted.acknowledge(inserted.record);
+                }
+            }
+            Err(failed) => {
+                self.desk.failed(self.seat, taken, operations, passed, &failed);
+                if ends_connection(failed.failure) {
+                    self.disconnect(done);
+                }
+                if is_unreachable(failed.failure) {
+                    return self.rest().await;
+                }
+            }
+        }
+        if at_once {
+            // The others of the thread have their turns, too.
+            tokio::task::yield_now().await;
+        }
+        done
+    }
+
+    /// Connects; returns when that was done.
+    async fn connect(&mut self, begun: Nanos) -> Result<Nanos, Failed> {
+        let session = self.gate.session().await;
+        let now = self.desk.clock.now();
+        match session {
+            Ok(session) => {
+                self.desk.record(|recorder| recorder.connected(now - begun));
+                self.connected = Some(Connected { session, since: begun });
+                Ok(now)
+            }
+            Err(failed) => {
+                self.desk.record(loadcurve_record::Recorder::connect_failed);
+                Err(failed)
+            }
+        }
+    }
+
+    fn disconnect(&mut self, now: Nanos) {
+        if let Some(connected) = self.connected.take() {
+            self.desk.record(|recorder| recorder.disconnected(now - connected.since));
+        }
+    }
+
+    /// Rests after a failed attempt to connect, so that a database that is down is not flooded; returns when that is over.
+    async fn rest(&mut self) -> Nanos {
+        let rest = FIRST_REST.saturating_mul(1 << self.failed_attempts.min(10)).min(LONGEST_REST);
+        self.failed_attempts += 1;
+        tokio::time::sleep(rest).await;
+        self.desk.clock.now()
+    }
+
+    /// Asks the database, until it answers or the time for that is over.
+    async fn perform(&mut self, operations: usize) -> End {
+        let (desk, seat) = (&self.desk, self.seat);
+        let Some(connected) = &mut self.connected else {
+            // A client asks only when it is connected.
+            return End { outcome: Err(Failed::new(Failure::ClosedEarly, "")), at_once: false };
+        };
+        let (operations, check) = (&self.operations[..operations], self.check.as_mut());
+        let mut asking = pin!(ask(&mut connected.session, operations, check));
+        let mut at_once = true;
+        let outcome = poll_fn(|context| {
+            if let Poll::Ready(outcome) = asking.as_mut().poll(context) {
+                return Poll::Ready(outcome);
+            }
+            at_once = false;
+            if desk.is_overdue(seat, context) {
+                return Poll::Ready(Err(Failed::new(Failure::Timeout, "")));
+            }
+            Poll::Pending
+        })
+        .await;
+        End { outcome, at_once }
+    }
+}
+
+impl<D: Database, C: Clock> Drop for Client<D, C> {
+    /// However it ends, nobody waits for it any more.
+    fn drop(&mut self) {
+        self.desk.leave();
+    }
+}
+
+/// Whether a failure says that nobody is there, so that asking again at once would be in vain.
+fn is_unreachable(failure: Failure) -> bool {
+    matches!(
+        failure,
+        Failure::ConnectRefused
+            | Failure::ConnectTimeout
+            | Failure::FdUnavailable
+            | Failure::AddressUnavailable
+    )
+}
+
+/// Makes one operation, or several inserts in one request.
+async fn ask<S: Session>(
+    session: &mut S,
+    operations: &[Operation],
+    mut check: Option<&mut Check>,
+) -> Result<(), Failed> {
+    let [operation] = operations else { return insert(session, operations).await };
+    let Operation { kind, key, selection, values, scan_records, .. } = operation;
+    if let Some(check) = &mut check {
+        check.begin();
+    }
+    let mut seen = Seen(check);
+    match kind {
+        Kind::Read => session.read(key, *selection, &mut seen).await?,
+        Kind::Update => session.update(key, values).await?,
+        Kind::Insert => session.insert(&[NewRecord { key, values }]).await?,
+        Kind::Scan => {
+            let records = session.scan(key, *scan_records, *selection, &mut seen).await?;
+            return seen.verdict(operation, records);
+        }
+        Kind::ReadModifyWrite => {
+            session.read(key, *selection, &mut seen).await?;
+            session.update(key, values).await?;
+        }
+        Kind::Delete => session.delete(key).await?,
+    }
+    match kind {
+        Kind::Read | Kind::ReadModifyWrite => seen.verdict(operation, 1),
+        Kind::Update | Kind::Insert | Kind::Scan | Kind::Delete => Ok(()),
+    }
+}
+
+async fn insert<S: Session>(session: &mut S, operations: &[Operation]) -> Result<(), Failed> {
+    let records: Vec<NewRecord<'_>> = operations
+        .iter()
+        .map(|operation| NewRecord { key: &operation.key, values: &operation.values })
+        .collect();
+    session.insert(&records).await
+}
+
+/// Looks at the fields that a database returns, where they are verified.
+struct Seen<'a>(Option<&'a mut Check>);
+
+impl Found for Seen<'_> {
+    fn field(&mut self, key: &str, name: &str, text: &str) {
+        if let Some(check) = &mut self.0 {
+            check.field(key, name, text);
+        }
+    }
+}
+
+impl Seen<'_> {
+    /// Whether so many records had what was written.
+    fn verdict(&self, operation: &Operation, records: usize) -> Result<(), Failed> {
+        match &self.0 {
+            Some(check) if !check.is_passed(operation.selection, records) => {
+                Err(Failed::new(Failure::Mismatch, "a field is missing or does not hold what was written"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! What the clients of one thread share: the next operation of the plan, the record, and who waits for what.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use loadcurve_engine::{Activity, Pacing};
+use loadcurve_plan::{Nanos, Share};
+use loadcurve_record::{Answer, FailedRequest, Recorder};
+use loadcurve_ycsb::{Operation, Operations};
+
+use crate::clock::Clock;
+use crate::database::Failed;
+use crate::tallies::Tallies;
+
+/// What a client has to make: one operation, or a batch of them, with one due time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) due: Nanos,
+    pub(crate) operations: usize,
+    /// From when on the client could have begun.
+    pub(crate) free_since: Nanos,
+}
+
+/// How far an operation has come when it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// When it was sent, if it was.
+    pub(crate) sent: Option<Nanos>,
+    /// How long connecting took, where the client had to.
+    pub(crate) connect: Option<Nanos>,
+    pub(crate) done: Nanos,
+}
+
+/// What a client is told that waits for something to fall due.
+#[derive(Clone, Copy, Debug)]
+enum Handed {
+    Work(Taken),
+    /// Nothing falls due any more.
+    End,
+}
+
+/// The place of one client among those of its thread.
+struct Seat {
+    /// The number of the client in the whole load.
+    client: usize,
+    /// What has begun and not ended.
+    under_way: Option<Taken>,
+    /// Until when that must be answered.
+    deadline: Nanos,
+    /// Whether it was not answered until then.
+    is_overdue: bool,
+    /// What it was handed while it waited.
+    handed: Option<Handed>,
+    free_since: Nanos,
+    waker: Option<Waker>,
+}
+
+/// What the clients of one thread share. They take turns, so nothing of it stays borrowed while one waits.
+pub(crate) struct Desk<C> {
+    pub(crate) clock: C,
+    state: RefCell<State>,
+}
+
+struct State {
+    pacing: Pacing,
+    share: Share,
+    operations: Operations,
+    /// Operations made by this thread.
+    made: u64,
+    batch: usize,
+    timeout: Nanos,
+    tallies: Tallies,
+    recorder: Recorder,
+    activity: Activity,
+    observe: Box<dyn FnMut(Nanos, Activity)>,
+    seats: Vec<Seat>,
+    /// Clients that have not come to their end.
+    clients: usize,
+    /// Those that wait for an operation to fall due, the longest free one first.
+    free: VecDeque<usize>,
+    /// What fell due and was not begun by the end of the window although a client was free.
+    held_up: u64,
+    /// Wakes who hands out what falls due.
+    dispatcher: Option<Waker>,
+    /// Wakes who waits for the end of all clients.
+    overseer: Option<Waker>,
+}
+
+/// What a desk is made of.
+pub(crate) struct Agenda {
+    pub(crate) pacing: Pacing,
+    pub(crate) share: Share,
+    pub(crate) operations: Operations,
+    pub(crate) batch: usize,
+    pub(crate) timeout: Nanos,
+    pub(crate) tallies: Tallies,
+}
+
+impl<C: Clock> Desk<C> {
+    /// A desk for clients of these numbers, which have recorded how they were connected.
+    pub(crate) fn new(
+        clock: C,
+        agenda: Agenda,
+        mut recorder: Recorder,
+        clients: impl Iterator<Item = usize>,
+        observe: Box<dyn FnMut(Nanos, Activity)>,
+    ) -> Self {
+        let Agenda { pacing, share, operations, batch, timeout, tallies } = agenda;
+        recorder.open_window(pacing.window());
+        let seat = |client| Seat {
+            client,
+            under_way: None,
+            deadline: Nanos::NEVER,
+            is_overdue: false,
+            handed: None,
+            free_since: Nanos::ZERO,
+            waker: None,
+        };
+        let seats: Vec<Seat> = clients.map(seat).collect();
+        let state = State {
+            pacing,
+            share,
+            operations,
+            made: 0,
+            batch,
+            timeout,
+            tallies,
+            recorder,
+            activity: Activity::default(),
+            observe,
+            clients: seats.len(),
+            free: VecDeque::with_capacity(seats.len()),
+            seats,
+            held_up: 0,
+            dispatcher: None,
+            overseer: None,
+        };
+        Self { clock, state: RefCell::new(state) }
+    }
+
+    /// What a client that is free from `now` on has to make next, and when it begins with it; none when there is no
+    /// more. Where nothing is due yet it waits.
+    pub(crate) async fn next(&self, seat: usize, now: Nanos) -> Option<(Taken, Nanos)> {
+        {
+            let mut state = self.state.borrow_mut();
+            if let Some(taken) = state.take(now, now) {
+                state.seats[seat].under_way = Some(taken);
+                return Some((taken, now));
+            }
+            state.pacing.next_due(now)?;
+            state.seats[seat].free_since = now;
+            state.free.push_back(seat);
+            wake(state.dispatcher.as_ref());
+        }
+        match poll_fn(|context| self.state.borrow_mut().seats[seat].poll_handed(context)).await {
+            Handed::Work(taken) => Some((taken, self.clock.now())),
+            Handed::End => None,
+        }
+    }
+
+    /// Hands what falls due to the clients that wait for it, until no more does.
+    pub(crate) async fn dispatch(&self) {
+        loop {
+            let now = self.clock.now();
+            let next = self.state.borrow_mut().hand_out(now);
+            match next {
+                None => return,
+                Some(due) => {
+                    self.clock.sleep_until(due).await;
+                    poll_fn(|context| self.state.borrow_mut().poll_free(context)).await;
+                }
+            }
+        }
+    }
+
+    /// Makes the operations that a client has taken, in the place of those it made before.
+    pub(crate) fn make(&self, operations: &mut [Operation]) {
+        let state = &mut *self.state.borrow_mut();
+        for operation in operations {
+            state.operations.make(state.share.position(state.made), operation);
+            state.made += 1;
+        }
+    }
+
+    /// A client sends what it has taken.
+    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Nanos, reused: bool) {
+        let state = &mut *self.state.borrow_mut();
+        state.seats[seat].deadline = sent + state.timeout;
+        state.seats[seat].is_overdue = false;
+        for _ in 0..taken.operations {
+            state.recorder.sent(taken.due, sent, 0, reused);
+            // A client that had to connect first was not ready when the operation fell due.
+            if reused && state.pacing.is_scheduled() {
+                state.recorder.late_by(taken.due, sent - taken.due.max(taken.free_since));
+            }
+        }
+    }
+
+    /// Whether the client's operation should have been answered by now; otherwise it is woken when that comes true.
+    pub(crate) fn is_overdue(&self, seat: usize, context: &Context<'_>) -> bool {
+        let seat = &mut self.state.borrow_mut().seats[seat];
+        seat.remember(context);
+        seat.is_overdue
+    }
+
+    /// The database has answered a client.
+    pub(crate) fn answered(&self, seat: usize, taken: Taken, operations: &[Operation], passed: Passed) {
+        let state = &mut *self.state.borrow_mut();
+        let Passed { sent, connect, done } = passed;
+        for operation in operations {
+            let answer = Answer {
+                number: operation.record,
+                operation: state.tallies.of(operation.kind),
+                connection: state.seats[seat].client,
+                due: taken.due,
+                sent: sent.unwrap_or(done),
+                done,
+                connect,
+                http: None,
+            };
+            if let Some(slow) = state.recorder.answered(&answer) {
+                state.recorder.slowest.keep(slow);
+            }
+        }
+        state.activity.answered += operations.len() as u64;
+        state.ended(seat, done);
+    }
+
+    /// The operations of a client have failed.
+    pub(crate) fn failed(
+        &self,
+        seat: usize,
+        taken: Taken,
+        operations: &[Operation],
+        passed: Passed,
+        why: &Failed,
+    ) {
+        let state = &mut *self.state.borrow_mut();
+        let Passed { sent, connect, done } = passed;
+        for operation in operations {
+            let tally = state.tallies.of(operation.kind);
+            let failed = FailedRequest {
+                number: operation.record,
+                operation: tally,
+                connection: state.seats[seat].client,
+                due: taken.due,
+                sent,
+                first_byte: None,
+                failed: done,
+                connect,
+                failure: why.failure,
+            };
+            if let Some(slow) = state.recorder.failed(&failed) {
+                state.recorder.slowest.keep(slow);
+            }
+            if !why.text.is_empty() {
+                state.recorder.explained(taken.due, why.failure, tally, &why.text);
+            }
+        }
+        state.activity.failed += operations.len() as u64;
+        state.ended(seat, done);
+    }
+
+    /// What is recorded of the clients' connections.
+    pub(crate) fn record(&self, record: impl FnOnce(&mut Recorder)) {
+        record(&mut self.state.borrow_mut().recorder);
+    }
+
+    /// A client has come to its end.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state.borrow_mut();
+        state.clients -= 1;
+        if state.clients == 0 {
+            wake(state.overseer.as_ref());
+        }
+    }
+
+    /// Ready when all clients have come to their end.
+    pub(crate) fn poll_all_left(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.borrow_mut();
+        if state.clients == 0 {
+            return Poll::Ready(());
+        }
+        state.overseer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Wakes the clients whose operations should have been answered.
+    pub(crate) fn look_after_deadlines(&self) {
+        let now = self.clock.now();
+        let state = &mut *self.state.borrow_mut();
+        for seat in state.seats.iter_mut().filter(|seat| seat.deadline <= now) {
+            seat.deadline = Nanos::NEVER;
+            seat.is_overdue = true;
+            wake(seat.waker.as_ref());
+        }
+        (state.observe)(now, state.activity);
+    }
+
+    /// Ends the record: what is under way is unanswered, what was due and never begun is never sent.
+    pub(crate) fn finish(self) -> (Recorder, Nanos) {
+        let ended = self.clock.now();
+        let mut state = self.state.into_inner();
+        for taken in state.seats.iter().filter_map(|seat| seat.under_way) {
+            (0..taken.operations).for_each(|_| state.recorder.unanswered(taken.due));
+        }
+        state.recorder.never_sent(state.pacing.never_begun(ended));
+        state.recorder.never_sent_while_free = state.held_up;
+        (state.recorder, ended)
+    }
+}
+
+impl State {
+    /// Takes what is due for a client, as many operations as go into a batch; none where nothing is due.
+    fn take(&mut self, now: Nanos, free_since: Nanos) -> Option<Taken> {
+        let due = self.pacing.next_due(now).filter(|due| *due <= now)?;
+        let mut operations = 0;
+        while operations < self.batch {
+            // The others of a batch need not be due: it goes when its first is.
+            let Some(next) = self.pacing.next_due(now) else { break };
+            self.pacing.take(next);
+            self.recorder.begun(due);
+            operations += 1;
+        }
+        Some(Taken { due, operations, free_since })
+    }
+
+    /// Hands what is due to free clients. Returns when the next is; none when no more falls due, which the clients that
+    /// wait are told.
+    fn hand_out(&mut self, now: Nanos) -> Option<Nanos> {
+        while let Some(&seat) = self.free.front() {
+            let free_since = self.seats[seat].free_since;
+            let Some(taken) = self.take(now, free_since) else { break };
+            self.free.pop_front();
+            let seat = &mut self.seats[seat];
+            seat.under_way = Some(taken);
+            seat.handed = Some(Handed::Work(taken));
+            wake(seat.waker.as_ref());
+        }
+        let next = self.pacing.next_due(now);
+        if next.is_none() {
+            let longest_free = self.free.front().map(|seat| self.seats[*seat].free_since);
+            if longest_free.is_some_and(|since| since < self.pacing.window().end) {
+                self.held_up = self.pacing.never_begun(now);
+            }
+            for seat in self.free.drain(..) {
+                let seat = &mut self.seats[seat];
+                seat.handed = Some(Handed::End);
+                wake(seat.waker.as_ref());
+            }
+        }
+        next
+    }
+
+    fn poll_free(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.free.is_empty() {
+            self.dispatcher = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    fn ended(&mut self, seat: usize, done: Nanos) {
+        let seat = &mut self.seats[seat];
+        seat.under_way = None;
+        seat.deadline = Nanos::NEVER;
+        (self.observe)(done, self.activity);
+    }
+}
+
+impl Seat {
+    fn poll_handed(&mut self, context: &Context<'_>) -> Poll<Handed> {
+        if let Some(handed) = self.handed.take() {
+            return Poll::Ready(handed);
+        }
+        self.remember(context);
+        Poll::Pending
+    }
+
+    /// Remembers whom to wake; a client is the same task all its life, so that is mostly known.
+    fn remember(&mut self, context: &Context<'_>) {
+        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            self.waker = Some(context.waker().clone());
+        }
+    }
+}
+
+fn wake(waker: Option<&Waker>) {
+    if let Some(waker) = waker {
+        waker.wake_by_ref();
+    }
+}

@@ -1,0 +1,175 @@
+//! One thread's part of a load: its clients, opened before the load begins and run to its end.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use loadcurve_engine::{Activity, Pacing};
+use loadcurve_plan::{Nanos, Share};
+use loadcurve_record::Recorder;
+use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::client::{Client, Connected, Gate};
+use crate::clock::Clock;
+use crate::database::{Database, Target};
+use crate::desk::{Agenda, Desk};
+use crate::plan::DatabasePlan;
+use crate::tallies::Tallies;
+
+/// The longest time between two looks at the deadlines and at whether to stop.
+const LONGEST_LOOK: Duration = Duration::from_millis(20);
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+
+/// What one thread takes from the plan.
+#[derive(Clone)]
+pub(crate) struct Orders {
+    target: Target,
+    share: Share,
+    /// The numbers of its clients.
+    clients: Vec<usize>,
+    operations: Operations,
+    inserted: Arc<InsertedKeys>,
+    batch: usize,
+    tallies: Tallies,
+}
+
+impl Orders {
+    /// The orders of thread `index`.
+    pub(crate) fn new(
+        plan: &DatabasePlan,
+        index: usize,
+        operations: Operations,
+        inserted: Arc<InsertedKeys>,
+    ) -> Self {
+        Self {
+            target: plan.target(),
+            share: Share::new(index, plan.generator_threads),
+            clients: (index..plan.threads).step_by(plan.generator_threads).collect(),
+            operations,
+            inserted,
+            batch: plan.batch,
+            tallies: Tallies::new(&plan.workload, plan.phase),
+        }
+    }
+}
+
+/// The clients of one thread, each connected if that was possible.
+pub(crate) struct Clients<D: Database, C> {
+    orders: Orders,
+    clock: C,
+    gate: Rc<Gate<D>>,
+    connected: Vec<Option<Connected<D::Session>>>,
+    recorder: Recorder,
+}
+
+impl<D: Database, C: Clock> Clients<D, C> {
+    /// Connects all clients before the load begins. One that fails tries again when it has an operation to make.
+    pub(crate) async fn open(orders: Orders, clock: C, should_stop: impl Fn() -> bool) -> Self {
+        let gate = Rc::new(Gate::<D>::new(orders.target.clone(), orders.clients.len()));
+        let mut recorder = Recorder::new(orders.tallies.labels().len());
+        let mut attempts: Vec<_> = Vec::new();
+        for _ in &orders.clients {
+            let gate = Rc::clone(&gate);
+            attempts.push((clock.now(), spawn_local(async move { gate.session().await.ok() })));
+        }
+        let mut connected = Vec::new();
+        for (since, mut attempt) in attempts {
+            let session = unless(&should_stop, &mut attempt).await.and_then(joined).flatten();
+            match &session {
+                Some(_) => recorder.connected(clock.now() - since),
+                None => recorder.connect_failed(),
+            }
+            attempt.abort();
+            connected.push(session.map(|session| Connected { session, since }));
+        }
+        Self { orders, clock, gate, connected, recorder }
+    }
+
+    /// Runs the load to its end, or until told to stop; calls `observe` with the time of every outcome.
+    pub(crate) async fn run(
+        self,
+        pacing: Pacing,
+        should_stop: impl Fn() -> bool,
+        observe: Box<dyn FnMut(Nanos, Activity)>,
+    ) -> (Recorder, Nanos) {
+        let Self { orders, clock, gate, connected, recorder } = self;
+        let is_scheduled = pacing.is_scheduled();
+        let check = Check::new(&orders.target.workload);
+        let agenda = Agenda {
+            pacing,
+            share: orders.share,
+            operations: orders.operations,
+            batch: orders.batch,
+            timeout: Nanos::from_secs_f64(orders.target.timeout_s),
+            tallies: orders.tallies,
+        };
+        let desk = Rc::new(Desk::new(clock, agenda, recorder, orders.clients.into_iter(), observe));
+        let clients = connected.into_iter().enumerate().map(|(seat, connected)| Client {
+            desk: Rc::clone(&desk),
+            gate: Rc::clone(&gate),
+            inserted: Arc::clone(&orders.inserted),
+            seat,
+            connected,
+            operations: vec![Operation::default(); orders.batch],
+            check: check.clone(),
+            failed_attempts: 0,
+        });
+        let mut tasks: Vec<JoinHandle<()>> = clients.map(|client| spawn_local(client.run())).collect();
+        if is_scheduled {
+            let desk = Rc::clone(&desk);
+            tasks.push(spawn_local(async move { desk.dispatch().await }));
+        }
+        oversee(&desk, look_every(orders.target.timeout_s), should_stop).await;
+        for task in tasks {
+            task.abort();
+            joined(task.await);
+        }
+        Rc::into_inner(desk).expect("all who sat at the desk have left").finish()
+    }
+}
+
+/// Waits for the end of all clients, and looks after what no client can look after while it waits for its answer.
+async fn oversee<C: Clock>(desk: &Desk<C>, every: Duration, should_stop: impl Fn() -> bool) {
+    while !should_stop() {
+        let mut look = pin!(tokio::time::sleep(every));
+        let all_left = poll_fn(|context| {
+            if desk.poll_all_left(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            look.as_mut().poll(context).map(|()| false)
+        });
+        let all_left = all_left.await;
+        desk.look_after_deadlines();
+        if all_left {
+            break;
+        }
+    }
+}
+
+/// A deadline is noticed when it has passed by a tenth of the timeout at most.
+fn look_every(timeout_s: f64) -> Duration {
+    Duration::from_secs_f64(timeout_s / 10.0).clamp(SHORTEST_LOOK, LONGEST_LOOK)
+}
+
+/// What comes of a future, unless the load is told to stop before.
+async fn unless<F: Future + Unpin>(should_stop: impl Fn() -> bool, future: &mut F) -> Option<F::Output> {
+    while !should_stop() {
+        if let Ok(output) = tokio::time::timeout(LONGEST_LOOK, &mut *future).await {
+            return Some(output);
+        }
+    }
+    None
+}
+
+/// What a task has returned; none where it was told to end before. A panic goes on here.
+fn joined<T>(ended: Result<T, tokio::task::JoinError>) -> Option<T> {
+    match ended {
+        Ok(output) => Some(output),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! Databases that are not there, go away, fall silent or refuse.
+
+use loadcurve_plan::Stop;
+use loadcurve_record::Failure;
+
+use super::memory::{Asked, Reaction, Server};
+use super::simulated::Simulation;
+use super::{READS, codes, load_phase, open_loop, run_phase};
+use crate::plan::DatabasePlan;
+
+fn reacting(react: impl FnMut(&Asked) -> Reaction + 'static) -> Server {
+    let records = Simulation::of(load_phase(1, 100)).run(Server::taking(0)).server.records;
+    Server::reacting(react).holding(records)
+}
+
+#[test]
+fn an_operation_without_an_answer_in_time_has_failed_and_its_session_is_replaced() {
+    let plan = DatabasePlan { timeout_s: 0.2, ..run_phase(READS, 1, Stop::RequestsTotal(10)) };
+    let server = reacting(|asked| if asked.number == 4 { Reaction::Never } else { Reaction::Answer(10) });
+    let outcome = Simulation::of(plan).run(server);
+    let result = outcome.result;
+    assert_eq!((result.requests.answered, result.errors.timeout), (9, 1));
+    assert_eq!(outcome.server.attempts, 2);
+    // Deadlines are looked at every tenth of the timeout, so this one is noticed after 200 to 220 ms.
+    let slowest = &result.slowest[0];
+    assert!((200.0..=220.0).contains(&slowest.latency_ms), "{slowest:?}");
+    assert_eq!(slowest.error, Some(Failure::Timeout));
+}
+
+#[test]
+fn a_client_whose_connection_is_lost_connects_again() {
+    let plan = run_phase(READS, 2, Stop::RequestsTotal(20));
+    let server = reacting(|asked| match asked.number {
+        5 => Reaction::Fail(1, Failure::Reset, "connection reset by peer"),
+        _ => Reaction::Answer(10),
+    });
+    let outcome = Simulation::of(plan).run(server);
+    assert_eq!((outcome.result.requests.answered, outcome.result.errors.reset), (19, 1));
+    assert_eq!((outcome.server.attempts, outcome.result.connections.opened), (3, 3));
+    let message = &outcome.result.error_messages[0];
+    assert_eq!((message.error, message.text.as_str()), (Failure::Reset, "connection reset by peer"));
+}
+
+#[test]
+fn nobody_there_is_said_without_flooding_the_machine() {
+    let server = Server::taking(1).accepting(|_| Reaction::Fail(0, Failure::ConnectRefused, "refused"));
+    let outcome = Simulation::of(run_phase(READS, 1, Stop::DurationS(1.0))).run(server);
+    let result = outcome.result;
+    // One attempt before the load; then after rests of 10, 20, 40, 80, 100, 100 … ms: at 0, 10, 30, 70, 150, 250 … 950.
+    assert_eq!(outcome.server.attempts, 1 + 5 + 8);
+    assert_eq!((result.requests.failed, result.errors.connect_refused), (13, 13));
+    assert_eq!((result.requests.sent, result.connections.failed), (0, 14));
+    assert_eq!(codes(&result), ["nothing_answered", "errors"]);
+}
+
+#[test]
+fn a_database_that_comes_back_is_asked_again() {
+    // It refuses ten attempts, and then serves.
+    let server = reacting(|_| Reaction::Answer(10)).accepting(|attempt| match attempt {
+        0..10 => Reaction::Fail(0, Failure::ConnectRefused, "refused"),
+        _ => Reaction::Answer(3),
+    });
+    let result = Simulation::of(run_phase(READS, 1, Stop::DurationS(2.0))).run(server).result;
+    assert_eq!(result.errors.connect_refused, 9);
+    assert!(result.requests.answered > 100);
+    // The operation that waits for its connection is as slow as both together.
+    assert_eq!(result.slowest.iter().find_map(|slow| slow.connect_ms), Some(3.0));
+    assert_eq!(result.latency_ms.max, Some(13.0));
+}
+
+#[test]
+fn a_wrong_password_is_no_lost_connection() {
+    let server =
+        Server::taking(1).accepting(|_| Reaction::Fail(2, Failure::AccessDenied, "authentication failed"));
+    let result = Simulation::of(run_phase(READS, 2, Stop::DurationS(0.5))).run(server).result;
+    assert_eq!(result.requests.answered, 0);
+    assert_eq!(result.errors.access_denied, result.requests.failed);
+    assert_eq!(result.error_messages[0].text, "authentication failed");
+    let text = &result.verdict.reasons[1].text;
+    assert!(text.contains("were not let in"), "{text}");
+}
+
+#[test]
+fn a_database_that_never_lets_connect_is_given_up_after_the_timeout() {
+    let plan = DatabasePlan { timeout_s: 0.5, ..run_phase(READS, 1, Stop::DurationS(1.0)) };
+    let result = Simulation::of(plan).run(Server::taking(1).accepting(|_| Reaction::Never)).result;
+    // From 0 to 0.5 s, and after a rest of 10 ms to 1.01 s.
+    assert_eq!((result.requests.failed, result.errors.connect_timeout), (2, 2));
+}
+
+#[test]
+fn errors_of_an_open_loop_count_from_due_and_all_operations_are_accounted_for() {
+    let server = reacting(|asked| match asked.number % 4 {
+        0 => Reaction::Fail(1, Failure::Rejected, "duplicate key"),
+        _ => Reaction::Answer(1),
+    });
+    let result = Simulation::of(open_loop(READS, 2, 100.0, Stop::DurationS(1.0))).run(server).result;
+    assert_eq!((result.requests.answered, result.errors.rejected), (75, 25));
+    assert_eq!(result.error_messages.len(), 1);
+    assert_eq!(codes(&result), ["errors", "rate_not_reached"]);
+}
+
+#[test]
+fn failures_of_the_warm_up_are_in_no_figure() {
+    let plan = DatabasePlan { warmup_s: 0.5, ..run_phase(READS, 1, Stop::DurationS(0.5)) };
+    let server = reacting(|asked| match asked.at_ms {
+        0..300 => Reaction::Fail(10, Failure::Rejected, "warming up"),
+        _ => Reaction::Answer(10),
+    });
+    let result = Simulation::of(plan).run(server).result;
+    assert_eq!((result.requests.failed, result.requests.answered), (0, 50));
+    assert!(result.error_messages.is_empty(), "{:?}", result.error_messages);
+    assert!(result.verdict.notes.iter().any(|note| note.code == "warmup_errors"), "{:?}", result.verdict);
+}

@@ -1,0 +1,151 @@
+//! What is asked in each phase, and what of it is kept.
+
+use std::time::Duration;
+
+use loadcurve_plan::Stop;
+use loadcurve_record::Failure;
+use loadcurve_ycsb::{Mix, Workload};
+
+use super::memory::{Reaction, Server};
+use super::simulated::Simulation;
+use super::{READS, load_phase, run_phase, workload};
+use crate::plan::DatabasePlan;
+
+/// A server that holds the records of the workload, as a load phase leaves it.
+fn loaded(workload: &Workload) -> Server {
+    let plan = DatabasePlan { workload: workload.clone(), ..load_phase(4, 1) };
+    let records = Simulation::of(plan).run(Server::taking(0)).server.records;
+    Server::taking(1).holding(records)
+}
+
+#[test]
+fn the_load_phase_inserts_each_record_once_whatever_the_number_of_threads_and_clients() {
+    for (generator_threads, threads, batch) in [(1, 1, 1), (1, 8, 7), (3, 8, 1), (3, 5, 16)] {
+        let plan = DatabasePlan { generator_threads, ..load_phase(threads, batch) };
+        let outcome = Simulation::of(plan).run(Server::taking(2));
+        let requests = outcome.result.requests;
+        assert_eq!((requests.due, requests.answered, requests.ok), (100, 100, 100));
+        // A record that is inserted twice is rejected.
+        assert_eq!(outcome.server.records.len(), 100);
+        assert!(outcome.server.records.values().all(|fields| fields.len() == 2));
+    }
+}
+
+#[test]
+fn a_batch_is_one_request_and_each_of_its_records_an_operation_with_its_times() {
+    // 100 records by one client in requests of at most 16: six of 16 and one of 4, of 3 ms each.
+    let outcome = Simulation::of(load_phase(1, 16)).run(Server::taking(3));
+    let sizes: Vec<usize> = outcome.server.asked.iter().map(|asked| asked.records).collect();
+    assert_eq!(sizes, [16, 16, 16, 16, 16, 16, 4]);
+    let result = outcome.result;
+    assert_eq!(
+        (result.latency_ms.count, result.latency_ms.min, result.latency_ms.max),
+        (100, Some(3.0), Some(3.0))
+    );
+    assert_eq!(result.operations.len(), 1);
+    assert_eq!((result.operations[0].operation.as_str(), result.operations[0].answered), ("insert", 100));
+    assert!((result.duration_s - 0.021).abs() < 1e-9, "{}", result.duration_s);
+}
+
+#[test]
+fn every_kind_of_operation_is_made_in_its_share_and_told_under_its_name() {
+    let mix = Mix { read: 0.4, update: 0.2, insert: 0.1, scan: 0.1, read_modify_write: 0.2, delete: 0.0 };
+    let plan = run_phase(mix, 4, Stop::RequestsTotal(2_000));
+    let outcome = Simulation::of(plan.clone()).run(loaded(&plan.workload));
+    let operations = &outcome.result.operations;
+    let names: Vec<&str> = operations.iter().map(|operation| operation.operation.as_str()).collect();
+    assert_eq!(names, ["read", "update", "insert", "scan", "read-modify-write"]);
+    for (operation, share) in operations.iter().zip([0.4, 0.2, 0.1, 0.1, 0.2]) {
+        // Five standard deviations of a binomial distribution are 5 · √(2000 · 0.24) = 110 at most.
+        let expected = 2_000.0 * share;
+        assert!((operation.answered as f64 - expected).abs() < 110.0, "{operation:?}");
+        assert_eq!(operation.failed, 0, "{operation:?}");
+    }
+    // A read-modify-write is two requests and one operation: it takes twice as long as the others.
+    let means: Vec<_> = operations.iter().map(|operation| operation.latency_ms.max).collect();
+    assert_eq!(means, [Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(2.0)]);
+    assert_eq!(outcome.server.records.len() as u64, 100 + operations[2].answered);
+}
+
+#[test]
+fn a_record_that_was_added_is_asked_for_only_after_the_database_has_acknowledged_it() {
+    // Every second operation inserts, slowly, and the others read the newest records: none is ever missing.
+    let mix = Mix { read: 0.5, insert: 0.5, ..Mix { read: 0.0, ..READS } };
+    let plan = run_phase(mix, 8, Stop::RequestsTotal(2_000));
+    let latest = loadcurve_ycsb::RequestDistribution::Latest;
+    let workload = Workload { request_distribution: latest, ..plan.workload.clone() };
+    let server = loaded(&workload);
+    let server = Server::reacting(|asked| Reaction::Answer(if asked.what == "insert" { 50 } else { 1 }))
+        .holding(server.records);
+    let outcome = Simulation::of(DatabasePlan { workload, ..plan }).run(server);
+    assert_eq!(outcome.result.errors.not_found, 0, "{:?}", outcome.result.errors);
+    assert!(outcome.result.operations[1].answered > 500);
+}
+
+#[test]
+fn a_missing_record_is_not_found_and_no_answer() {
+    let plan = run_phase(READS, 2, Stop::RequestsTotal(10));
+    let outcome = Simulation::of(plan).run(Server::taking(1));
+    let result = outcome.result;
+    assert_eq!((result.requests.answered, result.requests.failed, result.errors.not_found), (0, 10, 10));
+    let message = &result.error_messages[0];
+    assert_eq!(
+        (message.operation.as_str(), message.text.as_str(), message.count),
+        ("read", "no such record", 10)
+    );
+    // Nothing is wrong with the connection.
+    assert_eq!(outcome.server.attempts, 2);
+}
+
+#[test]
+fn verified_values_are_compared_with_what_was_written_and_a_wrong_one_is_a_mismatch() {
+    let verified = Workload { verify_values: true, ..workload(READS) };
+    let plan = DatabasePlan { workload: verified.clone(), ..run_phase(READS, 2, Stop::RequestsTotal(400)) };
+    let server = loaded(&verified);
+    let sound = Simulation::of(plan.clone()).run(server);
+    assert_eq!((sound.result.requests.answered, sound.result.errors.mismatch), (400, 0));
+    let mut server = loaded(&verified);
+    for fields in server.records.values_mut() {
+        fields.insert(1, "wrong!!!".into());
+    }
+    let wrong = Simulation::of(plan).run(server).result;
+    assert_eq!((wrong.requests.answered, wrong.errors.mismatch), (0, 400));
+    let verdict = &wrong.verdict.reasons.iter().find(|reason| reason.code == "errors").unwrap().text;
+    assert!(verdict.contains("another value than the one that was written"), "{verdict}");
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_records_however_many_threads_divide_them() {
+    let mix = Mix { read: 0.5, update: 0.5, ..Mix { read: 0.0, ..READS } };
+    let updates = |generator_threads| {
+        let plan = run_phase(mix, 4, Stop::RequestsTotal(300));
+        let server = loaded(&plan.workload);
+        let plan = DatabasePlan { generator_threads, ..plan };
+        let outcome = Simulation::of(plan).run(server);
+        outcome.result.operations.iter().map(|operation| operation.answered).collect::<Vec<_>>()
+    };
+    assert_eq!(updates(1), updates(4));
+}
+
+#[test]
+fn an_interrupted_load_phase_keeps_what_it_has_inserted() {
+    // One client, 10 ms for each record: stopped after 95 ms, nine are inserted and the tenth is under way.
+    let simulation = Simulation { stop_at: Duration::from_millis(95), ..Simulation::of(load_phase(1, 1)) };
+    let result = simulation.run(Server::taking(10)).result;
+    assert!(result.interrupted);
+    let requests = result.requests;
+    assert_eq!((requests.due, requests.answered, requests.unanswered), (10, 9, 1));
+    let text = &result.verdict.reasons.iter().find(|reason| reason.code == "interrupted").unwrap().text;
+    assert!(text.contains("was to last 100 operations"), "{text}");
+}
+
+#[test]
+fn a_batch_that_fails_fails_with_all_its_records() {
+    let server = Server::reacting(|asked| match asked.number {
+        1 => Reaction::Fail(1, Failure::Rejected, "disk full"),
+        _ => Reaction::Answer(1),
+    });
+    let result = Simulation::of(load_phase(1, 10)).run(server).result;
+    assert_eq!((result.requests.answered, result.errors.rejected), (90, 10));
+    assert_eq!((result.error_messages[0].text.as_str(), result.error_messages[0].count), ("disk full", 10));
+}

@@ -1,0 +1,96 @@
+//! Loads on a clock that jumps from one event to the next.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use loadcurve_engine::{CpuUse, Finished, LoadResult, Pacing, Part, TcpCounters};
+use loadcurve_plan::{Nanos, Share};
+use tokio::runtime::Builder;
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+use super::memory::{Memory, Server, install};
+use crate::clock::Clock;
+use crate::description::DatabaseDescription;
+use crate::generator::{Clients, Orders};
+use crate::load::{operations, result};
+use crate::plan::DatabasePlan;
+use crate::product::Product;
+
+/// When every simulation starts, on its clock.
+const START: Nanos = Nanos::from_millis(1_000);
+
+/// The runtime's paused clock: when all tasks wait, it goes to the next timer.
+#[derive(Clone)]
+struct SimulatedClock {
+    started: Instant,
+    /// Until when, since the start, the thread does not run although it could wake.
+    held_up_until: Rc<Cell<Duration>>,
+}
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> Nanos {
+        START + Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap())
+    }
+
+    async fn sleep_until(&self, moment: Nanos) {
+        let since_start = Duration::from_nanos((moment - START).0).max(self.held_up_until.get());
+        tokio::time::sleep_until(self.started + since_start).await;
+    }
+}
+
+/// One simulated load.
+pub(super) struct Simulation {
+    pub(super) plan: DatabasePlan,
+    /// When the load is told to stop, since its start; never for most.
+    pub(super) stop_at: Duration,
+    /// Until when, since the start, nothing is handed out that falls due.
+    pub(super) held_up_until: Duration,
+}
+
+/// What came of a load, and the server that it was on.
+pub(super) struct Outcome {
+    pub(super) result: LoadResult<DatabaseDescription>,
+    pub(super) server: Server,
+}
+
+impl Simulation {
+    pub(super) fn of(plan: DatabasePlan) -> Self {
+        Self { plan, stop_at: Duration::MAX, held_up_until: Duration::ZERO }
+    }
+
+    /// Runs the threads of the plan one after the other, each from the same start.
+    pub(super) fn run(&self, server: Server) -> Outcome {
+        install(server);
+        let (operations, inserted) = operations(&self.plan).unwrap();
+        let parts = (0..self.plan.generator_threads)
+            .map(|index| {
+                let orders = Orders::new(&self.plan, index, operations.clone(), Arc::clone(&inserted));
+                self.part(orders, Share::new(index, self.plan.generator_threads))
+            })
+            .collect();
+        let description = DatabaseDescription::new(&self.plan, Product::MongoDb);
+        let (kernel, interrupted) = (TcpCounters::default(), self.stop_at != Duration::MAX);
+        let result = result(&self.plan, description, Finished { parts, kernel, interrupted });
+        let counts = result.requests;
+        let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
+        assert_eq!(counts.due, ends, "operations got lost: {counts:?}");
+        Outcome { result, server: install(Server::taking(0)) }
+    }
+
+    fn part(&self, orders: Orders, share: Share) -> Part {
+        let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        LocalSet::new().block_on(&runtime, async {
+            let started = Instant::now();
+            let clock = SimulatedClock { started, held_up_until: Rc::new(Cell::new(self.held_up_until)) };
+            let should_stop = || started.elapsed() >= self.stop_at;
+            let clients = Clients::<Memory, _>::open(orders, clock.clone(), should_stop).await;
+            let pacing = Pacing::new(&self.plan.pace(), share, clock.now()).unwrap();
+            let window = pacing.window();
+            let (recorder, ended) = clients.run(pacing, should_stop, Box::new(|_, _| {})).await;
+            Part { recorder, window, ended, cpu: CpuUse::default() }
+        })
+    }
+}
