@@ -11,7 +11,6 @@ __all__ = [
     "percentile_curve",
     "toml_positions",
     "uring_refusal",
-    "workload",
 ]
 
 @final
@@ -123,18 +122,6 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
 
     Raises:
         ValueError: the text is not TOML; its arguments are the message, the line and the column.
-
-    """
-
-def workload(preset: str | None, file: tuple[str, str] | None, properties: list[str]) -> str:
-    """Return as JSON what YCSB's workload ``preset``, then a file, then properties say; the last word holds.
-
-    The file is its name, for messages, and its text; the properties are of the form ``name=value``. The
-    object has the ``workload`` in numbers, what they say of its ``run``, and which of them are ``ignored``.
-
-    Raises:
-        ValueError: a property is unknown or cannot be used; its arguments are pairs of a place, such as
-            ``workloada:12: fieldcount`` or ``-p fieldcount=0``, and what is wrong there.
 
     """
 

@@ -7,7 +7,6 @@ mod load;
 mod ports;
 mod requests;
 mod toml_positions;
-mod workload;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -18,6 +17,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
-    module.add_function(wrap_pyfunction!(workload::workload, module)?)?;
     Ok(())
 }
