@@ -25,7 +25,7 @@ def under_load(folder, load):
     head = 'title = "x"\n[load]\nmodel = "ycsb"\nworkload = "a"\n'
     path.write_text(f"{head}{load}\n[sweep]\ntimeout = [1, 2]\n[servers.ferretdb]\n")
     plans = DatabasePlans("mongodb://127.0.0.1:1", {}, (0,))
-    return DatabaseUnderLoad("ferretdb", read_study(path).load, plans)
+    return DatabaseUnderLoad("ferretdb", None, read_study(path).load, plans)
 
 
 def measured(database, points=1):

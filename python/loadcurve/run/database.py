@@ -12,6 +12,8 @@ from loadcurve.run.database_plan import DatabasePlans, EngineTarget, records_ins
 from loadcurve.run.load import run_load
 from loadcurve.run.under_load import Measured, Observe
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.instance import Server
+from loadcurve.server.running import AttachedServer
 from loadcurve.study.database_load import DatabaseLoad, DatabaseLoadTable
 
 RECORDS_MISSING: Final = "records_missing"
@@ -21,9 +23,12 @@ RECORDS_MISSING: Final = "records_missing"
 class DatabaseUnderLoad:
     """One started database, with the table of a trial's loads."""
 
-    def __init__(self, title: str, load: DatabaseLoadTable, plans: DatabasePlans) -> None:
-        """Put the study's load on the database that ``plans`` are for; ``title`` names it in failures."""
+    def __init__(
+        self, title: str, server: Server | AttachedServer, load: DatabaseLoadTable, plans: DatabasePlans
+    ) -> None:
+        """Put the study's load on a server by ``plans`` made for it; ``title`` names it in failures."""
         self._title = title
+        self._server = server
         self._load = load
         self._plans = plans
         self._made: EngineTarget | None = None
@@ -42,8 +47,9 @@ class DatabaseUnderLoad:
                 Database(self._made.to_json()).remove()
             self._made = None
 
-    def verify(self, seed: int) -> None:
-        """Do nothing: that the database answers its protocol was seen when it was started."""
+    def verify(self, seed: int) -> None:  # noqa: ARG002
+        """See that the database gives back what it is given."""
+        self._server.verify()
 
     def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
         """Load the records where this point needs fresh ones, and put the load on the database.

@@ -117,7 +117,7 @@ class TrialRunner:
         if isinstance(study.load, DatabaseLoadTable):
             driver = study.servers[trial.server].driver
             plans = DatabasePlans(server.url, driver, self.cpus.load)
-            return DatabaseUnderLoad(trial.server, study.load, plans)
+            return DatabaseUnderLoad(trial.server, server, study.load, plans)
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, study.load, content, self.cpus.load)
 
