@@ -4,6 +4,9 @@ from os import PathLike
 from typing import Self, final
 
 __all__ = [
+    "Database",
+    "DatabaseError",
+    "DatabaseLoad",
     "Load",
     "LocalPorts",
     "RequestList",
@@ -11,7 +14,76 @@ __all__ = [
     "percentile_curve",
     "toml_positions",
     "uring_refusal",
+    "workload",
 ]
+
+@final
+class Database:
+    """A database outside of a load; every question connects anew and waits for its answer."""
+
+    def __new__(cls, target: str) -> Self:
+        """Take the database that ``target`` (JSON) names, without connecting.
+
+        Keys: ``url``, ``namespace``, ``table``, ``settings`` (texts by name), ``timeout_s``, ``workload``.
+
+        Raises:
+            ValueError: no such database is known, or its settings are none of it.
+
+        """
+
+    def version(self) -> str:
+        """Return what the database calls itself and its version, such as ``MongoDB 7.0.14``.
+
+        Raises:
+            DatabaseError: the database does not answer, or lets nobody in; the same for all other questions.
+
+        """
+
+    def exists(self) -> bool:
+        """Whether the table is there already."""
+
+    def is_ours(self) -> bool:
+        """Whether the table is there and bears the mark of one that :meth:`create` made."""
+
+    def create(self) -> None:
+        """Make an empty table, marked as ours, and the namespace if it is not there."""
+
+    def remove(self) -> None:
+        """Remove the table whoever made it, and the namespace if this made it and nothing else is in it."""
+
+    def count(self) -> int:
+        """Return how many records the table holds: counted, not estimated."""
+
+class DatabaseError(ValueError):
+    """Why a database did not do what was asked.
+
+    Its arguments are the class, as results name it (such as ``connect_refused``), and an explanation.
+    """
+
+@final
+class DatabaseLoad:
+    """A load on a database that runs on native threads of its own from its construction on."""
+
+    def __new__(cls, plan: str) -> Self:
+        """Start the load that ``plan`` (JSON) describes; whether the database is there is not asked before.
+
+        Raises:
+            ValueError: the plan asks for something that cannot be.
+            RuntimeError: this machine, as it is set up, cannot run the plan.
+
+        """
+
+    def progress(self) -> tuple[float | None, int, int]:
+        """Return seconds since the warm-up began (``None`` while connecting), answers and failures."""
+
+    def stop(self) -> None:
+        """End the load now; what was measured is kept."""
+
+    def is_finished(self) -> bool:
+        """Whether the load has ended."""
+
+    def finish(self) -> str:
+        """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
 
 @final
 class Load:
@@ -127,3 +199,16 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
 
 def uring_refusal() -> str | None:
     """Return why the kernel does not offer io_uring to this process; ``None`` where it does."""
+
+def workload(name: str | None, properties: str | None, file_name: str, overrides: list[str]) -> str:
+    """Return a workload of YCSB as JSON: ``workload``, ``run`` and ``ignored``.
+
+    It is the one called ``name`` (``a`` to ``f``; YCSB's defaults without a name), changed by the text of a
+    property file, which messages call ``file_name``, and then by ``overrides`` (``property=value``). ``run``
+    holds what else the properties say, ``None`` where they do not: ``operations``, ``threads``, ``rate_rps``,
+    ``duration_max_s``, ``table``. ``ignored`` names those that change nothing here.
+
+    Raises:
+        ValueError: no such workload, or a property is wrong; one line of text for each problem.
+
+    """

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod database;
 mod histogram;
 mod load;
 mod ports;
@@ -10,9 +11,13 @@ mod toml_positions;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<database::Database>()?;
+    module.add("DatabaseError", module.py().get_type::<database::DatabaseError>())?;
+    module.add_class::<database::DatabaseLoad>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
     module.add_class::<requests::RequestList>()?;
+    module.add_function(wrap_pyfunction!(database::workload, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;

@@ -13,11 +13,7 @@ impl Load {
     #[new]
     fn start(plan: &str) -> PyResult<Self> {
         let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let load = loadcurve_engine::Load::start(plan).map_err(|error| match error {
-            StartError::Plan(text) => PyValueError::new_err(text),
-            StartError::Machine(text) => PyRuntimeError::new_err(text),
-        })?;
-        Ok(Self(Some(load)))
+        Ok(Self(Some(loadcurve_engine::Load::start(plan).map_err(start_error)?)))
     }
 
     fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
@@ -47,7 +43,15 @@ impl Load {
     }
 }
 
-fn already_finished() -> PyErr {
+/// Why a load was not started, as the exception that tells the plan's faults from the machine's.
+pub(crate) fn start_error(error: StartError) -> PyErr {
+    match error {
+        StartError::Plan(text) => PyValueError::new_err(text),
+        StartError::Machine(text) => PyRuntimeError::new_err(text),
+    }
+}
+
+pub(crate) fn already_finished() -> PyErr {
     PyRuntimeError::new_err("the load has been finished and its result taken")
 }
 

@@ -1,0 +1,145 @@
+"""Loads on databases as Python starts them: plans and targets in, results and explanations out."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from loadcurve import _engine
+from loadcurve.report.load import load_summary
+from loadcurve.result.load import DatabasePlan, LoadResult
+
+WORKLOAD = json.loads(_engine.workload("a", None, "", ["recordcount=100"]))["workload"]
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A local port on which nobody accepts: it is bound, so nobody else gets it, and does not listen."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def plan(url: str, **changes: Any) -> str:
+    """Return the plan of a short load on the database at this address."""
+    return json.dumps(
+        {
+            "url": url,
+            "namespace": "loadcurve",
+            "table": "usertable",
+            "settings": {},
+            "workload": WORKLOAD,
+            "workload_name": "a",
+            "phase": "run",
+            "threads": 2,
+            "batch": 1,
+            "rate_rps": None,
+            "stop": {"duration_s": 0.3},
+            "warmup_s": 0.0,
+            "timeout_s": 0.5,
+            "generator_threads": 1,
+            **changes,
+        }
+    )
+
+
+def target(url: str) -> str:
+    """Return a target at this address."""
+    keys = {"url": url, "namespace": "loadcurve", "table": "usertable", "timeout_s": 0.5}
+    return json.dumps({**keys, "workload": WORKLOAD})
+
+
+@pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
+def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed_port):
+    load = _engine.DatabaseLoad(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}"))
+    text = load.finish()
+    result = LoadResult.model_validate_json(text)
+    assert result.requests.failed == result.errors.connect_refused > 0
+    assert result.requests.answered == result.requests.sent == 0
+    assert result.status is None
+    assert result.bytes is None
+    assert isinstance(result.load, DatabasePlan)
+    assert (result.load.database, result.load.threads) == (scheme, 2)
+    assert result.load.address == f"{scheme}://127.0.0.1:{closed_port}"
+    assert "secret" not in text
+    assert [message.error for message in result.error_messages][:1] == ["connect_refused"]
+    assert [reason.code for reason in result.verdict.reasons] == ["nothing_answered", "errors"]
+    assert load_summary(result)
+
+
+def test_a_load_can_be_looked_at_and_stopped(closed_port):
+    load = _engine.DatabaseLoad(plan(f"mongodb://127.0.0.1:{closed_port}", stop={"duration_s": 600.0}))
+    deadline = time.monotonic() + 30
+    while load.progress()[2] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    elapsed_s, answered, failed = load.progress()
+    assert elapsed_s is not None
+    assert (answered, failed > 0, load.is_finished()) == (0, True, False)
+    load.stop()
+    assert json.loads(load.finish())["interrupted"]
+    with pytest.raises(RuntimeError, match="has been finished"):
+        load.finish()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"url": "redis://127.0.0.1"}, "mongodb://, mongodb\\+srv://, postgresql://"),
+        ({"settings": {"write_concerns": "1"}}, "nearest is"),
+        ({"generator_threads": 3}, "3 threads of the generator cannot share 2 clients"),
+        ({"batch": 10}, "only the load phase"),
+        ({"phase": "load"}, "100 records"),
+        ({"phase": "load", "stop": {"requests_total": 100}, "warmup_s": 1.0}, "no warm-up"),
+        ({"stop": {"connections_total": 5}}, "a number of operations or a duration"),
+        ({"workload": {**WORKLOAD, "records": 0}}, "record"),
+        ({"timeout_s": 0.0}, "timeout of 0 s"),
+        ({"rate_rps": -1.0}, "-1"),
+        ({"thread": 2}, "unknown field `thread`"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_with_its_reason(changes, said):
+    with pytest.raises(ValueError, match=said):
+        _engine.DatabaseLoad(plan(**{"url": "mongodb://127.0.0.1", **changes}))
+
+
+@pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
+def test_a_question_without_an_answer_fails_with_its_class_and_an_explanation(scheme, closed_port):
+    database = _engine.Database(target(f"{scheme}://127.0.0.1:{closed_port}"))
+    for ask in (database.version, database.exists, database.is_ours, database.create, database.count):
+        with pytest.raises(_engine.DatabaseError) as caught:
+            ask()
+        failure, text = caught.value.args
+        assert failure == "connect_refused"
+        assert text
+
+
+def test_a_target_that_no_database_knows_is_refused():
+    with pytest.raises(ValueError, match="mongodb://"):
+        _engine.Database(target("redis://127.0.0.1"))
+
+
+def test_a_workload_is_one_of_ycsb_changed_by_a_file_and_then_by_properties():
+    text = "recordcount=500\noperationcount=2000\nthreadcount=4\nexporter=unused\n"
+    read = json.loads(_engine.workload("c", text, "mine.properties", ["recordcount=700"]))
+    assert read["workload"]["records"] == 700
+    assert read["workload"]["mix"] == pytest.approx(
+        {"read": 1, "update": 0, "insert": 0, "scan": 0, "read_modify_write": 0, "delete": 0}
+    )
+    assert read["run"] == {
+        "operations": 2000,
+        "threads": 4,
+        "rate_rps": None,
+        "duration_max_s": None,
+        "table": None,
+    }
+    assert read["ignored"] == ["exporter"]
+
+
+def test_a_wrong_property_is_told_with_its_file_and_line():
+    with pytest.raises(ValueError, match=r"mine\.properties:2: .*recordcont.*recordcount"):
+        _engine.workload(None, "# a comment\nrecordcont=5\n", "mine.properties", [])
+    with pytest.raises(ValueError, match="a, b, c, d, e and f"):
+        _engine.workload("g", None, "", [])
