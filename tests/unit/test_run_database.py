@@ -20,12 +20,23 @@ def engine(monkeypatch):
     return fake
 
 
-def under_load(folder, load):
+class FakeServer:
+    """A server that was started, and may have died since."""
+
+    def __init__(self, failure=None):
+        self.failure = failure
+
+    def verify(self):
+        if self.failure is not None:
+            raise self.failure
+
+
+def under_load(folder, load, server=None):
     path = folder / "s.toml"
     head = 'title = "x"\n[load]\nmodel = "ycsb"\nworkload = "a"\n'
     path.write_text(f"{head}{load}\n[sweep]\ntimeout = [1, 2]\n[servers.ferretdb]\n")
     plans = DatabasePlans("mongodb://127.0.0.1:1", {}, (0,))
-    return DatabaseUnderLoad("ferretdb", None, read_study(path).load, plans)
+    return DatabaseUnderLoad("ferretdb", server or FakeServer(), read_study(path).load, plans)
 
 
 def measured(database, points=1):
@@ -89,3 +100,18 @@ def test_a_refusal_of_the_database_is_a_failure_in_its_words(engine, tmp_path):
         measured(database)
     assert raised.value.code == "database_failed"
     assert "ferretdb: access_denied: not authorized on loadcurve." in raised.value.text
+
+
+def test_a_refusal_of_a_database_that_has_died_is_told_as_its_death(engine, tmp_path):
+    engine.refuses = "connection refused"
+    server = FakeServer(ServerFailure("died", "ferretdb was ended by SIGKILL"))
+    with under_load(tmp_path, RUN, server) as database, pytest.raises(ServerFailure) as raised:
+        measured(database)
+    assert raised.value.code == "died"
+
+
+def test_a_database_is_verified_before_it_is_measured(engine, tmp_path):
+    server = FakeServer(ServerFailure("wrong_answer", "it gave back something else"))
+    with under_load(tmp_path, RUN, server) as database, pytest.raises(ServerFailure, match="something else"):
+        database.verify(0)
+    assert engine.calls == []

@@ -100,6 +100,8 @@ class DatabaseUnderLoad:
         try:
             yield
         except DatabaseError as error:
+            # One that has died is told as such, with its last words.
+            self._server.verify()
             raise ServerFailure("database_failed", f"{self._title}: {refusal_in_words(error)}.") from None
 
 
