@@ -120,6 +120,7 @@ bench: setup ## Compare the engine with other load generators and the floor; lat
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files
 	cargo run --quiet --release --locked --package loadcurve-ycsb --example operations_per_second
+	$(BIN)/python -m benches.databases
 	$(BIN)/python -m benches.probe_cost
 	$(BIN)/python -m benches.findings_speed
 	$(BIN)/python -m benches.page_speed

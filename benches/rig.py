@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ from loadcurve.errors import BadInput
 from loadcurve.host.facts import host_facts
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
-from loadcurve.server.found import FoundServer, find_server
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.instance import Server
 
 CONTENT_BYTES = {"1k.txt": 1024}
@@ -95,6 +96,24 @@ def running_server(name: str, cpu: int) -> Iterator[Target]:
             host, _, port = server.address.partition(":")
             request = f"GET {PATH} HTTP/1.1\r\nHost: {server.address}\r\nUser-Agent: loadcurve\r\n\r\n"
             yield Target(host, port, request, _answer_bytes(host, port, request))
+
+
+@contextmanager
+def running_database(name: str, settings: Mapping[str, object], cpu: int) -> Iterator[str]:
+    """Run a database of the catalogue on one CPU as long as the block lasts; yields its URL."""
+    try:
+        entry = load_catalog()[name]
+        found = find_server(entry, settings)
+        if isinstance(found, MissingServer) and found.build is not None:
+            found.build.run(print)
+            found = find_server(entry, settings)
+    except (BadInput, ServerFailure) as error:
+        sys.exit(str(error))
+    if not isinstance(found, FoundServer):
+        sys.exit(str(found.failure()))
+    with Server(found, None, {}, [cpu]) as server:
+        server.verify()
+        yield server.url
 
 
 def run_on_cpu(command: Sequence[str], cpu: int) -> Finished:

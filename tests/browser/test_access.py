@@ -3,42 +3,29 @@
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from support.opened_report import Opened, OpenReport
-
-PHONE, DESK = 390, 1440
-PAPER = 718
-"""A page of A4 between margins of one centimetre, in CSS pixels of 1/96 inch."""
-
-LEAST_CONTRAST = 4.5
-"""WCAG 2.2, success criterion 1.4.3, level AA, for text that is not large."""
-
-NEXT_BY_TAB = """() => {
-  const at = document.activeElement;
-  const style = getComputedStyle(at);
-  return at === document.body ? null : {
-    place: stops.indexOf(at),
-    outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
-    html: at.outerHTML.slice(0, 120),
-  };
-}"""
+from support.colours import contrast, luminance
+from support.opened_report import OpenReport
+from support.readable import (
+    DESK,
+    LEAST_CONTRAST,
+    PAPER,
+    PHONE,
+    cut_off,
+    lay_on_paper,
+    pale_words,
+    scrolls_sideways,
+    serious_violations,
+    sticking_out,
+    walk_by_tab,
+)
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_axe_finds_nothing_serious(open_report: OpenReport, report: Path, width: int, colour_scheme: str):
     opened = open_report(report, width=width, color_scheme=colour_scheme)
-    opened.figures()
-    unfold(opened)
-    found = Axe().run(opened.page).response["violations"]
-    serious = [
-        f"{one['id']}: {one['help']}: {node['html']}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
-    assert serious == []
+    assert serious_violations(opened) == []
 
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
@@ -46,9 +33,7 @@ def test_nothing_scrolls_sideways_but_tables_in_their_frames(
     open_report: OpenReport, report: Path, width: int
 ):
     opened = open_report(report, width=width)
-    opened.figures()
-    unfold(opened)
-    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+    assert not scrolls_sideways(opened, width)
     assert sticking_out(opened, width) == []
 
 
@@ -84,43 +69,15 @@ def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
     open_report: OpenReport, report: Path, colour_scheme: str
 ):
     opened = open_report(report, color_scheme=colour_scheme)
-    figures = opened.figures()
-    opened.page.emulate_media(media="print")
-    opened.page.set_viewport_size({"width": PAPER, "height": 1000})
+    lay_on_paper(opened)
     assert sticking_out(opened, PAPER, but_within="svg") == []
-    # What could be scrolled on the screen must lie open: paper does not scroll.
-    cut_off = opened.page.evaluate(
-        """() => [...document.querySelectorAll("body *")]
-          .filter((one) => getComputedStyle(one).overflowX !== "visible" && !one.closest("svg"))
-          .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
-          .filter((one) => one.checkVisibility())
-          .map((one) => one.outerHTML.slice(0, 100))"""
-    )
-    assert cut_off == []
-    # Browsers leave backgrounds out when they print: the paper is white.
-    for words in ("h1", ".caption", *(f"#{figure} svg.marks text" for figure in figures)):
-        ink = opened.page.locator(words).first.evaluate(
-            "(one) => getComputedStyle(one)[one.closest('svg') ? 'fill' : 'color']"
-        )
-        assert contrast(ink, "rgb(255, 255, 255)") >= LEAST_CONTRAST, words
+    assert cut_off(opened) == []
+    figures = (f"#{figure} svg.marks text" for figure in opened.figures())
+    assert pale_words(opened, "h1", ".caption", *figures) == []
 
 
 def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(open_report: OpenReport, report: Path):
-    opened = open_report(report)
-    opened.figures()
-    opened.page.evaluate(
-        """() => {
-          const wanted = "a[href], button, select, input, summary, [tabindex='0']";
-          window.stops = [...document.querySelectorAll(wanted)].filter((one) => one.checkVisibility());
-        }"""
-    )
-    count = opened.page.evaluate("stops.length")
-    reached = []
-    for _ in range(count):
-        opened.page.keyboard.press("Tab")
-        reached.append(opened.page.evaluate(NEXT_BY_TAB))
-    assert [one["place"] for one in reached] == list(range(count))
-    assert [one["html"] for one in reached if not one["outlined"]] == []
+    walk_by_tab(open_report(report))
 
 
 @pytest.mark.parametrize("key", ["Enter", " "])
@@ -161,38 +118,3 @@ def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, report: Path)
     summary.focus()
     page.keyboard.press("Enter")
     assert summary.evaluate("(one) => one.parentElement.open")
-
-
-def unfold(opened: Opened) -> None:
-    """Open everything that is folded but the menus of the figures."""
-    opened.page.evaluate(
-        "document.querySelectorAll('details').forEach((one) => { one.open ||= !one.closest('.chart'); })"
-    )
-
-
-def sticking_out(opened: Opened, width: int, but_within: str = "svg, .scroller") -> list[str]:
-    """What reaches beyond the sides of the page; tables may do so within frames that scroll."""
-    found: list[str] = opened.page.evaluate(
-        """([width, butWithin]) => [...document.querySelectorAll("body *")]
-          .filter((one) => !one.parentElement.closest(butWithin) && one.checkVisibility())
-          .filter((one) => {
-            const box = one.getBoundingClientRect();
-            return box.left < -0.5 || box.right > width + 0.5;
-          })
-          .map((one) => one.outerHTML.slice(0, 100))""",
-        [width, but_within],
-    )
-    return found
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, as WCAG 2.2 defines it."""
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    """The relative luminance of ``rgb(r, g, b)``, as WCAG 2.2 defines it."""
-    parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

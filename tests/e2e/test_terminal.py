@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from support import synthetic_run as synthetic
 from support.sandbox import COMMAND_TIMEOUT_S, wait_until
 from support.tiny_study import study_text
 
@@ -122,3 +123,30 @@ def test_a_terminal_gets_colours_unless_the_person_wants_none(variables, coloure
     assert terminal.wait() == 0
     assert "valid" in terminal.read()
     assert (COLOUR.search(terminal.read()) is not None) == coloured
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_the_findings_and_verdicts_of_a_run_are_coloured_unless_the_person_wants_no_colours(
+    variables, coloured, sandbox, open_terminal
+):
+    sandbox.write("tiny.toml", study_text())
+    terminal = open_terminal("run", "tiny.toml", "--out", "run", TERM="xterm", **variables)
+    assert terminal.wait() == 0
+    assert "valid" in terminal.read()
+    assert (COLOUR.search(terminal.read()) is not None) == coloured
+    synthetic.write_run(sandbox.work / "synthetic")
+    terminal = open_terminal("report", "synthetic", TERM="xterm", **variables)
+    assert terminal.wait() == 0
+    assert "Findings" in terminal.read()
+    assert (COLOUR.search(terminal.read()) is not None) == coloured
+    assert max(map(len, terminal.plain_lines())) <= COLUMNS
+
+
+def test_a_text_of_a_run_does_not_steer_the_terminal(sandbox, open_terminal):
+    steers = "\x1b[2J\x1b]0;taken\x07"
+    synthetic.write_run(sandbox.work / "runs" / "one", texts=synthetic.Texts(title=f"title{steers}"))
+    terminal = open_terminal("runs", "runs")
+    assert terminal.wait() == 0
+    assert "title[2J]0;taken" in "".join(terminal.plain_lines())
+    assert steers not in terminal.read()
+    assert "\x07" not in terminal.read()

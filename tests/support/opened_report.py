@@ -81,7 +81,12 @@ def reports_in(browser: Browser) -> Iterator[OpenReport]:
 
 def reported(folder: Path) -> Path:
     """Let the command write the report of a run folder; return the path that it prints last."""
+    return page_written_by("report", folder)
+
+
+def page_written_by(*arguments: object) -> Path:
+    """Run the command; return the path that it prints last."""
     written = subprocess.run(
-        [LOADCURVE, "report", folder], check=True, capture_output=True, text=True, timeout=120
+        [LOADCURVE, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=120
     )
     return Path(written.stdout.splitlines()[-1])

@@ -443,17 +443,18 @@ def write_run(
     return folder
 
 
-def write_renamed_run(folder: Path, old: str, new: str) -> Path:
-    """Write the run with another name for one of its servers."""
-    record = run_record()
+def write_renamed_run(folder: Path, old: str, new: str, texts: Texts | None = None, **changes: Any) -> Path:
+    """Write the run with another name for one of its servers, and with changes to its record."""
+    record = run_record(texts)
     servers = {new if name == old else name: server for name, server in record.servers.items()}
     renamed = record.model_copy(
         update={
             "servers": servers,
             "order": [_renamed(planned, old, new) for planned in record.order],
+            **changes,
         }
     )
-    return write_run(folder, renamed, [_renamed(one, old, new) for one in trial_records(record)])
+    return write_run(folder, renamed, [_renamed(one, old, new) for one in trial_records(record)], texts)
 
 
 def _renamed(record: Any, old: str, new: str) -> Any:

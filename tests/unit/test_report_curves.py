@@ -99,6 +99,8 @@ def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):
     assert [{"y": 10, "label": "limit 10.0 ms"}] in layers(limited, "rule")
     [[capacity]] = [rows for rows in layers(limited, "rule") if "server" in rows[0]]
     assert (capacity["server"], capacity["x"]) == ("nginx", 123.4)
+    # The line has its server's colour, and for who sees no colour its server's mark.
+    assert layers(limited, "point", filled=True, size=45) == [[capacity]]
     assert layers(latency_figure("p50", *drawn(run), LOOKS, overlay), "rule") == []
 
 

@@ -53,7 +53,25 @@ def test_the_figure_shows_one_point_or_all(tmp_path: Path):
     assert found is not None
     figure = density_figure([("connections = 1", {"nginx": found})], 0, appearances(["nginx"]))
     assert figure is not None
-    [layer] = figure.specification["layer"]
-    assert {"filter": f"point === {ALL_POINTS} || datum.place === point"} in layer["transform"]
+    for layer in figure.specification["layer"]:
+        assert {"filter": f"point === {ALL_POINTS} || datum.place === point"} in layer["transform"]
     [rows] = figure.specification["datasets"].values()
     assert sum(row["y"] for row in rows) == pytest.approx(100, rel=1e-4)
+
+
+def test_the_highest_step_of_a_density_has_the_mark_of_its_server(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    found = {
+        curve.server: distribution
+        for curve in curves(run)
+        if (distribution := latency_distribution(curve.server, curve.points[0])) is not None
+    }
+    figure = density_figure([("connections = 1", found)], 0, appearances(found))
+    assert figure is not None
+    [rows] = figure.specification["datasets"].values()
+    for server in found:
+        of_server = [row for row in rows if row["server"] == server]
+        [marked] = [row for row in of_server if row["top"]]
+        assert marked["y"] == max(row["y"] for row in of_server)
+    marks = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "point"]
+    assert [layer["encoding"]["shape"]["field"] for layer in marks] == ["server"]

@@ -133,6 +133,23 @@ def test_numbers_stay_readable():
     assert escaped("4,200 (3,998 to 4,412) ± 5.0 %") == "4,200 (3,998 to 4,412) ± 5.0 %"
 
 
+@pytest.mark.parametrize("name", ["a|b", "`|`", "\\|", "a\n| b | c |", "||"])
+def test_every_row_of_a_table_has_as_many_cells_as_its_heading_whatever_a_server_is_called(
+    tmp_path: Path, name: str
+):
+    markdown = formats_of(tmp_path, "md", server=name, limits="p99 < 10ms")["report.md"].decode()
+    # GitHub's flavour, 4.10: a pipe within a cell is escaped by a backslash.
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    tables = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows]
+    headings = [place for place, row in enumerate(rows) if set(row) <= set("|-: ")]
+    assert len(headings) == 3
+    for heading, following in zip(headings, [*headings[1:], len(rows) + 1], strict=True):
+        assert len(set(tables[heading - 1 : following - 1])) == 1
+    assert [len(table[0]) for table in tables_of(markdown)] == [5, 8, 5]
+    for table in tables_of(markdown):
+        assert " ".join(name.split()) in [row[0] for row in table]
+
+
 def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     texts = synthetic.Texts(
         title=HOSTILE, question=HOSTILE, server_titles=dict.fromkeys((*synthetic.SERVERS, "absent"), HOSTILE)

@@ -17,20 +17,22 @@ from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support.report_formats import formats_of
 
-NAMES = {
-    "throughput",
-    "latency-median",
-    "latency-90th-percentile",
-    "latency-99th-percentile",
-    "latency-longest",
-    "resources-cpus-in-use",
-    "resources-cpu-per-request-us",
-    "resources-resident-memory-mib",
-    "throughput-latency",
-    "shapes-bars",
-    "distribution",
-    "distribution-density",
+WORDS = {
+    "throughput": ("Requests/s by connections", "connections"),
+    "latency-median": ("Latency p50, ms by connections", "connections"),
+    "latency-90th-percentile": ("Latency p90, ms by connections", "connections"),
+    "latency-99th-percentile": ("Latency p99, ms by connections", "connections"),
+    "latency-longest": ("Latency max, ms by connections", "connections"),
+    "resources-cpus-in-use": ("CPUs in use by connections", "connections"),
+    "resources-cpu-per-request-us": ("CPU per request, µs by connections", "connections"),
+    "resources-resident-memory-mib": ("Resident memory, MiB by connections", "connections"),
+    "throughput-latency": ("Throughput and latency p99 by connections", "connections", "requests/s"),
+    "shapes-bars": ("Greatest throughput, requests/s",),
+    "distribution": ("Latency by percentile, in ms", "at connections = 25", "percentile"),
+    "distribution-density": ("Density of latency", "at connections = 25", "latency, ms"),
 }
+"""The title and the axes' titles of each figure."""
+NAMES = set(WORDS)
 HOSTILE = "<script>x()</script>&\"'"
 
 
@@ -79,9 +81,10 @@ def test_a_png_is_as_large_as_a_dense_screen_wants_and_not_empty(files: dict[str
 
 
 def test_an_svg_names_the_measured_servers_and_what_is_drawn(files: dict[str, bytes]):
-    words = words_of(files["report-latency-99th-percentile.svg"])
-    assert {"nginx", "apache", "tiny", "Latency p99, ms by connections"} <= words
-    assert "absent" not in words
+    for name, titles in WORDS.items():
+        words = words_of(files[f"report-{name}.svg"])
+        assert {*synthetic.SERVERS, *titles} <= words, name
+        assert "absent" not in words, name
 
 
 def words_of(svg: bytes) -> set[str]:
@@ -101,13 +104,27 @@ def test_the_distribution_says_at_which_point_it_is(files: dict[str, bytes]):
     assert {"Latency by percentile, in ms", "at connections = 25"} <= words
 
 
-def test_a_pdf_is_one_page_with_searchable_words(files: dict[str, bytes]):
+def test_a_pdf_is_one_page_as_large_as_the_figure_with_searchable_words(files: dict[str, bytes]):
+    for name, titles in WORDS.items():
+        drawing = ElementTree.fromstring(files[f"report-{name}.svg"])
+        [page] = PdfReader(io.BytesIO(files[f"report-{name}.pdf"])).pages
+        size = (float(drawing.get("width", 0)), float(drawing.get("height", 0)))
+        assert (page.mediabox.width, page.mediabox.height) == pytest.approx(size, abs=1), name
+        said = page.extract_text()
+        for words in (*synthetic.SERVERS, *titles):
+            assert words in said, (name, words)
+
+
+def test_the_fonts_of_a_pdf_are_in_it(files: dict[str, bytes]):
     for name in NAMES:
         [page] = PdfReader(io.BytesIO(files[f"report-{name}.pdf"])).pages
-        assert page.mediabox.width > 640, name
-        said = page.extract_text()
-        for server in synthetic.SERVERS:
-            assert server in said, name
+        fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+        assert fonts, name
+        for font in fonts:
+            # PDF 32000-1, 9.7: the glyphs of a composite font are those of its only descendant.
+            of_glyphs = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
+            descriptor = of_glyphs["/FontDescriptor"].get_object()
+            assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(descriptor), (name, font["/BaseFont"])
 
 
 def test_a_hostile_name_is_a_text_in_an_svg(tmp_path: Path):
@@ -115,6 +132,12 @@ def test_a_hostile_name_is_a_text_in_an_svg(tmp_path: Path):
     root = ElementTree.fromstring(svg)
     assert HOSTILE in words_of(svg)
     assert not [element for element in root.iter() if element.tag.endswith("}script")]
+
+
+def test_a_name_with_signs_that_no_picture_can_hold_is_drawn_without_them(tmp_path: Path):
+    files = formats_of(tmp_path, "svg", "pdf", server="a\x1b[31m\x08")
+    assert "a\ufffd[31m\ufffd" in words_of(files["report-throughput.svg"])
+    assert len(files) == 2 * len(NAMES)
 
 
 def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp_path: Path):

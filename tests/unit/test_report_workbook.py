@@ -9,6 +9,7 @@ import openpyxl
 import pytest
 from openpyxl.chart import BarChart, ScatterChart
 
+from loadcurve.report.appearance import appearances
 from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
 from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
@@ -65,6 +66,37 @@ def test_a_heading_says_the_unit_and_what_was_not_measured_is_empty(book: Any):
     assert first["latency p50, ms"].number_format == "#,##0.000"
     assert first["server cpu, %"].number_format == "0.0%"
     assert first["latency p99.9, ms"].value is None
+
+
+def test_the_cells_of_a_column_are_of_one_type_and_no_number_is_a_text(book: Any):
+    for name in book.sheetnames[2:]:
+        heading, *rows = book[name].iter_rows()
+        for place, title in enumerate(heading):
+            filled = [row[place] for row in rows if row[place].value is not None]
+            assert len({cell.data_type for cell in filled}) <= 1, (name, title.value)
+            texts = [cell.value for cell in filled if cell.data_type == "s"]
+            assert not [text for text in texts if text.replace(".", "", 1).isdigit()], (name, title.value)
+
+
+def test_everything_that_a_chart_refers_to_is_a_filled_cell(book: Any):
+    for chart in book["charts"]._charts:
+        series = chart.series
+        references = [one.tx.strRef.f for one in series] + [chart.x_axis.title.tx.strRef.f]
+        references += [one.xVal.numRef.f for one in series] + [one.yVal.numRef.f for one in series]
+        for reference in references:
+            sheet, _, place = reference.partition("!")
+            cells = book[sheet][place.replace("$", "")]
+            for (cell,) in cells if isinstance(cells, tuple) else [(cells,)]:
+                assert cell.value is not None, (reference, cell.coordinate)
+
+
+def test_a_server_has_the_colour_in_a_chart_that_it_has_everywhere(book: Any):
+    looks = appearances(synthetic.SERVERS)
+    for chart in book["charts"]._charts:
+        for series, look in zip(chart.series, looks.values(), strict=True):
+            assert f"#{series.graphicalProperties.line.solidFill.srgbClr.lower()}" == look.colour
+            assert f"#{series.marker.graphicalProperties.solidFill.srgbClr.lower()}" == look.colour
+        assert len({series.marker.symbol for series in chart.series}) == len(looks)
 
 
 def test_throughput_and_p99_are_charts_of_the_sheets_own_cells(book: Any):

@@ -46,7 +46,7 @@ fn print_rate(what: &str, mut operations: Operations, inserted: Option<&Inserted
                 }
                 black_box(&operation);
             }
-            OPERATIONS as f64 / (thread_cpu_time() - start).as_secs_f64()
+            OPERATIONS as f64 / thread_cpu_time().saturating_sub(start).as_secs_f64()
         })
         .collect();
     rates.sort_by(f64::total_cmp);

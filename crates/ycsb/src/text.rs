@@ -33,6 +33,8 @@ pub(crate) fn fill(text: &mut String, length: usize, random: &mut Random) {
 /// characters before it, as Java hashes texts, until there are enough.
 pub(crate) fn fill_expected(text: &mut String, length: usize, key: &str, name: &str) {
     text.clear();
+    // The last hash may reach behind the end before it is cut off: with room for it, no later text needs more.
+    text.reserve(length + "-2147483648".len());
     let mut hash = JavaHash(0);
     for part in [key, ":", name] {
         hash.add(part);

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.run import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, measured, show_results
 from loadcurve.report.shape_words import limited
@@ -69,7 +70,7 @@ def capacity_command(
 
     """
     search = SearchOptions(parse_objective(slo), key, low, high)
-    talk = Console(stderr=True, highlight=False)
+    talk = new_console(stderr=True)
     with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
         study_run = StudyRun(find_study(argument), options, display, search)
         display.begins(study_run.study, study_run.order)

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
 from loadcurve.result.differences import ConditionDifference
@@ -46,10 +46,10 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     if json_output:
         sys.stdout.write(json.dumps(comparison_json(comparison, regressions), indent=2) + "\n")
     else:
-        Console(highlight=False).print(comparison_lines(comparison))
+        new_console().print(comparison_lines(comparison))
     if not regressions:
         return EXIT_DONE
-    talk = Console(stderr=True, highlight=False)
+    talk = new_console(stderr=True)
     talk.print(f"worse by {options.fail_on_regression} or more:")
     for sentence in changes_in_words(regressions):
         talk.print(Text(f"  {sentence}"))

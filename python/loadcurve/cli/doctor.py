@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, divide_cpus
@@ -64,7 +65,7 @@ def doctor_command(
             )
         )
     cpus = divide_cpus(None, None)
-    talk = Console(stderr=True, highlight=False)
+    talk = new_console(stderr=True)
     if json_output:
         talk.print("watching the machine for a second …")
         checks = list(check_host(cpus, connection_rate_cps))
@@ -72,7 +73,7 @@ def doctor_command(
         noise = _noise(cpus, noise_of, talk)
         sys.stdout.write(json.dumps(_as_json(checks, ceiling, noise), indent=2) + "\n")
     else:
-        out = Console(highlight=False)
+        out = new_console()
         checks = []
         for check in check_host(cpus, connection_rate_cps):
             checks.append(check)

@@ -13,7 +13,7 @@ import typer
 
 from loadcurve.cli.interrupts import EXIT_INTERRUPTED, end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
-from loadcurve.cli.output import results_on_stdout
+from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.errors import LoadcurveError
 
 app = typer.Typer(
@@ -298,7 +298,7 @@ def main() -> None:
 
 def _say(text: str) -> None:
     """Print sentences on stderr; a terminal breaks their lines between words."""
-    lines = text.splitlines()
+    lines = text.translate(WITHOUT_CONTROL_CHARACTERS).splitlines()
     if sys.stderr.isatty():
         columns = shutil.get_terminal_size().columns
         lines = [

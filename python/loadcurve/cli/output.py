@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from loadcurve.errors import BadInput, LoadcurveError
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 EXIT_READER_GONE = 1
 
 PLAIN = "loadcurve-plain"
-"""The name of what stands in for a sign that stdout's encoding does not have."""
+"""The name of what stands in for a sign that the encoding of stdout or stderr does not have."""
 PLAIN_SIGNS = {
     "—": "-",
+    "\N{EN DASH}": "-",
     "±": "+-",
     "●": "*",
     "·": "-",
@@ -29,6 +30,11 @@ PLAIN_SIGNS = {
     "≈": "~",
     "…": "~",
 }
+
+WITHOUT_CONTROL_CHARACTERS = {
+    code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
+}
+"""For ``str.translate``: takes out what begins an escape sequence, rings a bell or moves the cursor."""
 
 
 class ResultsLost(LoadcurveError):  # noqa: N818 -- the name says what has happened
@@ -55,12 +61,25 @@ class _Results(io.FileIO):
             raise ResultsLost(f"the results could not be written to stdout: {reason}") from error
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands in for signs that cannot be encoded, and where to go on."""
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what stands in for a sign that cannot be encoded, and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    signs = error.object[error.start : error.end]
-    return "".join(PLAIN_SIGNS.get(sign, "?") for sign in signs), error.end
+    sign = error.object[error.start]
+    if error.encoding == "ascii" and sign not in PLAIN_SIGNS:
+        # A name stays what it is, so that a path that is printed leads to its file; every tool does so.
+        return sign.encode("utf-8", "surrogateescape"), error.start + 1
+    return PLAIN_SIGNS.get(sign, "?"), error.start + 1
+
+
+def _encoding(stream: TextIO) -> str:
+    """Return the encoding for a stream: ASCII where the person has asked for no other signs.
+
+    With ``LC_ALL=C`` Python writes UTF-8, because a C locale is mostly one that nobody has chosen; but this
+    variable is set by hand, for terminals and tools that know no other signs.
+    """
+    chosen = {"PYTHONUTF8", "PYTHONIOENCODING"} & os.environ.keys()
+    return "ascii" if os.environ.get("LC_ALL") in {"C", "POSIX"} and not chosen else stream.encoding
 
 
 @contextmanager
@@ -78,10 +97,12 @@ def results_on_stdout() -> Iterator[None]:
         raise BadInput("stdout is closed, and the results go there; give it a place, such as a file")
     results = io.BufferedWriter(_Results(given.fileno(), "wb", closefd=False))
     codecs.register_error(PLAIN, _plain)
-    errors = PLAIN if given.errors == "strict" else given.errors
+    errors = PLAIN if given.errors in {"strict", "surrogateescape"} else given.errors
     sys.stdout = io.TextIOWrapper(
-        results, encoding=given.encoding, errors=errors, line_buffering=bool(given.line_buffering)
+        results, encoding=_encoding(given), errors=errors, line_buffering=bool(given.line_buffering)
     )
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(encoding=_encoding(sys.stderr), errors=PLAIN)
     try:
         yield
     finally:

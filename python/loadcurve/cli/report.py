@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from loadcurve.cli.console import new_console
 from loadcurve.explain.all import findings
 from loadcurve.report.findings import findings_text
 from loadcurve.report.html import write_run_report
@@ -27,7 +27,7 @@ def report_command(folder: Path, slo: str | None) -> None:
     objective = None if slo is None else parse_objective(slo)
     run = read_run(folder)
     report = write_run_report(run, objective)
-    out = Console(highlight=False)
+    out = new_console()
     if objective is not None:
         print_shapes(run, out, objective)
     out.print(findings_text(findings(run), "full"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.errors import NothingMeasured
 from loadcurve.result.folder import Run
@@ -23,7 +24,7 @@ def run_command(argument: str, options: RunOptions) -> int:
         LoadcurveError: nothing was measured, or a record could not be written; its exit code says which.
 
     """
-    talk = Console(stderr=True, highlight=False)
+    talk = new_console(stderr=True)
     with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
         study_run = StudyRun(find_study(argument), options, display)
         display.begins(study_run.study, study_run.order)
@@ -74,7 +75,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     report = write_run_report(run)
     found = findings(run)
     keep_summary(folder, summary_of(run, found, source_of(folder)))
-    out = Console(highlight=False)
+    out = new_console()
     out.print(summary(run))
     print_shapes(run, out)
     out.print(findings_text(found, "brief"))

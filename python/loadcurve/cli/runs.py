@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from loadcurve.cli.console import new_console
 from loadcurve.report.runs import list_runs, runs_json, runs_table
 
 
@@ -20,9 +20,9 @@ def runs_command(folder: Path, *, json_output: bool, html: bool) -> None:
     if json_output:
         typer.echo(json.dumps(runs_json(found), indent=2))
     else:
-        Console(highlight=False).print(runs_table(found))
+        new_console().print(runs_table(found))
     if html:
         from loadcurve.report.runs_page import write_index
 
         index = write_index(found)
-        Console(highlight=False, stderr=json_output).print(index, soft_wrap=True)
+        new_console(stderr=json_output).print(index, soft_wrap=True)

@@ -5,10 +5,10 @@ from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
@@ -30,7 +30,7 @@ def list_command(catalogs: Sequence[Path]) -> None:
         "database": _rows(entry for entry in entries if entry.description.may_be_database),
     }
     widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
-    out = Console(highlight=False)
+    out = new_console()
     for kind, cells in rows.items():
         if kind == "database":
             out.print()
@@ -83,7 +83,7 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
     for key, value in facts.items():
         if value:
             table.add_row(key, Text(value))
-    out = Console(highlight=False)
+    out = new_console()
     out.print(table)
     if entry.description.settings:
         out.print()
@@ -123,7 +123,7 @@ def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable
 
     """
     entry = load_catalog(catalogs)[name]
-    say = Console(stderr=True, highlight=False).print
+    say = new_console(stderr=True).print
     if entry.description.build is not None:
         found = find_server(entry, {})
         if isinstance(found, MissingServer) and found.build is not None:
@@ -133,7 +133,7 @@ def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable
     except UnusableSetting as error:
         raise BadInput(f"--{error.setting}: {error}") from None
     checked = check_server(entry, Overrides(location=location))
-    out = Console(highlight=False)
+    out = new_console()
     out.print(Text(f"{name} {checked.found.version} at {checked.found.binary}{_inside(location)}"))
     out.print(_round(checked))
 

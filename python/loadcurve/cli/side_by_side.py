@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.report.comparison import comparison_lines
 from loadcurve.report.side_by_side import write_side_by_side
 
@@ -22,7 +22,7 @@ def side_by_side_command(folders: Sequence[Path], out: Path | None) -> None:
 
     """
     page, shown = write_side_by_side(folders, out)
-    console = Console(highlight=False)
+    console = new_console()
     for pairing in shown.pairings:
         base, new = (
             next(run.run.folder for run in shown.runs if run.letter == letter)

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from loadcurve.cli.console import new_console
 from loadcurve.result.load import LoadResult
 from loadcurve.result.words import Words
 from loadcurve.run.database_plan import EngineDatabasePlan
@@ -20,7 +21,7 @@ REFRESH_PER_SECOND = 4
 
 def talk() -> Console:
     """Return the console for what is no result."""
-    return Console(stderr=True, highlight=False)
+    return new_console(stderr=True)
 
 
 def watched(plan: Plan) -> LoadResult:
@@ -61,7 +62,7 @@ def print_result(result: LoadResult, *, json_output: bool) -> None:
         return
     from loadcurve.report.load import load_summary
 
-    Console(highlight=False).print(load_summary(result))
+    new_console().print(load_summary(result))
 
 
 def failures_in_words(result: LoadResult) -> str:

@@ -59,11 +59,17 @@ fn uniform_asks_for_every_record_as_often() {
 
 #[test]
 fn operations_ask_for_the_part_of_the_records_that_the_load_phase_inserts() {
-    let part =
-        Workload { insert_start: 20, insert_count: Some(50), ..workload(100, RequestDistribution::Uniform) };
-    let counts = counts_at_first(&part);
-    assert_fits(&counts[20..70], &[0.02; 50]);
-    assert_eq!(counts[..20].iter().chain(&counts[70..]).sum::<u64>(), 0);
+    for distribution in [
+        RequestDistribution::Uniform,
+        RequestDistribution::Sequential,
+        RequestDistribution::ZIPFIAN,
+        RequestDistribution::hotspot(),
+    ] {
+        let part = Workload { insert_start: 20, insert_count: Some(50), ..workload(100, distribution) };
+        let counts = counts_at_first(&part);
+        assert!(counts[20..70].iter().all(|count| *count > 0), "{distribution:?}");
+        assert_eq!(counts[..20].iter().chain(&counts[70..]).sum::<u64>(), 0, "{distribution:?}");
+    }
 }
 
 #[test]

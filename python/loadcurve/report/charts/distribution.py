@@ -116,10 +116,12 @@ def density_figure(
             "server": server,
             "x": compact(start_ms),
             "y": compact(100 * share),
+            "top": step == highest,
         }
         for place, (name, by_server) in enumerate(distributions)
         for server, found in by_server.items()
-        for start_ms, share in _steps(found)
+        for highest in [_highest(found)]
+        for step, (start_ms, share) in enumerate(_steps(found))
     ]
     if not rows:
         return None
@@ -151,8 +153,19 @@ def density_figure(
         "Density of latency. One line for each server at the chosen point: the share of its requests in each "
         f"step of {CLASS_RATIO - 1:.0%} of latency."
     )
-    marks = [base.mark_line(strokeWidth=1.8, interpolate="step-after")]
+    marks = [
+        base.mark_line(strokeWidth=1.8, interpolate="step-after"),
+        base.transform_filter("datum.top")
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(shape=shape(looks)),
+    ]
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
+
+
+def _highest(found: LatencyDistribution) -> int:
+    """Return which class has the greatest share; there its line has the server's mark."""
+    shares = [one.share for one in found.density]
+    return shares.index(max(shares)) if shares else 0
 
 
 def _steps(found: LatencyDistribution) -> list[tuple[float, float]]:

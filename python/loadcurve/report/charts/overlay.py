@@ -8,7 +8,7 @@ import altair
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
-from loadcurve.report.charts.figure import Row, colour, compact, sweep_axis, tooltips
+from loadcurve.report.charts.figure import Row, colour, compact, shape, sweep_axis, tooltips
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 from loadcurve.stats.sweep import Slice
@@ -49,7 +49,7 @@ def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
 
 
 def capacity_marks(overlay: Overlay, shown: Slice, looks: Mapping[str, Appearance]) -> list[altair.Chart]:
-    """Draw each server's capacity as a vertical line in its colour."""
+    """Draw each server's capacity as a vertical line in its colour, with its mark at the upper end."""
     rows: list[Row] = [
         {"server": server, "x": compact(load), "value": f"{text.number(load)} {text.load_unit(shown.key)}"}
         for server, load in overlay.capacities.items()
@@ -57,16 +57,15 @@ def capacity_marks(overlay: Overlay, shown: Slice, looks: Mapping[str, Appearanc
     ]
     if not rows:
         return []
-    marks = (
-        altair.Chart(altair.InlineData(values=rows))
-        .mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-        .encode(
-            x=sweep_axis(shown, list(looks)),
-            color=colour(looks),
-            tooltip=tooltips(server="server", value="keeps the limits up to"),
-        )
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
+        x=sweep_axis(shown, list(looks)),
+        color=colour(looks),
+        tooltip=tooltips(server="server", value="keeps the limits up to"),
     )
-    return [marks]
+    return [
+        base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5),
+        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape(looks), y=altair.value(0)),
+    ]
 
 
 def ceiling_marks(

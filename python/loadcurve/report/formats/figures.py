@@ -1,14 +1,15 @@
 """The figures of the page as pictures that stand alone: on white paper, with a title and a legend."""
 
-import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from loadcurve.report.charts.figure import Figure, Specification
 from loadcurve.report.content import Content
 from loadcurve.report.figures import Distribution
+
+Part = TypeVar("Part")
 
 WIDTH = 640
 """The width of the plotting area in CSS pixels; the page takes its own from the window."""
@@ -16,6 +17,9 @@ UNNAMED = frozenset({"parts", "figure"})
 """Fields of the page's content that say nothing of the figures in them."""
 MOST_IN_A_LINE = 4
 """A line of the legend holds at most this many servers."""
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML document may hold (XML 1.0, 2.2): a picture with such a sign in a name could not be drawn."""
 
 INK = "#1c1d1f"
 SOFT = "#5c6066"
@@ -68,7 +72,7 @@ def pictures(content: Content) -> list[Picture]:
     A figure that can show one of several points shows the one that the page begins with. A figure that has
     no rows of its own, as those over time until a trial is chosen, is on the page alone.
     """
-    measured = [name for name in content.looks if name not in content.unmeasured]
+    measured = [_with_xml_signs(name) for name in content.looks if name not in content.unmeasured]
     found: dict[str, Picture] = {}
     for path, note, figure in _figures(content, (), None):
         if not _has_its_rows(figure.specification):
@@ -120,8 +124,8 @@ def _file_name(path: tuple[str, ...]) -> str:
 
 def _standing_alone(figure: Figure, note: str | None, servers: list[str]) -> Specification:
     """Return the specification with all that the page says around the figure."""
-    specification = copy.deepcopy(figure.specification)
-    what = re.split(r"[.:] ", figure.alternative, maxsplit=1)[0]
+    specification = _with_xml_signs(figure.specification)
+    what = re.split(r"[.:] ", _with_xml_signs(figure.alternative), maxsplit=1)[0]
     legend = {
         "title": None,
         "orient": "top",
@@ -143,6 +147,18 @@ def _standing_alone(figure: Figure, note: str | None, servers: list[str]) -> Spe
         "title": {"text": what[:1].upper() + what[1:], **({"subtitle": note} if note else {})},
         "config": LIGHT_PAPER,
     }
+
+
+def _with_xml_signs(part: Part) -> Part:
+    """Return a copy of a part of a specification in which another sign stands for each that XML has not."""
+    copied: Any = part
+    if isinstance(part, str):
+        copied = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", part)
+    elif isinstance(part, dict):
+        copied = {key: _with_xml_signs(value) for key, value in part.items()}
+    elif isinstance(part, list):
+        copied = [_with_xml_signs(value) for value in part]
+    return copied  # type: ignore[no-any-return]
 
 
 def _views(part: dict[str, Any]) -> Iterator[dict[str, Any]]:

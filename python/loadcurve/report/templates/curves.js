@@ -23,7 +23,9 @@ function adjusted(layer, datasets, data = layer.data) {
   const { x, y } = layer.encoding;
   const isLoad = x?.type === "quantitative";
   const upTo = isLoad && wish("load-up-to") !== "" ? Number(wish("load-up-to")) : Infinity;
-  const isLogarithmic = y !== undefined && (wish("value-scale") || y.scale?.type) === "log";
+  // A mark at a fixed height, such as at the end of a line across the figure, has no scale.
+  const isMeasured = y?.field !== undefined;
+  const isLogarithmic = isMeasured && (wish("value-scale") || y.scale?.type) === "log";
   // A logarithmic axis has no place for what is not above zero, a layer without rows none for its extent.
   const values = datasets[data.name].filter(
     (row) => !(isLoad && row.x > upTo) && !(isLogarithmic && !(row[y.field] > 0)),
@@ -31,7 +33,7 @@ function adjusted(layer, datasets, data = layer.data) {
   if (values.length === 0) return null;
   const encoding = { ...layer.encoding };
   if (isLoad) encoding.x = scaled(x, wish("load-scale"), upTo);
-  if (y !== undefined) encoding.y = scaledUp(y, wish("value-scale"), upTo < Infinity);
+  if (isMeasured) encoding.y = scaledUp(y, wish("value-scale"), upTo < Infinity);
   return { ...layer, data: { values }, encoding };
 }
 

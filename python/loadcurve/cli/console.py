@@ -1,0 +1,23 @@
+"""The console of a subcommand: a text of a run, whatever it holds, is shown and steers nothing."""
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS
+
+
+class _Console(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render as rich does; control is only what rich itself tells as such, for a live display."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(segment.text.translate(WITHOUT_CONTROL_CHARACTERS), segment.style)
+
+
+def new_console(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or on stderr, that gives numbers and paths no colours of their own."""
+    return _Console(stderr=stderr, highlight=False)

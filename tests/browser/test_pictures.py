@@ -1,0 +1,72 @@
+"""The figures as PNG and SVG, opened by a browser: not blank, and servers have the colours of the page."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from loadcurve.report.appearance import appearances
+from support import synthetic_run as synthetic
+from support.report_formats import formats_of
+
+TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+
+COLOURS_OF = """async (address) => {
+  const picture = new Image();
+  picture.src = address;
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
+  const paper = canvas.getContext("2d");
+  paper.drawImage(picture, 0, 0);
+  const { data } = paper.getImageData(0, 0, canvas.width, canvas.height);
+  const counts = {};
+  for (let at = 0; at < data.length; at += 4) {
+    const parts = [...data.slice(at, at + 3)].map((part) => part.toString(16).padStart(2, "0"));
+    const colour = `#${parts.join("")}`;
+    counts[colour] = (counts[colour] ?? 0) + 1;
+  }
+  return { width: canvas.width, height: canvas.height, counts };
+}"""
+"""The size of a picture, and how many pixels have which colour."""
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    files = formats_of(tmp_path_factory.mktemp("run"), "png", "svg")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    found = {}
+    for name, data in files.items():
+        address = f"data:{TYPES[Path(name).suffix]};base64,{base64.b64encode(data).decode()}"
+        found[name] = page.evaluate(COLOURS_OF, address)
+    context.close()
+    return found
+
+
+def test_no_picture_is_blank(opened: dict[str, dict[str, Any]]):
+    assert len(opened) == 24
+    for name, picture in opened.items():
+        counts = picture["counts"]
+        assert max(counts, key=counts.get) == "#ffffff", name
+        # Ink in several tones: of words, axes, grid and the softened edges of lines.
+        assert len(counts) > 50, name
+        assert counts["#ffffff"] < 0.99 * picture["width"] * picture["height"], name
+
+
+def test_a_png_is_twice_as_dense_as_its_svg(opened: dict[str, dict[str, Any]]):
+    for name, picture in opened.items():
+        if name.endswith(".svg"):
+            dense = opened[name.replace(".svg", ".png")]
+            size = (2 * picture["width"], 2 * picture["height"])
+            assert (dense["width"], dense["height"]) == pytest.approx(size, abs=2), name
+
+
+def test_every_measured_server_has_its_colour_in_every_picture(opened: dict[str, dict[str, Any]]):
+    looks = appearances([*synthetic.SERVERS, "absent"])
+    for name, picture in opened.items():
+        for server in synthetic.SERVERS:
+            assert picture["counts"].get(looks[server].colour, 0) > 20, (name, server)
+        assert looks["absent"].colour not in picture["counts"], name

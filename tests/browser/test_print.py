@@ -1,0 +1,101 @@
+"""What comes out of the printer: the report as Chromium prints it to PDF, read by another library."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from pypdf import PdfReader
+
+from support import synthetic_run as synthetic
+from support.opened_report import Opened, reports_in
+
+POINTS_PER_MM = 72 / 25.4
+A4_MM = (210, 297)
+
+AXES = {
+    "Requests answered per second": "connections",
+    "Median, ms": "connections",
+    "90th percentile, ms": "connections",
+    "Resident memory, MiB": "connections",
+    "Latency by percentile, ms": "99.9 %",
+    "Share of requests by latency": "latency, ms",
+}
+"""The heading of figures, and words below their axes."""
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, report: Path) -> Iterator[Opened]:
+    with reports_in(browser) as open_report:
+        opened = open_report(report)
+        opened.figures()
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def pages(opened: Opened) -> list[str]:
+    """The words of each printed page, between single blanks."""
+    printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+    for page in printed.pages:
+        size = (float(page.mediabox.width), float(page.mediabox.height))
+        assert size == pytest.approx([POINTS_PER_MM * length for length in A4_MM], abs=2)
+    return [" ".join(page.extract_text().split()) for page in printed.pages]
+
+
+def test_the_first_page_has_the_question_and_the_answer(pages: list[str]):
+    for words in (
+        synthetic.Texts().title,
+        synthetic.Texts().question,
+        "Over the curve, nginx has",
+        "Findings",
+    ):
+        assert words in pages[0]
+
+
+@pytest.mark.parametrize(("heading", "axis"), AXES.items())
+def test_a_figure_is_on_one_page_from_its_heading_to_its_axis(pages: list[str], heading: str, axis: str):
+    [page] = [page for page in pages if heading in page]
+    assert axis in page.partition(heading)[2]
+
+
+def test_no_heading_stands_alone_at_the_foot_of_a_page(opened: Opened, pages: list[str]):
+    links = opened.page.locator("a").all_inner_texts()
+    headings = set(opened.page.locator("h2, h3").filter(visible=True).all_inner_texts()) - {*links}
+    assert len(headings) > 8
+    for page in pages:
+        for heading in headings:
+            assert not page.endswith(" ".join(heading.split())), heading
+
+
+def test_every_point_is_in_the_table(pages: list[str]):
+    words = " ".join(pages).partition("The numbers")[2]
+    # All trials of this server are usable, so that its means are the truth itself.
+    truth = synthetic.SERVERS["nginx"]
+    for connections in synthetic.CONNECTIONS:
+        assert re.search(rf"nginx {connections} {truth.throughput_rps(connections):,.0f}\b", words), (
+            connections
+        )
+
+
+def test_the_heading_of_a_table_is_on_each_of_its_pages(pages: list[str]):
+    with_rows = [page for page in pages if re.search(r"(nginx|apache|tiny) \d+ [\d,]+ [\d,]+ to", page)]
+    assert len(with_rows) > 1
+    for page in with_rows:
+        assert "usable trials" in page
+        assert "requests/s" in page
+
+
+def test_every_page_has_a_margin(opened: Opened):
+    printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+    least_points = 9 * POINTS_PER_MM
+    for page in printed.pages:
+        lefts: list[float] = []
+        page.extract_text(
+            visitor_text=lambda words, current, text, *_, found=lefts: (
+                found.append(current[4] + current[0] * text[4]) if words.strip() else None
+            )
+        )
+        assert lefts
+        assert min(lefts) >= least_points

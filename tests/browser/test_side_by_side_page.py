@@ -1,0 +1,232 @@
+"""The page of several runs side by side: its figures are the runs', and everybody can read it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from loadcurve.result.records import FailureRecord, PointRecord
+from support import synthetic_run as synthetic
+from support.opened_report import Opened, OpenReport, page_written_by, reported, reports_in
+from support.readable import (
+    DESK,
+    PAPER,
+    PHONE,
+    cut_off,
+    lay_on_paper,
+    pale_words,
+    scrolls_sideways,
+    serious_violations,
+    sticking_out,
+    walk_by_tab,
+)
+
+HOSTILE = "</script><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"
+HALF = 0.5
+"""How many times the throughput of the base the second run has."""
+
+LOOKS_OF_MARKS = """(marks) => marks.map(
+  (one) => [one.__data__.datum.run, one.__data__.shape, one.getAttribute("fill")])"""
+"""The run, the shape and the colour of each mark."""
+
+MEASURES = {
+    1: lambda truth, connections: truth.throughput_rps(connections),
+    2: lambda truth, connections: truth.latency_ms(connections, 0.499),
+    3: lambda truth, connections: truth.latency_ms(connections, 0.989),
+    4: lambda truth, connections: truth.cpu_us,
+}
+"""What each figure of a server shows: the samples are the middles of 500 equal shares."""
+
+
+@pytest.fixture(scope="module")
+def comparison(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A base with its report, a run of half the throughput on another kernel, and an interrupted one."""
+    folder = tmp_path_factory.mktemp("side-by-side")
+    record = synthetic.run_record()
+    records = synthetic.trial_records(record)
+    later = {"started_at": "2026-03-15T08:00:00Z", "host": {**record.host, "kernel": "Linux 7"}}
+    base = synthetic.write_run(folder / "base", record)
+    half = synthetic.write_run(folder / "half", record.model_copy(update=later), slower(records))
+    third = synthetic.write_run(folder / "interrupted", record, records[:30])
+    reported(base)
+    return page_written_by("report", base, half, third, "--out", folder)
+
+
+def slower(records: list[PointRecord | FailureRecord]) -> list[PointRecord | FailureRecord]:
+    """The records with ``HALF`` the throughput, and latencies as they were."""
+
+    def changed(record: PointRecord) -> PointRecord:
+        rate = record.load.rate_rps
+        rates = rate.model_copy(update={"answered": HALF * (rate.answered or 0)})
+        return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rates})})
+
+    return [changed(record) if isinstance(record, PointRecord) else record for record in records]
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, comparison: Path) -> Iterator[Opened]:
+    """One page for all tests that only read what is drawn."""
+    with reports_in(browser) as open_report:
+        yield open_report(comparison)
+
+
+def points(opened: Opened, figure: str) -> list[dict[str, Any]]:
+    return [mark for mark in opened.marks(figure) if mark["kind"] == "symbol"]
+
+
+def test_each_server_has_four_figures_with_marks_that_can_be_seen(opened: Opened):
+    figures = opened.figures()
+    wanted = [f"curve-{server}-{measure}" for server in (1, 2, 3) for measure in MEASURES]
+    assert figures == wanted
+    for figure in figures:
+        box = opened.page.locator(f"#{figure} svg.marks").bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) > 100
+        assert {mark["datum"]["run"] for mark in points(opened, figure)} == {"A", "B", "C"}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_means_that_stand_in_a_figure_are_the_truth(opened: Opened, measure: int):
+    drawn = {
+        (mark["datum"]["run"], mark["datum"]["x"]): mark["datum"]["y"]
+        for mark in points(opened, f"curve-1-{measure}")
+    }
+    truth = synthetic.SERVERS["nginx"]
+    for connections in synthetic.CONNECTIONS:
+        expected = MEASURES[measure](truth, connections)
+        assert drawn["A", connections] == pytest.approx(expected, rel=1e-3)
+        of_half = HALF * expected if measure == 1 else expected
+        assert drawn["B", connections] == pytest.approx(of_half, rel=1e-3)
+
+
+def test_marks_stand_where_the_axes_say(opened: Opened):
+    for figure in opened.figures():
+        for mark in points(opened, figure):
+            assert (mark["x"], mark["y"]) == pytest.approx((mark["expected"]["x"], mark["expected"]["y"]))
+
+
+def test_a_server_has_one_colour_and_runs_are_told_by_dash_and_mark(opened: Opened):
+    symbols = opened.page.locator("section[aria-labelledby='curves'] h3 path")
+    for place, colour in enumerate(
+        symbols.evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")
+    ):
+        for measure in MEASURES:
+            figure = f"#curve-{place + 1}-{measure} svg.marks"
+            marks = opened.page.locator(f"{figure} .mark-symbol path").evaluate_all(LOOKS_OF_MARKS)
+            assert {fill for *_, fill in marks} == {colour}
+            assert {run: shape for run, shape, _ in marks} == {
+                "A": "circle", "B": "square", "C": "triangle-up",
+            }  # fmt: skip
+            lines = opened.page.locator(f"{figure} .mark-line path").evaluate_all(
+                "(all) => all.map((one) => one.getAttribute('stroke-dasharray'))"
+            )
+            assert len(set(lines)) == len(lines) == 3
+
+
+def test_the_ratios_are_those_of_the_runs(opened: Opened):
+    rows = opened.page.locator("section[aria-labelledby='pair-B'] table").first.locator("tbody tr")
+    for row in rows.all():
+        cells = row.locator("td").all_inner_texts()
+        assert cells[0] == "all points"
+        assert cells[1].startswith("0.50 (")
+        assert cells[1].endswith("worse")
+        assert [cell.split()[0] for cell in cells[2:]] == ["1.00"] * 4
+    named = [server.strip() for server in rows.locator("th").all_inner_texts()]
+    assert named == list(synthetic.SERVERS)
+
+
+def test_what_is_not_comparable_is_said_before_any_figure(opened: Opened):
+    said = opened.page.locator("header .notice").inner_text()
+    assert "Not measured under the same conditions" in said
+    assert "kernel: Linux 6.1.0 → Linux 7" in said
+    assert opened.page.locator("header dd", has_text="incomplete").count() == 1
+
+
+def test_nothing_is_said_on_the_console_and_nothing_is_asked_for(opened: Opened, comparison: Path):
+    opened.figures()
+    opened.page.wait_for_load_state("networkidle")
+    assert opened.complaints == []
+    assert opened.requests == [comparison.as_uri()]
+
+
+def test_the_report_of_a_run_is_reached_from_here(open_report: OpenReport, comparison: Path):
+    page = open_report(comparison).page
+    link = page.locator("header a")
+    assert link.all_inner_texts() == ["base"]
+    link.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url == (comparison.parent / "base" / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_axe_finds_nothing_serious(open_report: OpenReport, comparison: Path, width: int, colour_scheme: str):
+    assert serious_violations(open_report(comparison, width=width, color_scheme=colour_scheme)) == []
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_nothing_scrolls_sideways_but_tables_in_their_frames(
+    open_report: OpenReport, comparison: Path, width: int
+):
+    opened = open_report(comparison, width=width)
+    assert not scrolls_sideways(opened, width)
+    assert sticking_out(opened, width) == []
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
+    open_report: OpenReport, comparison: Path, colour_scheme: str
+):
+    opened = open_report(comparison, color_scheme=colour_scheme)
+    lay_on_paper(opened)
+    assert sticking_out(opened, PAPER, but_within="svg") == []
+    assert cut_off(opened) == []
+    figures = (f"#{figure} svg.marks text" for figure in opened.figures())
+    assert pale_words(opened, "h1", ".caption", ".verdict.invalid", ".finding summary small", *figures) == []
+
+
+def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(
+    open_report: OpenReport, comparison: Path
+):
+    walk_by_tab(open_report(comparison))
+
+
+def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, comparison: Path):
+    page = open_report(comparison).page
+    summary = page.locator("summary", has_text="The ratios at each point").first
+    summary.focus()
+    page.keyboard.press("Enter")
+    table = page.locator("section[aria-labelledby='pair-B'] details table")
+    # Eight points of three servers, but for one whose three trials were not all usable in either run.
+    assert table.locator("tbody tr").count() == 3 * len(synthetic.CONNECTIONS)
+    assert table.is_visible()
+
+
+def test_hostile_text_is_shown_and_never_run(open_report: OpenReport, browser: object, tmp_path: Path):
+    texts = synthetic.Texts(title=HOSTILE, question=HOSTILE)
+    runs = [
+        synthetic.write_renamed_run(
+            tmp_path / f"{place}<img src=x onerror='stolen = 1'>",
+            "tiny",
+            HOSTILE,
+            texts,
+            host={"kernel": kernel},
+        )
+        for place, kernel in enumerate(("Linux 6.1.0", HOSTILE))
+    ]
+    page_path = page_written_by("report", *runs, "--out", tmp_path)
+    opened = open_report(page_path)
+    opened.figures()
+    page = opened.page
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("header em").all_inner_texts() == [HOSTILE, HOSTILE]
+    # A long value is shortened there.
+    assert HOSTILE[:50] in page.locator("header .notice").inner_text()
+    assert HOSTILE in page.locator("section[aria-labelledby='curves'] h3").last.inner_text()
+    assert page.evaluate("typeof stolen") == "undefined"
+    assert page.locator("img, [onerror], [onload]").count() == 0
+    assert opened.complaints == []
+    assert opened.requests == [page_path.as_uri()]
