@@ -33,6 +33,7 @@ from loadcurve.server.found import MissingServer, Overrides, find_server
 from loadcurve.server.instance import Server
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
+from loadcurve.server.settings import UnusableSetting
 from support.probed_load import load_of
 
 INTERVAL_S = 0.02
@@ -162,6 +163,46 @@ def test_nobody_gets_into_postgresql_without_the_password_that_nothing_shows(nam
         assert not any(password.encode() in command for command in commands)
 
 
+LOSE_WHAT_IS_INSERTED = """
+CREATE FUNCTION lose() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE (
+        SELECT format('CREATE RULE lose AS ON INSERT TO %s DO INSTEAD NOTHING', object_identity)
+        FROM pg_event_trigger_ddl_commands() WHERE command_tag = 'CREATE TABLE'
+    );
+END $$;
+CREATE EVENT TRIGGER lose ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION lose();
+"""
+
+
+@servers("postgresql")
+@pytest.mark.needs("psql")
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (LOSE_WHAT_IS_INSERTED, "of 10 records were"),
+        ("ALTER DATABASE postgres SET default_transaction_read_only = on", "read-only transaction"),
+    ],
+)
+def test_a_database_that_does_not_keep_what_it_is_given_is_not_measured(fault, said, name):
+    with database_of(CATALOG[name]) as server:
+        answer_of_psql(server.url, fault)
+        with pytest.raises(ServerFailure) as caught:
+            server.verify()
+    assert caught.value.code == "wrong_answer"
+    assert said in caught.value.text
+
+
+@servers("postgresql")
+@pytest.mark.needs("psql")
+def test_a_verified_database_holds_nothing_more_than_before(name):
+    everything = "SELECT count(*) FROM pg_class"
+    with database_of(CATALOG[name]) as server:
+        before = answer_of_psql(server.url, everything)
+        server.verify()
+        assert answer_of_psql(server.url, everything) == before
+
+
 @servers("postgresql")
 def test_a_value_that_postgresql_does_not_accept_is_told_in_its_own_words(name):
     with pytest.raises(ServerFailure) as caught, database_of(CATALOG[name], shared_buffers="1KiB"):
@@ -278,6 +319,21 @@ def test_a_database_that_runs_already_is_used_by_its_url(entry):
             assert attached.url == server.url
             assert "@" not in attached.settings["url"]
         server.verify()
+
+
+@servers("postgresql")
+def test_a_database_that_does_not_let_us_in_is_a_fault_of_its_trials(name):
+    with database_of(CATALOG[name]) as server:
+        password = re.search(r":([^:@]+)@", server.url)[1]
+        missing = running_at(server.url.replace(password, "guessed"))
+    assert missing.fault.code == "not_ready"
+    assert "password authentication failed" in missing.reason
+    assert "guessed" not in missing.reason
+
+
+def test_a_url_that_no_driver_understands_is_bad_input():
+    with pytest.raises(UnusableSetting):
+        running_at("mongodb://127.0.0.1:not-a-port/")
 
 
 def test_where_no_database_runs_that_is_a_fault_of_its_trials():

@@ -22,7 +22,7 @@ def prepared(tmp_path):
             title = "prepared"
             documentation = "https://example.org/"
             binary = ["{sys.executable}"]
-            prepare = ["/bin/sh", "-c", '{script}']
+            prepare = ["/bin/sh", "-c", '''{script}''']
             start = ["/bin/sh", "-c", "touch {tmp_path}/started; exec sleep 600"]
             ready = {{ timeout = "300ms" }}
             [version]
@@ -56,6 +56,13 @@ def test_what_never_ends_before_the_start_is_killed(prepared, content_folder, mo
     assert failure.code == "not_prepared"
     assert "did not end within 0.2 s" in failure.text
     assert not (tmp_path / "started").exists()
+
+
+def test_what_a_failed_preparation_leaves_in_the_background_is_ended(prepared, content_folder, state):
+    in_background = 'setsid sh -c "touch up; sleep 600" & until [ -e up ]; do sleep 0.01; done; exit 3'
+    failure = failure_of(prepared(in_background), content_folder)
+    assert failure.code == "not_prepared"
+    assert processes_using(state / "tmp") == set()
 
 
 def test_an_interrupt_before_the_start_ends_what_is_prepared(prepared, content_folder, tmp_path):

@@ -1,15 +1,24 @@
-"""A database as its clients see it: whether it lets them in, and whether it keeps what it is given."""
+"""A database as its clients see it: which version it is, and whether it gives back what it was given."""
 
+import json
+import secrets
 import socket
-import struct
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
+from loadcurve._engine import Database, DatabaseError, DatabaseLoad, workload
+from loadcurve.result.load import LoadResult
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.protocol import ProtocolName, protocol_of_url
 
-ANSWER_TIMEOUT_S = 10.0
+NAMESPACE = "loadcurve"
+RECORDS = 10
+ANSWER_TIMEOUT_S = 5.0
+ROUND_TRIP_TIMEOUT_S = 20.0
+POLL_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -22,54 +31,103 @@ class RunningDatabase:
 
     def refusal(self, timeout_s: float) -> str | None:
         """Ask once whether it lets a client in; ``None`` if it does, otherwise what it answered."""
+        parts = urlsplit(self.url)
         try:
-            say_hello(self.url, timeout_s)
-        except (OSError, ValueError) as error:
+            # A driver goes on trying for as long as it may, and here is looked at the process in between.
+            socket.create_connection((parts.hostname, parts.port), timeout_s).close()
+            version_at(self.url, min(timeout_s, ANSWER_TIMEOUT_S))
+        except DatabaseError as error:
+            return f"the last attempt failed with {explanation_of(error)}"
+        except OSError as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         return None
 
     def verify(self, _paths: Sequence[str]) -> None:
-        """See that it answers."""
-        refusal = self.refusal(ANSWER_TIMEOUT_S)
-        if refusal is not None:
-            raise ServerFailure("wrong_answer", f"it lets nobody in: {refusal}.")
+        """Give it records in a table of their own, count them, read every field back, and remove the table.
+
+        Raises:
+            ServerFailure: it refuses, or gives back something else ("wrong_answer").
+
+        """
+        try:
+            with _own_table(self.url) as table:
+                database = Database(json.dumps(table))
+                for phase in ("load", "run"):
+                    _require_success(phase, _finished(table, phase))
+                if (count := database.count()) != RECORDS:
+                    raise ServerFailure(
+                        "wrong_answer", f"{RECORDS} records were written and it counts {count}."
+                    )
+        except DatabaseError as error:
+            raise ServerFailure("wrong_answer", f"it refuses: {explanation_of(error)}.") from None
 
 
 def version_at(url: str, timeout_s: float) -> str:
-    """Return the version that a database says it has; raises OSError or ValueError where it does not."""
-    say_hello(url, timeout_s)
-    return ""
+    """Return what a database calls itself and its version, such as ``MongoDB 7.0.14``.
+
+    Raises:
+        DatabaseError: it does not answer, or lets nobody in.
+        ValueError: the URL names no database.
+
+    """
+    return Database(json.dumps(_target(url, "usertable", timeout_s))).version()
 
 
-def say_hello(url: str, timeout_s: float) -> None:
-    """Greet a database in its protocol; raises OSError or ValueError where it does not answer as one."""
-    parts = urlsplit(url)
-    protocol = protocol_of_url(url)
-    if protocol not in _GREETINGS:
-        raise ValueError("the URL is none of a database")
-    greeting, wanted = _GREETINGS[protocol]
-    with socket.create_connection((parts.hostname, parts.port), timeout_s) as connection:
-        connection.sendall(greeting)
-        answer = connection.recv(4096)
-    if wanted not in answer:
-        raise ValueError(f"the answer {answer[:80]!r}")
+def explanation_of(error: DatabaseError) -> str:
+    """Return what a database or its driver says of a failure, or else the failure's class."""
+    failure, text = error.args
+    return str(text or failure)
 
 
-def _hello() -> bytes:
-    """Return the command ``hello`` of MongoDB's protocol (OP_MSG)."""
-    fields = b"\x10hello\0" + struct.pack("<i", 1) + b"\x02$db\0" + struct.pack("<i", 6) + b"admin\0"
-    document = struct.pack("<i", len(fields) + 5) + fields + b"\0"
-    body = struct.pack("<IB", 0, 0) + document
-    return struct.pack("<iiii", 16 + len(body), 1, 0, 2013) + body
+@contextmanager
+def _own_table(url: str) -> Iterator[dict[str, Any]]:
+    """Make a table of a name that nobody else has, for the length of a block."""
+    target = _target(url, f"verified_{secrets.token_hex(8)}", ANSWER_TIMEOUT_S)
+    database = Database(json.dumps(target))
+    database.create()
+    try:
+        yield target
+    finally:
+        database.remove()
 
 
-def _startup() -> bytes:
-    """Return the startup message of PostgreSQL's protocol 3.0."""
-    body = struct.pack(">i", 3 << 16) + b"user\0loadcurve\0database\0postgres\0\0"
-    return struct.pack(">i", 4 + len(body)) + body
+def _target(url: str, table: str, timeout_s: float) -> dict[str, Any]:
+    properties = [f"recordcount={RECORDS}", "dataintegrity=true"]
+    return {
+        "url": url,
+        "namespace": NAMESPACE,
+        "table": table,
+        "timeout_s": timeout_s,
+        # Only reads, of which each field is compared with what was written.
+        "workload": json.loads(workload("c", None, "", properties))["workload"],
+    }
 
 
-_GREETINGS: dict[ProtocolName | None, tuple[bytes, bytes]] = {
-    "mongodb": (_hello(), b"maxWireVersion"),
-    "postgresql": (_startup(), b"R\0\0\0"),
-}
+def _finished(target: dict[str, Any], phase: str) -> LoadResult:
+    """Run the load or the run phase on a table to its end, or until its time is over."""
+    plan = {
+        **target,
+        "phase": phase,
+        "threads": 1,
+        "generator_threads": 1,
+        "batch": 1,
+        "rate_rps": None,
+        "stop": {"requests_total": RECORDS},
+        "warmup_s": 0.0,
+    }
+    load = DatabaseLoad(json.dumps(plan))
+    deadline = time.monotonic() + ROUND_TRIP_TIMEOUT_S
+    while not load.is_finished() and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    load.stop()
+    return LoadResult.model_validate_json(load.finish())
+
+
+def _require_success(phase: str, result: LoadResult) -> None:
+    if result.requests.ok == RECORDS:
+        return
+    what = "written" if phase == "load" else "read back as they were written"
+    said = "; ".join(message.text for message in result.error_messages) or "it does not say why"
+    raise ServerFailure(
+        "wrong_answer", f"only {result.requests.ok} of {RECORDS} records were {what}: {said}."
+    )

@@ -222,7 +222,10 @@ class Launch:
         with interrupts_deferred() as interrupted:
             if self._ledger_entry is None:
                 return
-            if self._process is not None:
+            if self._process is None:
+                # What was prepared before a start that failed may have left processes of its own.
+                self._kill_all()
+            else:
                 self._end_processes(interrupted)
             self._processes.clear()
             shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
@@ -264,12 +267,7 @@ class Launch:
     def _end_processes(self, interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()
         self._ask_to_stop(interrupted)
-        _, remaining = kill_all(self._start_record)
-        if remaining:
-            pids = ", ".join(map(str, sorted(remaining)))
-            raise ServerFailure(
-                "left_behind", f"{self._title} was killed, and yet its processes {pids} do not end."
-            )
+        self._kill_all()
         deadline = time.monotonic() + PORT_CLOSE_TIMEOUT_S
         while listening & listening_sockets(self.port):
             if time.monotonic() > deadline:
@@ -277,6 +275,14 @@ class Launch:
                 raise ServerFailure("left_behind", text)
             time.sleep(POLL_S)
         self._process = None
+
+    def _kill_all(self) -> None:
+        _, remaining = kill_all(self._start_record)
+        if remaining:
+            pids = ", ".join(map(str, sorted(remaining)))
+            raise ServerFailure(
+                "left_behind", f"{self._title} was killed, and yet its processes {pids} do not end."
+            )
 
     def _ask_to_stop(self, interrupted: Callable[[], bool]) -> None:
         """Send the stop signal; wait until the main process ends, its time is over or an interrupt comes."""

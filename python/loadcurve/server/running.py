@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.catalog import CatalogEntry
-from loadcurve.server.database import RunningDatabase, version_at
+from loadcurve.server.database import RunningDatabase, explanation_of, version_at
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.protocol import ProtocolName, address_of, protocol_of_url, without_password
@@ -82,9 +83,11 @@ def _running_database(
     """Ask a database for its version; every one that lets a client in tells it."""
     try:
         said = version_at(url, ANSWER_TIMEOUT_S)
-    except (OSError, ValueError) as error:
-        text = f"{without_password(url)}: {error}"
+    except DatabaseError as error:
+        text = f"{without_password(url)}: {explanation_of(error)}"
         return MissingServer(entry, text, None, fault=ServerFailure("not_ready", f"{text}."))
+    except ValueError as error:
+        raise UnusableSetting("url", str(error)) from None
     address = address_of(url)
     return RunningServer(entry, url, address, address, version or said, settings, protocol)
 
