@@ -8,13 +8,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::Failure;
+use loadcurve_record::{Failure, Recorder};
 use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
 use tokio::sync::OnceCell;
 
 use crate::clock::Clock;
 use crate::database::{Database, Failed, Found, NewRecord, Session, Target};
-use crate::desk::{Desk, Passed, Taken};
+use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
 
 /// The rest after a first failed attempt to connect; it doubles with each further one.
@@ -38,10 +38,13 @@ impl<D: Database> Gate<D> {
     }
 
     /// A way for one client, within the time that connecting may take.
-    pub(crate) async fn session(&self) -> Result<D::Session, Failed> {
+    pub(crate) async fn connect(&self, clock: &impl Clock) -> Result<Connected<D::Session>, Failed> {
         let connecting = async {
             let database = self.database.get_or_try_init(|| D::open(&self.target, self.sessions)).await?;
-            database.session().await
+            let begun = clock.now();
+            let session = database.session().await?;
+            let took = D::CONNECTS.then(|| Took { since: begun, length: clock.now() - begun });
+            Ok(Connected { session, took })
         };
         tokio::time::timeout(self.timeout, connecting)
             .await
@@ -49,10 +52,26 @@ impl<D: Database> Gate<D> {
     }
 }
 
-/// A client's way to the database, and when it began to be made.
+/// A client's way to the database.
 pub(crate) struct Connected<S> {
-    pub(crate) session: S,
-    pub(crate) since: Nanos,
+    session: S,
+    /// None where the driver does not tell.
+    took: Option<Took>,
+}
+
+/// When connecting began, and how long it took.
+#[derive(Clone, Copy)]
+struct Took {
+    since: Nanos,
+    length: Nanos,
+}
+
+/// Records an attempt to connect.
+pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connected<S>>) {
+    match attempt {
+        Some(connected) => recorder.connected(connected.took.map(|took| took.length)),
+        None => recorder.connect_failed(),
+    }
 }
 
 /// One client.
@@ -88,35 +107,42 @@ impl<D: Database, C: Clock> Client<D, C> {
     /// Makes what was taken; returns when it ended, which is when the next may begin.
     async fn serve(&mut self, taken: Taken, begun: Nanos) -> Nanos {
         self.desk.make(&mut self.operations[..taken.operations]);
-        let reused = self.connected.is_some();
-        let (mut sent, mut connect) = (begun, None);
-        if !reused {
-            match self.connect(begun).await {
-                Ok(now) => (sent, connect) = (now, Some(now - begun)),
+        let (mut connected, sending) = match self.connected.take() {
+            Some(connected) => (connected, Sending { at: begun, reused: true, connect: None }),
+            None => match self.connect().await {
+                Ok((connected, now)) => {
+                    let connect = connected.took.map(|took| took.length);
+                    (connected, Sending { at: now, reused: false, connect })
+                }
                 Err(failed) => {
-                    let passed = Passed { sent: None, connect: None, done: self.desk.clock.now() };
-                    self.desk.failed(self.seat, taken, &self.operations[..taken.operations], passed, &failed);
+                    let operations = &self.operations[..taken.operations];
+                    let now = self.desk.clock.now();
+                    self.desk.failed(self.seat, taken, operations, None, now, &failed);
                     return self.rest().await;
                 }
-            }
-        }
-        self.desk.sent(self.seat, taken, sent, reused);
-        let End { outcome, at_once } = self.perform(taken.operations).await;
+            },
+        };
+        self.desk.sent(self.seat, taken, sending);
+        let operations = &self.operations[..taken.operations];
+        let asking = ask(&mut connected.session, operations, self.check.as_mut());
+        let End { outcome, at_once } = ended(&self.desk, self.seat, asking).await;
         let done = self.desk.clock.now();
-        let (operations, passed) =
-            (&self.operations[..taken.operations], Passed { sent: Some(sent), connect, done });
         match outcome {
             Ok(()) => {
                 self.failed_attempts = 0;
-                self.desk.answered(self.seat, taken, operations, passed);
+                self.desk.answered(self.seat, taken, operations, sending, done);
                 for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
                     self.inserted.acknowledge(inserted.record);
                 }
+                self.connected = Some(connected);
             }
             Err(failed) => {
-                self.desk.failed(self.seat, taken, operations, passed, &failed);
+                self.desk.failed(self.seat, taken, operations, Some(sending), done, &failed);
                 if ends_connection(failed.failure) {
-                    self.disconnect(done);
+                    let lifetime = connected.took.map(|took| done - took.since);
+                    self.desk.record(|recorder| recorder.disconnected(lifetime));
+                } else {
+                    self.connected = Some(connected);
                 }
                 if is_unreachable(failed.failure) {
                     return self.rest().await;
@@ -131,26 +157,10 @@ impl<D: Database, C: Clock> Client<D, C> {
     }
 
     /// Connects; returns when that was done.
-    async fn connect(&mut self, begun: Nanos) -> Result<Nanos, Failed> {
-        let session = self.gate.session().await;
-        let now = self.desk.clock.now();
-        match session {
-            Ok(session) => {
-                self.desk.record(|recorder| recorder.connected(now - begun));
-                self.connected = Some(Connected { session, since: begun });
-                Ok(now)
-            }
-            Err(failed) => {
-                self.desk.record(loadcurve_record::Recorder::connect_failed);
-                Err(failed)
-            }
-        }
-    }
-
-    fn disconnect(&mut self, now: Nanos) {
-        if let Some(connected) = self.connected.take() {
-            self.desk.record(|recorder| recorder.disconnected(now - connected.since));
-        }
+    async fn connect(&self) -> Result<(Connected<D::Session>, Nanos), Failed> {
+        let attempt = self.gate.connect(&*self.desk.clock).await;
+        self.desk.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
+        attempt.map(|connected| (connected, self.desk.clock.now()))
     }
 
     /// Rests after a failed attempt to connect, so that a database that is down is not flooded; returns when that is over.
@@ -160,30 +170,6 @@ impl<D: Database, C: Clock> Client<D, C> {
         tokio::time::sleep(rest).await;
         self.desk.clock.now()
     }
-
-    /// Asks the database, until it answers or the time for that is over.
-    async fn perform(&mut self, operations: usize) -> End {
-        let (desk, seat) = (&self.desk, self.seat);
-        let Some(connected) = &mut self.connected else {
-            // A client asks only when it is connected.
-            return End { outcome: Err(Failed::new(Failure::ClosedEarly, "")), at_once: false };
-        };
-        let (operations, check) = (&self.operations[..operations], self.check.as_mut());
-        let mut asking = pin!(ask(&mut connected.session, operations, check));
-        let mut at_once = true;
-        let outcome = poll_fn(|context| {
-            if let Poll::Ready(outcome) = asking.as_mut().poll(context) {
-                return Poll::Ready(outcome);
-            }
-            at_once = false;
-            if desk.is_overdue(seat, context) {
-                return Poll::Ready(Err(Failed::new(Failure::Timeout, "")));
-            }
-            Poll::Pending
-        })
-        .await;
-        End { outcome, at_once }
-    }
 }
 
 impl<D: Database, C: Clock> Drop for Client<D, C> {
@@ -191,6 +177,28 @@ impl<D: Database, C: Clock> Drop for Client<D, C> {
     fn drop(&mut self) {
         self.desk.leave();
     }
+}
+
+/// Waits for what an operation comes to, until the time for that is over.
+async fn ended<C: Clock>(
+    desk: &Desk<C>,
+    seat: usize,
+    asking: impl Future<Output = Result<(), Failed>>,
+) -> End {
+    let mut asking = pin!(asking);
+    let mut at_once = true;
+    let outcome = poll_fn(|context| {
+        if let Poll::Ready(outcome) = asking.as_mut().poll(context) {
+            return Poll::Ready(outcome);
+        }
+        at_once = false;
+        if desk.is_overdue(seat, context) {
+            return Poll::Ready(Err(Failed::new(Failure::Timeout, "")));
+        }
+        Poll::Pending
+    });
+    let outcome = outcome.await;
+    End { outcome, at_once }
 }
 
 /// Whether a failure says that nobody is there, so that asking again at once would be in vain.

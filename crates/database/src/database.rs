@@ -69,6 +69,10 @@ pub trait Database: Sized + 'static {
     /// One client's way to the database.
     type Session: Session;
 
+    /// Whether a session is a connection of its own, so that making one tells how long connecting takes; otherwise the
+    /// driver connects when it sees fit.
+    const CONNECTS: bool;
+
     /// Checks the address, the names and the settings, without connecting.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use loadcurve_engine::{Activity, Pacing};
@@ -23,14 +24,14 @@ pub(crate) struct Taken {
     pub(crate) free_since: Nanos,
 }
 
-/// How far an operation has come when it ends.
+/// How an operation was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passed {
-    /// When it was sent, if it was.
-    pub(crate) sent: Option<Nanos>,
-    /// How long connecting took, where the client had to.
+pub(crate) struct Sending {
+    pub(crate) at: Nanos,
+    /// Whether the client was connected already.
+    pub(crate) reused: bool,
+    /// How long connecting took, where the client had to and that is known.
     pub(crate) connect: Option<Nanos>,
-    pub(crate) done: Nanos,
 }
 
 /// What a client is told that waits for something to fall due.
@@ -59,7 +60,7 @@ struct Seat {
 
 /// What the clients of one thread share. They take turns, so nothing of it stays borrowed while one waits.
 pub(crate) struct Desk<C> {
-    pub(crate) clock: C,
+    pub(crate) clock: Rc<C>,
     state: RefCell<State>,
 }
 
@@ -101,7 +102,7 @@ pub(crate) struct Agenda {
 impl<C: Clock> Desk<C> {
     /// A desk for clients of these numbers, which have recorded how they were connected.
     pub(crate) fn new(
-        clock: C,
+        clock: Rc<C>,
         agenda: Agenda,
         mut recorder: Recorder,
         clients: impl Iterator<Item = usize>,
@@ -185,15 +186,16 @@ impl<C: Clock> Desk<C> {
     }
 
     /// A client sends what it has taken.
-    pub(crate) fn sent(&self, seat: usize, taken: Taken, sent: Nanos, reused: bool) {
+    pub(crate) fn sent(&self, seat: usize, taken: Taken, sending: Sending) {
         let state = &mut *self.state.borrow_mut();
-        state.seats[seat].deadline = sent + state.timeout;
+        let Sending { at, reused, .. } = sending;
+        state.seats[seat].deadline = at + state.timeout;
         state.seats[seat].is_overdue = false;
         for _ in 0..taken.operations {
-            state.recorder.sent(taken.due, sent, 0, reused);
+            state.recorder.sent(taken.due, at, 0, reused);
             // A client that had to connect first was not ready when the operation fell due.
             if reused && state.pacing.is_scheduled() {
-                state.recorder.late_by(taken.due, sent - taken.due.max(taken.free_since));
+                state.recorder.late_by(taken.due, at - taken.due.max(taken.free_since));
             }
         }
     }
@@ -206,18 +208,24 @@ impl<C: Clock> Desk<C> {
     }
 
     /// The database has answered a client.
-    pub(crate) fn answered(&self, seat: usize, taken: Taken, operations: &[Operation], passed: Passed) {
+    pub(crate) fn answered(
+        &self,
+        seat: usize,
+        taken: Taken,
+        operations: &[Operation],
+        sending: Sending,
+        done: Nanos,
+    ) {
         let state = &mut *self.state.borrow_mut();
-        let Passed { sent, connect, done } = passed;
         for operation in operations {
             let answer = Answer {
                 number: operation.record,
                 operation: state.tallies.of(operation.kind),
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent: sent.unwrap_or(done),
+                sent: sending.at,
                 done,
-                connect,
+                connect: sending.connect,
                 http: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
@@ -228,17 +236,17 @@ impl<C: Clock> Desk<C> {
         state.ended(seat, done);
     }
 
-    /// The operations of a client have failed.
+    /// The operations of a client have failed, before they were sent or after.
     pub(crate) fn failed(
         &self,
         seat: usize,
         taken: Taken,
         operations: &[Operation],
-        passed: Passed,
+        sending: Option<Sending>,
+        done: Nanos,
         why: &Failed,
     ) {
         let state = &mut *self.state.borrow_mut();
-        let Passed { sent, connect, done } = passed;
         for operation in operations {
             let tally = state.tallies.of(operation.kind);
             let failed = FailedRequest {
@@ -246,10 +254,10 @@ impl<C: Clock> Desk<C> {
                 operation: tally,
                 connection: state.seats[seat].client,
                 due: taken.due,
-                sent,
+                sent: sending.map(|sending| sending.at),
                 first_byte: None,
                 failed: done,
-                connect,
+                connect: sending.and_then(|sending| sending.connect),
                 failure: why.failure,
             };
             if let Some(slow) = state.recorder.failed(&failed) {

@@ -13,7 +13,7 @@ use loadcurve_record::Recorder;
 use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
 use tokio::task::{JoinHandle, spawn_local};
 
-use crate::client::{Client, Connected, Gate};
+use crate::client::{Client, Connected, Gate, record_attempt};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
 use crate::desk::{Agenda, Desk};
@@ -60,7 +60,7 @@ impl Orders {
 /// The clients of one thread, each connected if that was possible.
 pub(crate) struct Clients<D: Database, C> {
     orders: Orders,
-    clock: C,
+    clock: Rc<C>,
     gate: Rc<Gate<D>>,
     connected: Vec<Option<Connected<D::Session>>>,
     recorder: Recorder,
@@ -71,20 +71,21 @@ impl<D: Database, C: Clock> Clients<D, C> {
     pub(crate) async fn open(orders: Orders, clock: C, should_stop: impl Fn() -> bool) -> Self {
         let gate = Rc::new(Gate::<D>::new(orders.target.clone(), orders.clients.len()));
         let mut recorder = Recorder::new(orders.tallies.labels().len());
-        let mut attempts: Vec<_> = Vec::new();
-        for _ in &orders.clients {
-            let gate = Rc::clone(&gate);
-            attempts.push((clock.now(), spawn_local(async move { gate.session().await.ok() })));
-        }
-        let mut connected = Vec::new();
-        for (since, mut attempt) in attempts {
-            let session = unless(&should_stop, &mut attempt).await.and_then(joined).flatten();
-            match &session {
-                Some(_) => recorder.connected(clock.now() - since),
-                None => recorder.connect_failed(),
-            }
+        let clock = Rc::new(clock);
+        let attempts: Vec<_> = orders
+            .clients
+            .iter()
+            .map(|_| {
+                let (gate, clock) = (Rc::clone(&gate), Rc::clone(&clock));
+                spawn_local(async move { gate.connect(&*clock).await.ok() })
+            })
+            .collect();
+        let mut connected = Vec::with_capacity(attempts.len());
+        for mut attempt in attempts {
+            let ended = unless(&should_stop, &mut attempt).await.and_then(joined).flatten();
             attempt.abort();
-            connected.push(session.map(|session| Connected { session, since }));
+            record_attempt(&mut recorder, ended.as_ref());
+            connected.push(ended);
         }
         Self { orders, clock, gate, connected, recorder }
     }

@@ -98,6 +98,8 @@ impl PostgreSql {
 impl Database for PostgreSql {
     type Session = PostgreSqlSession;
 
+    const CONNECTS: bool = true;
+
     fn check(target: &Target) -> Result<(), InvalidTarget> {
         options::check(target)
     }

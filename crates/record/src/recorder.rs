@@ -153,9 +153,11 @@ impl Recorder {
         self.window = window;
     }
 
-    /// A connection was established after `length`.
-    pub fn connected(&mut self, length: Nanos) {
-        self.connect.record(length);
+    /// A connection was established, after `length` where that is known.
+    pub fn connected(&mut self, length: Option<Nanos>) {
+        if let Some(length) = length {
+            self.connect.record(length);
+        }
         self.connections.opened += 1;
         self.connections.open += 1;
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
@@ -166,10 +168,12 @@ impl Recorder {
         self.connections.failed += 1;
     }
 
-    /// An established connection is no more, `lifetime` after connecting began.
-    pub fn disconnected(&mut self, lifetime: Nanos) {
+    /// An established connection is no more, `lifetime` after connecting began where that is known.
+    pub fn disconnected(&mut self, lifetime: Option<Nanos>) {
         self.connections.open -= 1;
-        self.lifetime.record(lifetime);
+        if let Some(lifetime) = lifetime {
+            self.lifetime.record(lifetime);
+        }
     }
 
     /// A request due then was taken up.

@@ -54,6 +54,14 @@ fn nobody_there_is_said_without_flooding_the_machine() {
 }
 
 #[test]
+fn a_driver_that_finds_nobody_only_when_it_is_asked_is_not_asked_in_a_loop() {
+    // A session costs nothing and every operation fails at once: at 0, 10, 30, 70, 150, 250 … 950 ms.
+    let server = Server::reacting(|_| Reaction::Fail(0, Failure::ConnectRefused, "refused"));
+    let result = Simulation::of(run_phase(READS, 1, Stop::DurationS(1.0))).run(server).result;
+    assert_eq!((result.requests.sent, result.errors.connect_refused), (13, 13));
+}
+
+#[test]
 fn a_database_that_comes_back_is_asked_again() {
     // It refuses ten attempts, and then serves.
     let server = reacting(|_| Reaction::Answer(10)).accepting(|attempt| match attempt {

@@ -26,6 +26,8 @@ pub(super) enum Reaction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) what: &'static str,
+    /// The key of the record, or of the first.
+    pub(super) key: String,
     /// How many records it is about.
     pub(super) records: usize,
     /// When it came, since the start of the simulation.
@@ -114,10 +116,10 @@ async fn react(reaction: Reaction) -> Result<(), Failed> {
     }
 }
 
-async fn ask(what: &'static str, records: usize) -> Result<(), Failed> {
+async fn ask(what: &'static str, key: &Key, records: usize) -> Result<(), Failed> {
     let reaction = with(|server| {
         let at_ms = u64::try_from(server.since_start().as_millis()).unwrap();
-        let asked = Asked { what, records, at_ms, number: server.asked.len() };
+        let asked = Asked { what, key: key.as_str().into(), records, at_ms, number: server.asked.len() };
         let reaction = (server.react)(&asked);
         server.asked.push(asked);
         reaction
@@ -135,6 +137,8 @@ pub(super) struct MemorySession {
 
 impl Database for Memory {
     type Session = MemorySession;
+
+    const CONNECTS: bool = true;
 
     fn check(_: &Target) -> Result<(), InvalidTarget> {
         Ok(())
@@ -199,12 +203,12 @@ fn not_found() -> Failed {
 
 impl Session for MemorySession {
     async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
-        ask("read", 1).await?;
+        ask("read", key, 1).await?;
         self.tell(key.as_str(), selection, found)
     }
 
     async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
-        ask("update", 1).await?;
+        ask("update", key, 1).await?;
         with(|server| {
             let record = server.records.get_mut(key.as_str()).ok_or_else(not_found)?;
             record.extend(values.iter().map(|value| (value.field, value.text.clone())));
@@ -213,7 +217,7 @@ impl Session for MemorySession {
     }
 
     async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed> {
-        ask("insert", records.len()).await?;
+        ask("insert", records[0].key, records.len()).await?;
         with(|server| {
             for record in records {
                 let fields = record.values.iter().map(|value| (value.field, value.text.clone())).collect();
@@ -232,7 +236,7 @@ impl Session for MemorySession {
         selection: Selection,
         found: &mut impl Found,
     ) -> Result<usize, Failed> {
-        ask("scan", records).await?;
+        ask("scan", first, records).await?;
         let from = first.as_str().to_owned();
         let keys: Vec<String> =
             with(|server| server.records.range(from..).take(records).map(|(key, _)| key.clone()).collect());
@@ -243,7 +247,7 @@ impl Session for MemorySession {
     }
 
     async fn delete(&mut self, key: &Key) -> Result<(), Failed> {
-        ask("delete", 1).await?;
+        ask("delete", key, 1).await?;
         with(|server| server.records.remove(key.as_str()).map(drop).ok_or_else(not_found))
     }
 }

@@ -96,9 +96,10 @@ fn threads_share_one_schedule() {
 fn an_interrupted_open_loop_counts_what_was_due_until_then() {
     let simulation = Simulation {
         stop_at: Duration::from_millis(500),
-        ..Simulation::of(open_loop(READS, 1, 100.0, Stop::DurationS(10.0)))
+        ..Simulation::of(open_loop(READS, 2, 100.0, Stop::DurationS(10.0)))
     };
+    // One of the two is free at once, and the other waits for the second operation to fall due.
     let result = simulation.run(reacting(|_| Reaction::Never)).result;
     let requests = result.requests;
-    assert_eq!((requests.due, requests.unanswered, requests.never_sent), (50, 1, 49));
+    assert_eq!((requests.due, requests.unanswered, requests.never_sent), (50, 2, 48));
 }

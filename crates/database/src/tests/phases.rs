@@ -6,7 +6,7 @@ use loadcurve_plan::Stop;
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Mix, Workload};
 
-use super::memory::{Reaction, Server};
+use super::memory::{Asked, Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, load_phase, run_phase, workload};
 use crate::plan::DatabasePlan;
@@ -74,12 +74,14 @@ fn a_record_that_was_added_is_asked_for_only_after_the_database_has_acknowledged
     let plan = run_phase(mix, 8, Stop::RequestsTotal(2_000));
     let latest = loadcurve_ycsb::RequestDistribution::Latest;
     let workload = Workload { request_distribution: latest, ..plan.workload.clone() };
-    let server = loaded(&workload);
+    let before = loaded(&workload).records;
     let server = Server::reacting(|asked| Reaction::Answer(if asked.what == "insert" { 50 } else { 1 }))
-        .holding(server.records);
+        .holding(before.clone());
     let outcome = Simulation::of(DatabasePlan { workload, ..plan }).run(server);
     assert_eq!(outcome.result.errors.not_found, 0, "{:?}", outcome.result.errors);
-    assert!(outcome.result.operations[1].answered > 500);
+    let is_of_added = |asked: &&Asked| asked.what == "read" && !before.contains_key(&asked.key);
+    // Of the reads, most ask for one of the newest, of which there are soon more than there were before.
+    assert!(outcome.server.asked.iter().filter(is_of_added).count() > 500);
 }
 
 #[test]
@@ -137,6 +139,14 @@ fn an_interrupted_load_phase_keeps_what_it_has_inserted() {
     assert_eq!((requests.due, requests.answered, requests.unanswered), (10, 9, 1));
     let text = &result.verdict.reasons.iter().find(|reason| reason.code == "interrupted").unwrap().text;
     assert!(text.contains("was to last 100 operations"), "{text}");
+}
+
+#[test]
+fn a_batch_that_is_under_way_at_an_interruption_is_unanswered_with_all_its_records() {
+    // Batches of 16 records take 15 ms; at 20 ms the second is under way.
+    let simulation = Simulation { stop_at: Duration::from_millis(16), ..Simulation::of(load_phase(1, 16)) };
+    let requests = simulation.run(Server::taking(15)).result.requests;
+    assert_eq!((requests.due, requests.answered, requests.unanswered), (32, 16, 16));
 }
 
 #[test]

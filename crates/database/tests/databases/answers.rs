@@ -3,10 +3,11 @@
 use loadcurve_database::{Database, Failed, MongoDb, Session};
 use loadcurve_record::Failure;
 use loadcurve_ycsb::Key;
-use mongodb::bson::{Document, doc};
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Binary, Document, doc};
 
 use crate::fake_mongodb::{nothing_found, serve};
-use crate::support::{insert, read, run, target, value, values};
+use crate::support::{insert, read, run, target, told, value, values};
 
 /// What becomes of an update, on a server that answers everything else as an empty one would.
 fn updated(answer: fn(&Document) -> Document) -> Result<(), Failed> {
@@ -95,6 +96,27 @@ fn the_write_concern_is_the_settings_and_else_the_addresss() {
         assert_eq!(majority, r#"{ "w": "majority", "j": true } (1)"#);
         let three = asked("", &[("write_concern", "3"), ("journal", "false")]).await;
         assert_eq!(three, r#"{ "w": 3, "j": false } (1)"#);
+    });
+}
+
+#[test]
+fn records_are_stored_as_ycsb_stores_them_and_read_as_strings_too() {
+    run(async {
+        let answer: fn(&Document) -> Document = |command| {
+            if let Ok(updates) = command.get_array("updates") {
+                let update = updates[0].as_document().unwrap().get_document("u").unwrap();
+                return doc! { "ok": 0, "code": 1, "codeName": "", "errmsg": update.to_string() };
+            }
+            let binary = Binary { subtype: BinarySubtype::Generic, bytes: b"one 0".to_vec() };
+            let record = doc! { "_id": "user1", "field0": binary, "field1": "one 1", "field2": "one 2" };
+            doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "a.b", "firstBatch": [record] } }
+        };
+        let database = MongoDb::open(&target(&serve(answer).await), 1).await.unwrap();
+        let mut session = database.session().await.unwrap();
+        assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("one")));
+        let sent = session.update(&Key::from("user1"), &[value(0, "new")]).await.unwrap_err().text;
+        // "new" in base 64, of the generic kind of binary data.
+        assert_eq!(sent, r#"{ "$set": { "field0": Binary(0x0, bmV3) } } (1)"#);
     });
 }
 

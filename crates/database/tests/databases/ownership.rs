@@ -2,6 +2,7 @@
 
 use loadcurve_database::{Database, MongoDb, Target};
 use loadcurve_record::Failure;
+use mongodb::bson::Document;
 
 use crate::support::{insert, on_server, opened, values};
 
@@ -42,6 +43,19 @@ fn a_collection_of_somebody_elses_is_not_ours() {
         let mut session = loadcurve_database::Database::session(&database).await.unwrap();
         // The server makes a collection when something is inserted.
         insert(&mut session, "user1", &values("theirs")).await.unwrap();
+        assert_eq!((database.exists().await, database.is_ours().await), (Ok(true), Ok(false)));
+        database.remove().await.unwrap();
+    });
+}
+
+#[test]
+fn a_collection_that_took_the_place_of_ours_is_not_ours() {
+    on_server("LOADCURVE_TEST_MONGODB_URL", "replaced", &[], |target| async move {
+        let database: MongoDb = opened(&target).await;
+        let somebody = mongodb::Client::with_uri_str(&target.url).await.unwrap();
+        let theirs = somebody.database(&target.namespace);
+        theirs.collection::<Document>(&target.table).drop().await.unwrap();
+        theirs.create_collection(&target.table).await.unwrap();
         assert_eq!((database.exists().await, database.is_ours().await), (Ok(true), Ok(false)));
         database.remove().await.unwrap();
     });

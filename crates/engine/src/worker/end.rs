@@ -178,7 +178,7 @@ impl<I: Io> Worker<I> {
         connection.failed_attempts = 0;
         self.connecting -= 1;
         self.connect_deadlines.clear(slot);
-        self.recorder.connected(length);
+        self.recorder.connected(Some(length));
         if !connection.in_flight.is_empty() {
             for in_flight in &mut connection.in_flight {
                 in_flight.connect = Some(length);
@@ -229,7 +229,7 @@ impl<I: Io> Worker<I> {
     fn disconnect(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         if connection.state == State::Open {
-            self.recorder.disconnected(self.now - connection.since);
+            self.recorder.disconnected(Some(self.now - connection.since));
         }
         if let Some(upload) = connection.upload {
             self.answer_deadlines.clear(slot * self.orders.pipeline + upload.place);
