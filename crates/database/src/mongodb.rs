@@ -69,7 +69,9 @@ impl Shared {
 
     fn explained(&self, error: &mongodb::error::Error) -> Failed {
         match &*error.kind {
-            ErrorKind::ServerSelection { .. } => self.reachability.without_server(failed(error)),
+            ErrorKind::ServerSelection { .. } | ErrorKind::ConnectionPoolCleared { .. } => {
+                self.reachability.without_server(failed(error))
+            }
             _ => failed(error),
         }
     }

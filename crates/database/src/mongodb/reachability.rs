@@ -15,52 +15,57 @@ use tokio::sync::watch;
 use super::failures::failed;
 use crate::database::Failed;
 
-/// Whether any server can be reached.
+/// What is known of a server, or of all together.
 #[derive(Clone, Debug)]
 pub(super) enum Reach {
-    /// Nothing has been heard of any server yet.
+    /// Nothing has been heard yet.
     Unknown,
-    /// One answers at least.
+    /// It answers; of several, one does.
     Reached,
-    /// None does, and why the last one did not.
+    /// It has answered before, and now takes too long.
+    Slow,
+    /// It does not answer, and why; of several, none does.
     Unreachable(Failed),
 }
 
 #[derive(Default)]
 struct Servers {
-    /// Each server, and why it does not answer if it does not; none before it has been asked.
-    asked: HashMap<ServerAddress, Option<Result<(), Failed>>>,
+    asked: HashMap<ServerAddress, Reach>,
 }
 
 impl Servers {
     fn hear(&mut self, event: SdamEvent) {
         match event {
             SdamEvent::ServerOpening(event) => {
-                self.asked.entry(event.address).or_default();
+                self.asked.entry(event.address).or_insert(Reach::Unknown);
             }
             SdamEvent::ServerClosed(event) => {
                 self.asked.remove(&event.address);
             }
             SdamEvent::ServerHeartbeatSucceeded(event) => {
-                self.asked.insert(event.server_address, Some(Ok(())));
+                self.asked.insert(event.server_address, Reach::Reached);
             }
             SdamEvent::ServerHeartbeatFailed(event) => {
-                self.asked.insert(event.server_address, Some(Err(failed(&event.failure))));
+                let failed = failed(&event.failure);
+                let server = self.asked.entry(event.server_address).or_insert(Reach::Unknown);
+                *server = match (&server, failed.failure) {
+                    (Reach::Reached | Reach::Slow, Failure::ConnectTimeout) => Reach::Slow,
+                    _ => Reach::Unreachable(failed),
+                };
             }
             _ => {}
         }
     }
 
+    /// What holds for all together: the best that is known of any.
     fn reach(&self) -> Reach {
-        let mut cause = None;
-        for server in self.asked.values() {
-            match server {
-                None => return Reach::Unknown,
-                Some(Ok(())) => return Reach::Reached,
-                Some(Err(failed)) => cause = Some(failed.clone()),
-            }
-        }
-        cause.map_or(Reach::Unknown, Reach::Unreachable)
+        let rank = |reach: &Reach| match reach {
+            Reach::Reached => 0,
+            Reach::Slow => 1,
+            Reach::Unknown => 2,
+            Reach::Unreachable(_) => 3,
+        };
+        self.asked.values().min_by_key(|reach| rank(reach)).cloned().unwrap_or(Reach::Unknown)
     }
 }
 
@@ -88,7 +93,7 @@ impl Reachability {
         match news.wait_for(|reach| matches!(reach, Reach::Unreachable(_))).await {
             Ok(reach) => match &*reach {
                 Reach::Unreachable(failed) => failed.clone(),
-                Reach::Unknown | Reach::Reached => unreachable!("it was waited for"),
+                Reach::Unknown | Reach::Reached | Reach::Slow => unreachable!("it was waited for"),
             },
             // The driver is gone, and with it whoever could still have news.
             Err(_) => std::future::pending().await,
@@ -99,17 +104,17 @@ impl Reachability {
     pub(super) fn overdue(&self) -> Failed {
         match &*self.news.borrow() {
             Reach::Unknown => Failed::new(Failure::ConnectTimeout, "no server answered in time"),
-            Reach::Reached => Failed::new(Failure::Timeout, "no answer in time"),
+            Reach::Reached | Reach::Slow => Failed::new(Failure::Timeout, "no answer in time"),
             Reach::Unreachable(failed) => failed.clone(),
         }
     }
 
-    /// What it means that the driver found no server for an operation; `refusal` is what it says itself, which tells
-    /// more only where there are servers and none is suitable.
+    /// What it means that the driver found no server for an operation, or took its connection away; `refusal` is what it
+    /// says itself, which tells more only where there are servers.
     pub(super) fn without_server(&self, refusal: Failed) -> Failed {
         match &*self.news.borrow() {
             Reach::Reached => refusal,
-            Reach::Unknown | Reach::Unreachable(_) => self.overdue(),
+            Reach::Unknown | Reach::Slow | Reach::Unreachable(_) => self.overdue(),
         }
     }
 }

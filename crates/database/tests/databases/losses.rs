@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use loadcurve_database::{Database, Failed, Session, Target};
+use loadcurve_database::{Database, Failed, MongoDb, Session, Target};
 use loadcurve_record::Failure;
 use loadcurve_ycsb::Key;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::support::{insert, opened, read, told, value, values};
+use crate::support::{insert, on_server, opened, read, told, value, values};
 
 /// Passes bytes on between clients and a server, as long as the test wants it to.
 struct Relay {
@@ -162,4 +162,23 @@ pub(crate) async fn forgets_late_answers<D: Database>(target: Target) {
     relay.holds_answers.set(false);
     assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("two")));
     direct.remove().await.unwrap();
+}
+
+#[test]
+fn a_server_that_takes_too_long_is_no_server_that_is_gone() {
+    on_server("LOADCURVE_TEST_MONGODB_URL", "slow", &[], |target| async move {
+        let direct: MongoDb = opened(&target).await;
+        let (relay, mut through) = Relay::before(&target).await;
+        // The driver's monitor asks often enough to find the server slow, too.
+        through.url += "?heartbeatFrequencyMS=500";
+        let database = MongoDb::open(&Target { timeout_s: 2.0, ..through }, 1).await.unwrap();
+        let mut session = database.session().await.unwrap();
+        insert(&mut session, "user1", &values("one")).await.unwrap();
+        relay.holds_answers.set(true);
+        for _ in 0..3 {
+            let failed = read(&mut session, "user1").await.unwrap_err();
+            assert_eq!(failed.failure, Failure::Timeout, "{failed:?}");
+        }
+        direct.remove().await.unwrap();
+    });
 }
