@@ -20,6 +20,7 @@ from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import EngineDatabasePlan, Phase, records_inserted
 from loadcurve.run.load import LoadInterrupted
 from loadcurve.run.plan import EngineStop
+from loadcurve.server.protocol import without_password
 from loadcurve.study.database_load import DEFAULT_TABLE
 from loadcurve.study.problems import Problem
 from loadcurve.study.rates import Arrivals
@@ -65,8 +66,7 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
 
     """
     plan = database_plan_of(options)
-    where = f"{plan.namespace}.{plan.table}"
-    with _refusals_told(where):
+    with _refusals_told(plan.url):
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)
     try:
@@ -75,7 +75,7 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED
     if plan.phase == "load":
-        with _refusals_told(where):
+        with _refusals_told(plan.url):
             result = marked_by_count(result, table.count(), before + records_inserted(plan.workload))
     print_result(result, json_output=json_output)
     if not result.requests.answered:
@@ -172,12 +172,12 @@ def _stop(options: DatabaseOptions, workload: ChosenWorkload) -> EngineStop:
 
 
 @contextmanager
-def _refusals_told(where: str) -> Iterator[None]:
+def _refusals_told(url: str) -> Iterator[None]:
     """Tell what is wrong with the target, and what the database says."""
     try:
         yield
     except DatabaseError as error:
-        raise NothingMeasured(f"{where}: {refusal_in_words(error)}") from None
+        raise NothingMeasured(f"{without_password(url)}: {refusal_in_words(error)}") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 
