@@ -113,7 +113,7 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; databases; the probe; findings; the page
+bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; databases; the probe; findings; the page, as a file and of a run as it goes
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
@@ -124,6 +124,7 @@ bench: setup ## Compare the engine with other load generators and the floor; lat
 	$(BIN)/python -m benches.probe_cost
 	$(BIN)/python -m benches.findings_speed
 	$(BIN)/python -m benches.page_speed
+	$(BIN)/python -m benches.watch_cost
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock

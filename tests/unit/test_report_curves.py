@@ -1,5 +1,6 @@
 """The curves' figures: what is drawn over them, errors, and two axes."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -172,3 +173,26 @@ def test_throughput_and_latency_have_an_axis_each(run: Run):
     assert rate == pytest.approx(truth.throughput_rps(50), rel=1e-5)
     # The 495th of 500 samples, which lie in the middle of their shares.
     assert latency == pytest.approx(truth.latency_ms(50, 494.5 / 500), rel=1e-3)
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(2.0, None), (50.0, 2.5)])
+def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_flat(
+    run: Run, factor: float, expected: float | None
+):
+    """The interval of nginx at one connection reaches ``factor`` times as far as the greatest throughput."""
+    shown, found = drawn(run)
+    greatest = max(
+        trial.load.rate_rps.answered for curve in found for at in curve.points for trial in at.trials
+    )
+    point = found[0].points[0]
+    assert point.throughput_rps is not None
+    wide = dataclasses.replace(point.throughput_rps, high=factor * greatest)
+    changed = dataclasses.replace(point, throughput_rps=wide)
+    found[0] = dataclasses.replace(found[0], points=[changed, *found[0].points[1:]])
+    figure = throughput_figure(shown, found, LOOKS)
+    assert figure is not None
+    domains = [layer["encoding"]["y"]["scale"].get("domain") for layer in figure.specification["layer"]]
+    whole = None if expected is None else [0, pytest.approx(expected * greatest, rel=1e-5)]
+    assert domains == [whole] * len(domains)
+    [area] = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "area"]
+    assert area["mark"]["clip"]

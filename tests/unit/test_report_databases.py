@@ -7,10 +7,10 @@ from rich.console import Console
 
 from loadcurve.explain.all import findings
 from loadcurve.report.answer import answer
+from loadcurve.report.answer import answer_words as answer_in_short
 from loadcurve.report.formats.numbers import numbers_of
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.html import render_report
-from loadcurve.report.run_summary import answer as answer_in_short
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.words import words_of_model

@@ -32,7 +32,13 @@ WORDS = {
     "distribution-density": ("Density of latency", "at connections = 25", "latency, ms"),
 }
 """The title and the axes' titles of each figure."""
-NAMES = set(WORDS)
+OVER_TIME = {
+    "time-nginx-connections-200-trial-0",
+    "time-apache-connections-200-trial-1",
+    "time-tiny-connections-100-trial-7",
+}
+"""Each server's processes and memory are found to grow, and these are its trials with the longest latency."""
+NAMES = set(WORDS) | OVER_TIME
 HOSTILE = "<script>x()</script>&\"'"
 
 
@@ -66,8 +72,8 @@ def test_there_are_as_many_pictures_as_figures_on_the_page(tmp_path: Path):
     drawn = render_report(run).count("data-chart=")
     content = content_of(read_run(run))
     assert content.trials is not None
-    # The figures over time wait for a trial to be chosen.
-    assert len(pictures(content)) == drawn - len(content.trials.panels) == len(NAMES)
+    # The panels over time of each trial that a finding names are one picture.
+    assert len(pictures(content)) == drawn - len(content.trials.panels) + len(OVER_TIME) == len(NAMES)
 
 
 def test_a_png_is_as_large_as_a_dense_screen_wants_and_not_empty(files: dict[str, bytes]):
@@ -76,7 +82,7 @@ def test_a_png_is_as_large_as_a_dense_screen_wants_and_not_empty(files: dict[str
         width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
         # 640 pixels of plot and the axis, twice as dense.
         assert 1280 < width < 1700, name
-        assert 420 < height < 1100, name
+        assert 420 < height < (2600 if name in OVER_TIME else 1100), name
         assert len(set(zlib.decompress(chunks[b"IDAT"]))) > 20, name
 
 
@@ -157,3 +163,14 @@ def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp
 
 def test_a_run_without_points_has_no_pictures(tmp_path: Path):
     assert write_formats(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None) == []
+
+
+def test_the_panels_of_a_trial_stand_over_one_another_with_their_lines_named(files: dict[str, bytes]):
+    words = words_of(files["report-time-nginx-connections-200-trial-0.svg"])
+    assert {
+        "nginx at connections = 200, trial 0",
+        "Requests per second",
+        "Latency, ms",
+        "p90",
+        "longest",
+    } <= words

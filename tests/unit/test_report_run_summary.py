@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from loadcurve.report.run_summary import answer, make_summary, summary_of
+from loadcurve.report.answer import answer_words
+from loadcurve.report.run_summary import make_summary, summary_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
 from loadcurve.result.schema import schemas
@@ -26,8 +27,9 @@ def run_of(folder: Path, *servers: str, record: RunRecord | None = None) -> Run:
 def test_the_leader_is_named_with_its_ratio_to_the_next_and_its_interval(tmp_path: Path):
     first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["tiny"]
     ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
-    said = answer(run_of(tmp_path, "nginx", "tiny"))
-    assert said == f"nginx has {ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times the throughput of tiny"
+    said = answer_words(run_of(tmp_path, "nginx", "tiny"))
+    times = f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times"
+    assert said == f"Over the curve, nginx has {times} the throughput of tiny."
 
 
 def test_servers_that_are_the_same_cannot_be_told_apart(tmp_path: Path):
@@ -41,24 +43,25 @@ def test_servers_that_are_the_same_cannot_be_told_apart(tmp_path: Path):
     ]
     twin = [one.model_copy(update={"server": "tiny", "block": (one.block + 1) % 3}) for one in records]
     run = read_run(synthetic.write_run(tmp_path, record, [*records, *twin]))
-    assert answer(run) == "nginx and tiny cannot be told apart"
+    assert answer_words(run) == "Over the curve, nginx and tiny cannot be told apart."
 
 
 def test_a_study_that_asks_for_a_rate_is_answered_by_latency(tmp_path: Path):
     record = synthetic.run_record()
     study: dict[str, Any] = {**record.study, "load": {**record.study["load"], "model": "open"}}
     run = run_of(tmp_path, "nginx", "apache", record=record.model_copy(update={"study": study}))
-    assert "times the p99 of apache" in answer(run)
+    assert "times the p99 of apache" in answer_words(run)
 
 
 def test_one_server_alone_is_answered_by_its_peak(tmp_path: Path):
-    assert answer(run_of(tmp_path, "nginx")).startswith(
-        "nginx: the peak was not reached: throughput is greatest at 200 connections"
-    )
+    # 42,000 requests per second times 200 / (200 + 9), at the end of the sweep.
+    said = answer_words(run_of(tmp_path, "nginx"))
+    assert said.startswith("nginx answers at most 40,191 (")
+    assert "at connections = 200." in said
 
 
 def test_without_a_measured_point_nothing_was_measured(tmp_path: Path):
-    assert answer(run_of(tmp_path)) == "nothing was measured"
+    assert answer_words(run_of(tmp_path)) == "Nothing was measured."
 
 
 def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path):
@@ -70,9 +73,9 @@ def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path
         if name in {"nginx", "apache"}
     }
     assert below["apache"] < below["nginx"]
-    said = answer(run_of(tmp_path, "nginx", "apache", record=record))
-    assert said.startswith("p50 < 3ms holds up to, in connections: nginx")
-    assert said.index("nginx") < said.index("apache")
+    said = answer_words(run_of(tmp_path, "nginx", "apache", record=record))
+    assert said.startswith("nginx keeps p50 < 3ms up to ")
+    assert "Of the others, apache" in said
     assert make_summary(tmp_path).answer == said
 
 

@@ -10,10 +10,11 @@ import pytest
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.charts.time import PANELS, panel_figure
 from loadcurve.report.columns import columns
+from loadcurve.report.columns import rows_of as made_again
 from loadcurve.report.html import render_report
-from loadcurve.report.timeline import Timeline, timeline
+from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import Point, PointRecord
 from support import synthetic_run as synthetic
 from support.explained_run import series
 from support.page import rows_of
@@ -32,6 +33,22 @@ def with_probe(record: PointRecord, **probed: Any) -> PointRecord:
     data = copy.deepcopy(record.model_dump(by_alias=True))
     data["probe"]["series"] = series(20, **probed)
     return PointRecord.model_validate(data)
+
+
+def one_finding(points: list[Point], trials: list[int], server: str = "nginx") -> Finding:
+    return Finding(
+        code="stall",
+        weight="explains",
+        certainty="likely",
+        server=server,
+        points=points,
+        trials=trials,
+        trials_measured=3,
+        seen="It stalled.",
+        evidence=[Evidence(name="silence", value=1, unit="s")],
+        cause="It slept.",
+        advice="Wake it.",
+    )
 
 
 def shown(found: Timeline | None) -> list[tuple[str, int, int]]:
@@ -61,20 +78,32 @@ def test_the_slowest_trial_of_each_point_comes_first_and_the_highest_load_before
 
 def test_a_trial_with_a_finding_comes_before_others_of_its_turn(run: Run):
     nginx = next(record for record in run.points if record.server == "nginx" and record.block == 0)
-    finding = Finding(
-        code="stall",
-        weight="explains",
-        certainty="likely",
-        server="nginx",
-        points=[nginx.point],
-        trials=[nginx.trial],
-        trials_measured=3,
-        seen="It stalled.",
-        evidence=[Evidence(name="silence", value=1, unit="s")],
-        cause="It slept.",
-        advice="Wake it.",
-    )
+    finding = one_finding([nginx.point], [nginx.trial])
     assert shown(timeline(run, [finding]))[0] == ("nginx", 0, nginx.trial)
+
+
+def test_a_finding_is_shown_by_its_trial_with_the_longest_latency_however_little_fits(run: Run):
+    low, high = (
+        next(one for one in run.points if one.server == "nginx" and one.point["connections"] == connections)
+        for connections in (1, 50)
+    )
+    finding = one_finding([low.point, high.point], [low.trial])
+    shown_of_two = timeline(run, [finding], most_bytes=1)
+    assert shown_of_two is not None
+    # Latency grows with the connections, so the trial's point of 50 of them has the longest.
+    assert shown_of_two.examples == [Example("nginx", synthetic.CONNECTIONS.index(50), low.trial)]
+    assert shown(shown_of_two) == [("nginx", synthetic.CONNECTIONS.index(50), low.trial)]
+
+
+def test_a_finding_without_a_series_on_the_page_leads_nowhere(run: Run):
+    first, other = run.points[0], run.points[-1]
+    findings = [
+        one_finding([first.point], [first.trial], first.server),
+        one_finding([other.point], [other.trial], other.server),
+    ]
+    found = timeline(run, findings, most_bytes=1)
+    assert found is not None
+    assert [one is None for one in found.examples] == [False, True]
 
 
 def test_the_page_holds_as_many_series_as_fit_and_says_how_many_there_are(run: Run):
@@ -136,7 +165,7 @@ def test_columns_keep_every_value_and_its_kind():
     stored = columns(rows)
     assert stored["columns"]["server"] == {"all": "nginx"}
     assert stored["columns"]["even"] == {"of": [True, False], "at": [0, 1, 0, 1, 0, 1, 0, 1, 0]}
-    assert rows_of(json.loads(json.dumps(stored))) == rows
+    assert rows_of(json.loads(json.dumps(stored))) == rows == made_again(stored)
     # One and true are equal in Python, but not in JSON.
     mixed = [{"x": one} for one in (1, True, 1, True, 1, True)]
     assert json.dumps(rows_of(columns(mixed))) == json.dumps(mixed)

@@ -88,7 +88,7 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             "[trails]",
             (
                 ":11: trails: unknown key; expected one of title, question, content, load, sweep, "
-                'trials, host, servers; did you mean "trials"?'
+                'trials, host, published, servers; did you mean "trials"?'
             ),
         ),
         (

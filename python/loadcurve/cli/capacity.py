@@ -1,12 +1,13 @@
 """``loadcurve capacity``."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.run import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, measured, show_results
+from loadcurve.cli.run import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, followed, measured, show_results
 from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
@@ -36,20 +37,22 @@ class SearchDisplay(RunDisplay):
         """A search in these trials begins; how many points each will have is not known."""
         self._words = words_of_model(study.load.model)
         self._load_keys = load_keys(study.load.model)
+        self._study = study
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)
         self.note(f"{study.title}: a search in {plural(len(order), 'trial')}")
 
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""
-        super().trial_begins(trial)
         self._points_over = trial.trial
+        super().trial_begins(trial)
 
     def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
         """A load was measured, or a trial has failed."""
         if isinstance(record, FailureRecord):
             super().record_is_safe(record)
             return
+        self._keep(None)
         self._note_new_caveats(record)
         key = next(key for key in reversed(record.point) if key in self._load_keys)
         seen = observed(record, record.point[key], self._objective)
@@ -60,7 +63,13 @@ class SearchDisplay(RunDisplay):
 
 
 def capacity_command(
-    argument: str, slo: str, key: str | None, low: float | None, high: float | None, options: RunOptions
+    argument: str,
+    slo: str,
+    key: str | None,
+    low: float | None,
+    high: float | None,
+    options: RunOptions,
+    watch_at: str | None = None,
 ) -> int:
     """Search each server's capacity, show the search and its result, and return the exit code.
 
@@ -71,11 +80,13 @@ def capacity_command(
     """
     search = SearchOptions(parse_objective(slo), key, low, high)
     talk = new_console(stderr=True)
-    with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
-        study_run = StudyRun(find_study(argument), options, display, search)
-        display.begins(study_run.study, study_run.order)
-        interrupted = measured(study_run)
-    run = show_results(study_run.folder, talk, interrupted=interrupted)
+    with ExitStack() as followers:
+        with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
+            study_run = StudyRun(find_study(argument), options, display, search)
+            followers.enter_context(followed(study_run, display, watch_at))
+            display.begins(study_run.study, study_run.order)
+            interrupted = measured(study_run)
+        run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_DONE if run and _has_capacity(run, search.objective) else EXIT_INVALID

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
+from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
 from loadcurve.result.words import OF_WEB_SERVERS, words_of_model
 from loadcurve.run.load import Progress
@@ -29,7 +30,7 @@ Shown = TypeVar("Shown", bound="RunDisplay")
 class RunDisplay:
     """Follows a run. Every method only notes what it is told; drawing happens elsewhere, twice a second."""
 
-    counted = "points"
+    counted: Literal["points", "trials"] = "points"
     """What the progress bar counts."""
 
     def __init__(self, console: Console, *, live: bool) -> None:
@@ -46,13 +47,21 @@ class RunDisplay:
         self._points_per_trial = 0
         self._failure_ends_trial = True
         self._trial: PlannedTrial | None = None
-        self._point: Point = {}
+        self._point: Point | None = None
+        """``None`` before the first load of a start."""
         self._progress: Progress | None = None
         self._told_caveats: set[tuple[str, str]] = set()
+        self._study: Study | None = None
+        self._file: ProgressFile | None = None
+
+    def keeps(self, file: ProgressFile) -> None:
+        """Write down where the run stands, too, each time that a load begins or is over."""
+        self._file = file
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
         self._words = words_of_model(study.load.model)
+        self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
@@ -73,11 +82,13 @@ class RunDisplay:
 
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""
-        self._trial, self._point, self._progress = trial, {}, None
+        self._trial, self._point, self._progress = trial, None, None
+        self._keep(None)
 
     def point_begins(self, trial: PlannedTrial, point: Point) -> None:
         """A load begins."""
         self._trial, self._point, self._progress = trial, point, None
+        self._keep(point)
 
     def load_goes_on(self, progress: Progress) -> None:
         """A load stands here."""
@@ -91,8 +102,10 @@ class RunDisplay:
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
             self.note(f"{place}: failed{at}: {record.reason.text}")
+            self._keep(None)
             return
         self._points_over += 1
+        self._keep(None)
         self._note_new_caveats(record)
         if not self._live and self._points_over % self._points_per_trial == 0:
             self.note(f"{place}: done, {self._time_left()}")
@@ -124,9 +137,10 @@ class RunDisplay:
         if trial is None:
             return ""
         parts = [f"trial {trial.trial + 1} of {self._at_most}{self._trials_planned}", trial.server]
-        if not self._point:
+        if self._point is None:
             return " · ".join([*parts, "starting"])
-        parts.append(in_words(self._point))
+        if self._point:
+            parts.append(in_words(self._point))
         if self._progress is not None and self._progress.elapsed_s:
             rate = self._progress.answered / self._progress.elapsed_s
             parts.append(f"{rate:,.0f} {self._words('requests/s')}")
@@ -135,15 +149,42 @@ class RunDisplay:
         return " · ".join(parts)
 
     def _time_left(self) -> str:
-        """Say what is done and how long is left: by the pace so far, or by the estimate at first."""
+        """Say what is done and how long is left."""
         done = f"{self._points_over} of {self._at_most}{self._points_planned} {self.counted}"
+        left_s = self._left_s()
+        return done if left_s is None else f"{done}, {self._about}{clock(left_s)} left"
+
+    def _left_s(self) -> float | None:
+        """Return about how long is left: by the pace so far, or by the estimate at first."""
         elapsed_s = time.monotonic() - self._started_s
         left = self._points_planned - self._points_over
+        if not left:
+            return None
         if self._points_over >= self._points_per_trial:
-            left_s: float | None = elapsed_s / self._points_over * left
-        else:
-            left_s = None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
-        return done if left_s is None or not left else f"{done}, {self._about}{clock(left_s)} left"
+            return elapsed_s / self._points_over * left
+        return None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
+
+    def _keep(self, point: Point | None) -> None:
+        """Write down where the run stands, and the point whose load begins, if one does."""
+        if self._file is None or self._trial is None or self._study is None:
+            return
+        load = None if point is None else self._study.load_at(point)
+        self._file.write(
+            RunProgress(
+                format="loadcurve-progress/1",
+                trial=self._trial,
+                trials_planned=self._trials_planned,
+                point=point,
+                since_unix_s=time.time(),
+                warmup_s=load.warmup_s if load else None,
+                duration_s=load.duration_s if load else None,
+                counted=self.counted,
+                over=self._points_over,
+                planned=self._points_planned,
+                at_most=bool(self._at_most),
+                left_s=self._left_s(),
+            )
+        )
 
 
 @contextmanager

@@ -43,6 +43,15 @@ SeedOption = Annotated[
     int | None,
     typer.Option("--seed", min=0, metavar="N", help="Repeats the order and content of another run."),
 ]
+WatchOption = Annotated[
+    bool, typer.Option("--watch", help="Serve a page that follows the run; its URL is printed on stderr.")
+]
+WatchAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="Where that page listens, instead of any free port of this machine alone."
+    ),
+]
 SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
 SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
 
@@ -56,6 +65,8 @@ def run(
     quick: QuickOption = False,
     seed: SeedOption = None,
     catalog: CatalogOption = None,
+    watch: WatchOption = False,
+    watch_address: WatchAddressOption = None,
 ) -> None:
     """Run a study and write its run folder with report.html."""
     from loadcurve.cli.run import run_command
@@ -63,7 +74,7 @@ def run(
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
-    raise typer.Exit(run_command(study, options))
+    raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address)))
 
 
 @app.command()
@@ -86,6 +97,8 @@ def capacity(
     quick: QuickOption = False,
     seed: SeedOption = None,
     catalog: CatalogOption = None,
+    watch: WatchOption = False,
+    watch_address: WatchAddressOption = None,
 ) -> None:
     """Search the highest load at which limits hold, for each server, with an interval."""
     from loadcurve.cli.capacity import capacity_command
@@ -93,7 +106,17 @@ def capacity(
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
-    raise typer.Exit(capacity_command(study, slo, key, low, high, options))
+    watch_at = _watched_at(watch, watch_address)
+    raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
+
+
+def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001 -- an option
+    """Return where the page listens; ``None`` where none is asked for."""
+    from loadcurve.watch.address import ANY_LOOPBACK_PORT
+
+    if address is not None and not watch:
+        raise typer.BadParameter("--watch-address is for --watch, which is not there")
+    return (address or ANY_LOOPBACK_PORT) if watch else None
 
 
 app.command()(load)
@@ -189,6 +212,23 @@ def report(
         from loadcurve.cli.report import report_command
 
         report_command(first, slo)
+
+
+@app.command()
+def watch(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run, under way or over.")
+    ],
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where to listen, instead of any free port of this machine."),
+    ] = None,
+) -> None:
+    """Serve a page that follows a run by its folder, until Ctrl-C."""
+    from loadcurve.cli.watch import watch_command
+
+    raise_on_interrupts()
+    watch_command(run_folder, address)
 
 
 @app.command()

@@ -1,5 +1,7 @@
 """``loadcurve run``."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -8,31 +10,56 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.errors import NothingMeasured
 from loadcurve.result.folder import Run
+from loadcurve.result.progress import ProgressFile
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.read import find_study
+from loadcurve.watch.address import Address, Listener, announcement
+from loadcurve.watch.process import page_beside_run
 
 EXIT_DONE = 0
 EXIT_INVALID = 3
 EXIT_INTERRUPTED = 130
 
 
-def run_command(argument: str, options: RunOptions) -> int:
+def run_command(argument: str, options: RunOptions, watch_at: str | None = None) -> int:
     """Run a study, show its progress and its summary, and return the exit code.
+
+    With ``watch_at`` a page that follows the run is served at that address.
 
     Raises:
         LoadcurveError: nothing was measured, or a record could not be written; its exit code says which.
 
     """
     talk = new_console(stderr=True)
-    with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
-        study_run = StudyRun(find_study(argument), options, display)
-        display.begins(study_run.study, study_run.order)
-        interrupted = measured(study_run)
-    run = show_results(study_run.folder, talk, interrupted=interrupted)
+    with ExitStack() as followers:
+        with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
+            study_run = StudyRun(find_study(argument), options, display)
+            followers.enter_context(followed(study_run, display, watch_at))
+            display.begins(study_run.study, study_run.order)
+            interrupted = measured(study_run)
+        run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_DONE if run and has_usable_points(run) else EXIT_INVALID
+
+
+@contextmanager
+def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> Iterator[None]:
+    """Let a run be followed inside the block: in its folder, and on a page at ``watch_at``, if that is given.
+
+    Raises:
+        BadInput: the page cannot listen there.
+
+    """
+    with ExitStack() as stack:
+        if watch_at is not None:
+            listener = Listener.at(Address.parse(watch_at))
+            display.note(announcement(listener))
+            page = page_beside_run(study_run.folder, listener, study_run.cpus_of_observers)
+            stack.enter_context(page)
+        display.keeps(stack.enter_context(ProgressFile(study_run.folder)))
+        yield
 
 
 def measured(study_run: StudyRun) -> bool:

@@ -8,11 +8,13 @@ from loadcurve.report.ranking import in_words
 from loadcurve.report.shape_words import capacity_figure, capacity_words
 from loadcurve.result.folder import Run
 from loadcurve.stats.capacity import Capacity
-from loadcurve.stats.curves import Curve
+from loadcurve.stats.curves import Curve, curves
 from loadcurve.stats.measures import MEASURES, Measure, usable_values
 from loadcurve.stats.ranking import Ranking, rank
-from loadcurve.stats.shape import SliceShapes
+from loadcurve.stats.shape import SliceShapes, shapes
 
+MOST_NAMED = 4
+"""A sentence names at most this many servers one by one."""
 MOST_TIERS = 3
 """The sentence compares this many tiers of the ranking; the table of ranks has them all."""
 
@@ -34,16 +36,23 @@ class Answer:
     groups: list[Group]
 
 
-def answer(run: Run, found: Sequence[Curve], shapes: Sequence[SliceShapes]) -> Answer:
+def answer(run: Run, found: Sequence[Curve], shaped: Sequence[SliceShapes]) -> Answer:
     """Return the answer by the limits that were asked for or searched for, and else by the ranking."""
     measure = ranked_by(run)
     ranking = None if run.run.search is not None else rank(usable_values(run, measure), measure)
-    limited = [sentence for shaped in shapes if (sentence := _by_capacity(shaped)) is not None]
+    limited = [sentence for part in shaped if (sentence := _by_capacity(part)) is not None]
     return Answer(
-        sentences=[run.words(sentence) for sentence in limited or _by_ranking(ranking, measure, found)],
+        sentences=[
+            *map(run.words, _without_usable_points(found) or limited or _by_ranking(ranking, measure, found))
+        ],
         ranked_by=run.words(measure.title),
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
     )
+
+
+def answer_words(run: Run) -> str:
+    """Return the answer as one text, for a list of runs."""
+    return " ".join(answer(run, curves(run), shapes(run, None)).sentences)
 
 
 def ranked_by(run: Run) -> Measure:
@@ -53,6 +62,13 @@ def ranked_by(run: Run) -> Measure:
     it was asked to.
     """
     return MEASURES["throughput" if run.is_closed_loop else "p99"]
+
+
+def _without_usable_points(found: Sequence[Curve]) -> list[str]:
+    points = [point for curve in found for point in curve.points]
+    if not any(point.trials for point in points):
+        return ["Nothing was measured."]
+    return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
 
 
 def _by_capacity(shaped: SliceShapes) -> str | None:
@@ -67,7 +83,8 @@ def _by_capacity(shaped: SliceShapes) -> str | None:
     (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
     said = f"{where}{best} {capacity_words(key, reached, limits)}"
     if others:
-        said += f" Of the others, {text.listing(f'{name} {capacity_figure(one)}' for name, one in others)}."
+        named = [f"{name} {capacity_figure(one)}" for name, one in others]
+        said += f" Of the others, {text.listing(_first(named))}."
     return said
 
 
@@ -82,9 +99,17 @@ def _by_ranking(ranking: Ranking | None, measure: Measure, found: Sequence[Curve
         words = in_words(replace(ranking, tiers=ranking.tiers[:MOST_TIERS]), measure)
         rest = "; the others follow" if len(ranking.tiers) > MOST_TIERS else ""
         return [f"Over the curve, {words}{rest}."]
-    highest = [sentence for curve in found if (sentence := _highest(curve)) is not None]
+    every = [sentence for curve in found if (sentence := _highest(curve)) is not None]
+    more = [f"So much of the first {MOST_NAMED} of {len(every)} servers."] if len(every) > MOST_NAMED else []
+    highest = [*every[:MOST_NAMED], *more]
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
     return [*highest, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
+
+
+def _first(words: Sequence[str]) -> list[str]:
+    """Return the first of many, and how many more there are."""
+    more = [f"{len(words) - MOST_NAMED:,} more"] if len(words) > MOST_NAMED else []
+    return [*words[:MOST_NAMED], *more]
 
 
 def _highest(curve: Curve) -> str | None:

@@ -1,6 +1,6 @@
 """Rows as columns for the page, where the same names and settings would otherwise stand in every row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -18,16 +18,35 @@ it again."""
 def columns(rows: Sequence[Row]) -> Columns:
     """Return rows of the same fields as columns; a field that a row lacks is ``None`` there."""
     fields = dict.fromkeys(field for row in rows for field in row)
-    return {
-        "rows": len(rows),
-        "columns": {field: _column([row.get(field) for row in rows]) for field in fields},
-    }
+    return columns_of(len(rows), {field: [row.get(field) for row in rows] for field in fields})
+
+
+def columns_of(rows: int, fields: Mapping[str, list[Any]]) -> Columns:
+    """Return columns of so many values each in the same form."""
+    return {"rows": rows, "columns": {field: _column(values) for field, values in fields.items()}}
 
 
 def with_columns(specification: Specification) -> Specification:
     """Return a chart's specification with its data as columns."""
     datasets = {name: columns(rows) for name, rows in specification.get("datasets", {}).items()}
     return specification | {"datasets": datasets}
+
+
+def rows_of(stored: Columns) -> list[Row]:
+    """Return the rows that :func:`columns` has stored."""
+    values = {field: _values(column, stored["rows"]) for field, column in stored["columns"].items()}
+    return [{field: column[row] for field, column in values.items()} for row in range(stored["rows"])]
+
+
+def _values(column: list[Any] | dict[str, Any], rows: int) -> list[Any]:
+    if isinstance(column, list):
+        return column
+    if "all" in column:
+        return [column["all"]] * rows
+    if "times" in column:
+        runs = zip(column["of"], column["times"], strict=True)
+        return [value for value, times in runs for _ in range(times)]
+    return [column["of"][place] for place in column["at"]]
 
 
 def _column(values: list[Any]) -> list[Any] | dict[str, Any]:

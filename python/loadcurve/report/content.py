@@ -4,21 +4,25 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.figure import Figure, Row
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars, distribution, parts
+from loadcurve.report.long_table import Cell, TableRow, rest_of
+from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
+from loadcurve.report.reasons import Remark, remarks
 from loadcurve.report.timeline import Timeline, timeline
-from loadcurve.report.trials import trial_columns
+from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.records import FailureRecord, ServerRecord
 from loadcurve.stats.curves import (
@@ -41,45 +45,11 @@ class Trials:
 
     rows: Columns
     points: list[str]
+    findings: list[Row]
+    """Where each finding was seen, in their order."""
     timeline: Timeline | None
     panels: dict[str, Figure]
     """The figures over time by the titles of their panels, the uppermost first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in the table: as read, as sorted, and its margin where it has one."""
-
-    shown: str
-    sort: float | None
-    margin: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One server at one point."""
-
-    server: str
-    place: int
-    """The place of its point in the list of all points."""
-    settings: list[Cell]
-    trials: Cell
-    throughput: Cell
-    latencies: list[Cell]
-    resources: list[Cell]
-    failed_requests: Cell
-    verdict: VerdictStatus | None
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A reason why one trial's point is not valid."""
-
-    server: str
-    point: str
-    trial: int
-    status: VerdictStatus
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +95,13 @@ class Content:
     """The values along the axis of the sweep, if they are numbers."""
     shapes: list[ShapeTable]
     distribution: Distribution | None
+    published: PublishedContent | None
+    """Published figures, where the study names some."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
+    rest_of_rows: dict[str, Any] | None
+    """The rows that the page holds as data, of a long table."""
     remarks: list[Remark]
     caveats: list[Caveat]
     failures: list[tuple[FailureRecord, str]]
@@ -149,6 +123,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
     keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
     question = record.study.get("question")
     odd = findings(run)
+    rows = [_row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)]
     return Content(
         run=run,
         title=str(record.study.get("title") or record.study_name),
@@ -166,12 +141,12 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
         shapes=_shapes(run, shaped, looks),
         distribution=distribution(run, found, looks),
+        published=published_content(run, looks),
         trials=_trials(run, odd),
         keys=keys,
-        rows=[
-            _row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)
-        ],
-        remarks=_remarks(run),
+        rows=rows,
+        rest_of_rows=rest_of(rows, looks),
+        remarks=remarks(run),
         caveats=_caveats(run),
         failures=[(failure, text.point(failure.point)) for failure in run.failures],
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
@@ -237,6 +212,7 @@ def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
     return Trials(
         rows=trial_columns(run),
         points=[text.point(point) for point in run.sweep_points],
+        findings=findings_of_trials(run, odd),
         timeline=shown,
         panels={
             run.words(panel.title): panel_figure(panel, is_lowest=panel is panels[-1], words=run.words)
@@ -273,14 +249,6 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
     return Cell(text.number(value), value, text.interval(estimate))
-
-
-def _remarks(run: Run) -> list[Remark]:
-    return [
-        Remark(record.server, text.point(record.point), record.trial, record.load.verdict.status, reason.text)
-        for record in run.points
-        for reason in record.load.verdict.reasons
-    ]
 
 
 def _caveats(run: Run) -> list[Caveat]:

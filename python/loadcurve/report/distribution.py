@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy
+
 from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.report import text
@@ -62,8 +64,7 @@ def latency_distribution(server: str, at: CurvePoint) -> LatencyDistribution | N
             f"a latency histogram of {server} at {text.point(at.point)} "
             f"in {TRIALS_FILE} cannot be decoded: {error}"
         ) from error
-    quantiles = [Quantile(_inverse_tail(p, count), p, latency_ms) for p, latency_ms in curve]
-    return LatencyDistribution(_thinned(quantiles), density(curve))
+    return LatencyDistribution(_thinned(curve, count), density(curve))
 
 
 def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:
@@ -71,28 +72,33 @@ def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:
 
     What is 0 ms has no place on a logarithmic axis and is left out.
     """
-    shares: dict[int, float] = {}
-    reached = 0.0
-    for percentile, latency_ms in curve:
-        if latency_ms > 0:
-            number = math.floor(math.log(latency_ms) / math.log(CLASS_RATIO))
-            shares[number] = shares.get(number, 0) + (percentile - reached) / 100
-        reached = percentile
-    if not shares:
+    percentiles, times_ms = numpy.array(curve, dtype=float).reshape(-1, 2).T
+    shares = numpy.diff(percentiles, prepend=0.0) / 100
+    above_zero = times_ms > 0
+    if not above_zero.any():
         return []
-    numbers = range(min(shares), max(shares) + 1)
-    return [DensityClass(CLASS_RATIO**number, shares.get(number, 0)) for number in numbers]
+    numbers = numpy.floor(numpy.log(times_ms[above_zero]) / math.log(CLASS_RATIO)).astype(int)
+    lowest = int(numbers.min())
+    classes = numpy.bincount(numbers - lowest, weights=shares[above_zero])
+    return [
+        DensityClass(CLASS_RATIO ** (lowest + place), share) for place, share in enumerate(classes.tolist())
+    ]
 
 
-def _inverse_tail(percentile: float, count: int) -> float:
-    tail = 1 - percentile / 100
-    return min(1 / tail, count) if tail > 0 else count
+def _thinned(curve: Sequence[tuple[float, float]], count: int) -> list[Quantile]:
+    """Keep the first and last steps and those a visible distance apart.
 
-
-def _thinned(quantiles: list[Quantile]) -> list[Quantile]:
-    """Keep the first and last steps and those a visible distance apart."""
-    kept = quantiles[:1]
-    for quantile in quantiles[1:-1]:
-        if quantile.inverse_tail >= kept[-1].inverse_tail * STEP:
-            kept.append(quantile)
-    return kept + quantiles[1:][-1:]
+    A point has thousands of steps, and a report hundreds of points, so they are not gone through one by one.
+    """
+    percentiles = numpy.array([percentile for percentile, _ in curve])
+    tails = 1 - percentiles / 100
+    inverse_tails = numpy.full(len(tails), float(count))
+    numpy.divide(1, tails, out=inverse_tails, where=tails > 1 / count)
+    kept = [0]
+    last = len(curve) - 1
+    while (following := int(numpy.searchsorted(inverse_tails, inverse_tails[kept[-1]] * STEP))) < last:
+        kept.append(following)
+    return [
+        Quantile(float(inverse_tails[place]), *curve[place])
+        for place in [*kept, *([last] if last > 0 else [])]
+    ]

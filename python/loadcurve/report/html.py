@@ -8,6 +8,7 @@ from loadcurve.report.columns import with_columns
 from loadcurve.report.content import content_of
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
@@ -57,6 +58,7 @@ def render_run(run: Run, objective: Objective | None = None) -> str:
         "trial_titles": {name: run.words(title) for name, title in TRIAL_TITLES.items()},
         "words": run.words,
         "with_columns": with_columns,
+        "most_rows": MOST_ROWS,
         "where": where,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,

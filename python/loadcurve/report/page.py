@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from loadcurve.host.state import cache_folder
 
-SCRIPTS = ("figures.js", "curves.js", "tables.js", "trials.js")
+SCRIPTS = ("figures.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js")
 """Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
 
 
@@ -41,9 +41,9 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
     )
 
 
-def figure_scripts() -> list[str]:
-    """Return the scripts of a page with figures: Vega, and our own that draws them."""
-    own = "\n".join(map(_template_text, SCRIPTS))
+def figure_scripts(*more: str) -> list[str]:
+    """Return the scripts of a page with figures: Vega, and our own, ``more`` of them by file name."""
+    own = "\n".join(map(_template_text, (*SCRIPTS, *more)))
     return [_vega_bundle(), f'"use strict";\n{own}']
 
 

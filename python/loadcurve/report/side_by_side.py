@@ -11,6 +11,7 @@ from loadcurve.errors import BadInput
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
+from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
@@ -20,7 +21,7 @@ from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.run_charts import RUN_MEASURES, RunLook, run_look, runs_figure
-from loadcurve.report.run_summary import answer, title_of
+from loadcurve.report.run_summary import title_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import Point
 from loadcurve.stats.comparison import COMPARED, Change, RunComparison, compare_runs
@@ -168,7 +169,7 @@ def _shown(letter: str, run: Run, place: int, seen_from: Path) -> ShownRun:
         look=run_look(place),
         title=title_of(run),
         question=str(question) if question else None,
-        answer=answer(run),
+        answer=answer_words(run),
         complete=ending(run).reason != "unfinished",
         report=quote(os.path.relpath(report, seen_from)) if report.is_file() else None,
         findings=findings(run),

@@ -9,7 +9,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PANELS, Panel
-from loadcurve.report.columns import Columns, columns
+from loadcurve.report.columns import Columns, columns, columns_of
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeSeries
@@ -43,6 +43,16 @@ PROBE_COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """One trial's point whose series shows a finding."""
+
+    server: str
+    place: int
+    """The place of the point in the list of all points."""
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """The series of some trials, ready for the page, and the panels that have anything to show of them."""
 
@@ -52,19 +62,29 @@ class Timeline:
     """How many points of trials have a series."""
     quiet: list[str]
     """Events that were counted, and happened in none of the trials that are shown."""
+    examples: list[Example | None]
+    """Of each finding, in their order, a trial in which it can be seen; ``None`` where the page has none."""
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Of each panel the source of its lines, and the column and the title of each."""
+        return [{"source": panel.source, "lines": list(panel.lines.items())} for panel in self.panels]
 
 
 def timeline(run: Run, found: Sequence[Finding], most_bytes: int = SERIES_BYTES) -> Timeline | None:
     """Choose the trials whose series the page holds; ``None`` where there is no series.
 
-    Of each server and point the trial with the highest p99 comes first, then the one in the middle, then the
-    others; among equals those in which something was found, and then the highest loads.
+    For each finding a trial in which it was seen comes first, the one with the longest latency. Then follow
+    of each server and point the trial with the highest p99, the one in the middle, and the others; among
+    equals those in which something was found, and then the highest loads.
     """
     places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
     records = [record for record in run.points if record.load.series and point_key(record.point) in places]
     series: list[dict[str, Any]] = []
     left = most_bytes
-    for record in _by_interest(records, found, places):
+    examples = [_example(records, finding) for finding in found]
+    in_turn = [*filter(None, examples), *_by_interest(records, found, places)]
+    for record in {id(record): record for record in in_turn}.values():
         one = _series(record, places[point_key(record.point)])
         left -= len(json.dumps(one, separators=(",", ":")))
         if left < 0 and series:
@@ -73,7 +93,34 @@ def timeline(run: Run, found: Sequence[Finding], most_bytes: int = SERIES_BYTES)
     if not series:
         return None
     panels = [shown for panel in PANELS if (shown := _with_lines_of(panel, series)) is not None]
-    return Timeline(panels, series, len(records), quiet=list(_quiet(series)))
+    held = {(one["server"], one["place"], one["trial"]) for one in series}
+    return Timeline(
+        panels,
+        series,
+        len(records),
+        quiet=list(_quiet(series)),
+        examples=[_held(record, places, held) for record in examples],
+    )
+
+
+def _example(records: Sequence[PointRecord], finding: Finding) -> PointRecord | None:
+    """Return the record with the longest latency of those in which a finding was seen."""
+    seen_at, trials = {point_key(point) for point in finding.points}, set(finding.trials)
+    seen = [
+        record
+        for record in records
+        if record.trial in trials and record.server == finding.server and point_key(record.point) in seen_at
+    ]
+    return max(seen, key=lambda record: record.load.latency_ms.max or 0, default=None)
+
+
+def _held(
+    record: PointRecord | None, places: dict[PointKey, int], held: Collection[tuple[str, int, int]]
+) -> Example | None:
+    if record is None:
+        return None
+    example = Example(record.server, places[point_key(record.point)], record.trial)
+    return example if (example.server, example.place, example.trial) in held else None
 
 
 def _by_interest(
@@ -149,13 +196,13 @@ def _periods(load: LoadResult) -> Iterable[Row]:
 
 def _samples(probe: ProbeSeries) -> Columns:
     wanted = [column for panel in PANELS if panel.source == "probe" for column in panel.lines]
-    taken: dict[str, list[float | None]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
+    taken: dict[str, list[Any]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
     for column in wanted:
         name, factor = PROBE_COLUMNS.get(column, (column, 1))
         values: list[float | None] | None = getattr(probe, name)
         if values is not None:
             taken[column] = [None if value is None else compact(value * factor) for value in values]
-    return columns([dict(zip(taken, row, strict=True)) for row in zip(*taken.values(), strict=True)])
+    return columns_of(len(probe.t_s), taken)
 
 
 def _with_lines_of(panel: Panel, series: Sequence[dict[str, Any]]) -> Panel | None:

@@ -1,5 +1,8 @@
 """The figures of single trials, from which the page makes the table of a point that is chosen."""
 
+from collections.abc import Sequence
+
+from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
@@ -21,6 +24,20 @@ TRIAL_TITLES = {
     "verdict": "verdict",
 }
 """The columns of the table of trials, with their titles."""
+
+
+def findings_of_trials(run: Run, found: Sequence[Finding]) -> list[Row]:
+    """Return where each finding was seen, in their order: its server, trials, the places of its points."""
+    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    return [
+        {
+            "server": finding.server,
+            "trials": finding.trials,
+            "places": [places[key] for point in finding.points if (key := point_key(point)) in places],
+            "seen": finding.seen,
+        }
+        for finding in found
+    ]
 
 
 def trial_columns(run: Run) -> Columns:

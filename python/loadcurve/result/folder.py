@@ -116,10 +116,7 @@ def read_run(folder: Path) -> Run:
     """
     run_file = folder / RUN_FILE
     if not run_file.is_file():
-        raise BadInput(
-            f"{folder} is not a run folder: it holds no {RUN_FILE}. "
-            "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
-        )
+        raise no_run_folder(folder)
     try:
         run_record = RunRecord.model_validate_json(_read_text(run_file))
     except ValidationError as error:
@@ -128,6 +125,14 @@ def read_run(folder: Path) -> Run:
     study_file = folder / STUDY_FILE
     study_text = _read_text(study_file) if study_file.exists() else ""
     return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
+
+
+def no_run_folder(folder: Path) -> BadInput:
+    """Return the error that a folder is none of a run."""
+    return BadInput(
+        f"{folder} is not a run folder: it holds no {RUN_FILE}. "
+        "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
+    )
 
 
 class RunFolder:

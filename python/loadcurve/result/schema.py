@@ -6,6 +6,7 @@ from typing import Any
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
+from loadcurve.result.progress import RunProgress
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.summary import RunSummary
 
@@ -20,6 +21,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "ceiling.schema.json": Ceiling.model_json_schema(by_alias=True, mode="serialization"),
         "noise.schema.json": Noise.model_json_schema(by_alias=True, mode="serialization"),
         "summary.schema.json": RunSummary.model_json_schema(by_alias=True, mode="serialization"),
+        "progress.schema.json": RunProgress.model_json_schema(by_alias=True, mode="serialization"),
         "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
     }
     return {name: {"$schema": DIALECT, **schema} for name, schema in generated.items()}

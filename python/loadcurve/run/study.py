@@ -112,6 +112,11 @@ class StudyRun:
         )
         self.folder = options.out or _new_folder(study_file.stem)
 
+    @property
+    def cpus_of_observers(self) -> tuple[int, ...]:
+        """The CPUs for what runs beside the measurement and is none of it: where the probe runs, too."""
+        return self._cpus.probe
+
     def measure(self) -> int:
         """Run every trial, appending each record to the run folder; return how many points got an answer.
 

@@ -11,6 +11,7 @@ from loadcurve.study.expected import Expected
 from loadcurve.study.loads import Load, LoadTables, complete_type
 from loadcurve.study.paths import Text
 from loadcurve.study.problems import own_problems
+from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.study.toml_document import TomlTable
 
@@ -42,6 +43,8 @@ class Study(TomlTable):
     sweep: Sweep
     trials: Trials = Trials()
     host: Host = Host()
+    published: Published | None = None
+    """What was published of such servers, for the report to lay beside what is measured here."""
     servers: Annotated[
         dict[ServerName, StudyServer],
         Field(min_length=1),
@@ -89,6 +92,8 @@ class Study(TomlTable):
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         problems = list(inconsistencies(self.content, self.load, self.sweep))
+        if self.published is not None:
+            problems += self.published.inconsistencies(list(self.servers))
         if problems:
             raise own_problems(problems)
         return self

@@ -8,6 +8,7 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     colour,
@@ -54,16 +55,17 @@ def throughput_latency_figure(
     if not all(sides):
         return None
     axis = altair.Axis(title=words("requests/s"), orient="left", tickCount=6)
-    left = _side(sides[0], shown, looks, axis, [1, 0])
+    datasets = Datasets()
+    left = _side(datasets.named(sides[0]), shown, looks, axis, [1, 0])
     # Only the left axis has a grid: two of them would not fall on one another.
     axis = altair.Axis(title=title, orient="right", grid=False, tickCount=6)
-    right = _side(sides[1], shown, looks, axis, [5, 3])
+    right = _side(datasets.named(sides[1]), shown, looks, axis, [5, 3])
     alternative = (
         f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has full lines and "
         "the left axis, latency dashed lines and the right one; the two figures before have the same values."
     )
     chart = altair.layer(left, right).resolve_scale(y="independent")
-    return Figure(layered([chart], alternative, FIGURE_HEIGHT, []), alternative)
+    return Figure(layered([chart], alternative, FIGURE_HEIGHT, [], datasets), alternative)
 
 
 def _row(server: str, load: float, estimate: Estimate | None) -> Row | None:
@@ -79,13 +81,13 @@ def _row(server: str, load: float, estimate: Estimate | None) -> Row | None:
 
 
 def _side(
-    rows: list[Row],
+    rows: altair.NamedData,
     shown: Slice,
     looks: Mapping[str, Appearance],
     axis: altair.Axis,
     dashes: list[int],
 ) -> altair.LayerChart | altair.FacetChart:
-    base = altair.Chart(altair.InlineData(values=rows)).encode(
+    base = altair.Chart(rows).encode(
         x=sweep_axis(shown, list(looks)),
         y=altair.Y("y:Q", axis=axis),
         color=colour(looks),

@@ -20,6 +20,7 @@ from loadcurve.report.charts.figure import (
     extent,
     latency_axis,
     layered,
+    readable_reach,
     shape,
     sweep_axis,
     tooltips,
@@ -247,11 +248,15 @@ def _marks(
     overlay: Overlay,
     datasets: Datasets,
 ) -> list[altair.Chart]:
-    values = [row[field] for row in (*means, *trials) for field in ("y", "low", "high") if row.get(field)]
-    reach = extent([*values, *([measure.bound] if measure.bound else [])])
+    bound = [measure.bound] if measure.bound else []
+    of_curves = extent([*(row["y"] for row in (*means, *trials) if row["y"]), *bound])
+    ends = extent(row[end] for row in means for end in ("y", "low", "high") if row[end])
+    whole = min(of_curves[0], ends[0]), max(of_curves[1], ends[1])
+    reach = readable_reach(of_curves, whole)
+    top = reach[1] if reach[1] < whole[1] else None
 
     def vertical(field: str = "y") -> altair.Y:
-        return axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
+        return axis_from_zero(field, top) if measure.from_zero else latency_axis(field, reach)
 
     def base(rows: list[Row], field: str) -> altair.Chart:
         along = sweep_axis(shown, list(looks))
@@ -271,7 +276,11 @@ def _marks(
     marks = []
     if bounded:
         interval = base(bounded, "low").encode(y2="high:Q")
-        marks.append(interval.mark_area(opacity=0.18) if shown.key else interval.mark_rule(strokeWidth=2))
+        marks.append(
+            interval.mark_area(opacity=0.18, clip=True)
+            if shown.key
+            else interval.mark_rule(strokeWidth=2, clip=True)
+        )
     if usable:
         if shown.key:
             marks.append(of_means.mark_line(strokeWidth=2))
@@ -281,7 +290,7 @@ def _marks(
     if invalid:
         marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
     if measure.has_ceiling:
-        marks += ceiling_marks(overlay, shown, reach[1], vertical(), looks)
+        marks += ceiling_marks(overlay, shown, of_curves[1], vertical(), looks)
     if measure.marks_findings:
         marks += finding_marks(overlay, shown, means, vertical(), looks)
     if measure.bound is not None:

@@ -15,6 +15,7 @@ def report_record(content: Content, numbers: Numbers) -> ReportRecord:
         ranking=numbers.ranking,
         ratios=numbers.ratios,
         shapes=numbers.shapes,
+        published=numbers.published,
         findings=numbers.findings,
         failures=content.run.failures,
     )

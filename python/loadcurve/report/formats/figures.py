@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 from loadcurve.report.charts.figure import Figure, Specification
 from loadcurve.report.content import Content
 from loadcurve.report.figures import Distribution
+from loadcurve.report.formats.over_time import time_pictures
 
 Part = TypeVar("Part")
 
 WIDTH = 640
 """The width of the plotting area in CSS pixels; the page takes its own from the window."""
-UNNAMED = frozenset({"parts", "figure"})
+UNNAMED = frozenset({"parts", "figure", "comparisons"})
 """Fields of the page's content that say nothing of the figures in them."""
 MOST_IN_A_LINE = 4
 """A line of the legend holds at most this many servers."""
@@ -69,8 +70,8 @@ class Picture:
 def pictures(content: Content) -> list[Picture]:
     """Return every figure that the page holds, in the page's order.
 
-    A figure that can show one of several points shows the one that the page begins with. A figure that has
-    no rows of its own, as those over time until a trial is chosen, is on the page alone.
+    A figure that can show one of several points shows the one that the page begins with. The panels over time
+    are one picture for each trial that the weightiest findings name.
     """
     measured = [_with_xml_signs(name) for name in content.looks if name not in content.unmeasured]
     found: dict[str, Picture] = {}
@@ -81,7 +82,16 @@ def pictures(content: Content) -> list[Picture]:
         while name in found:
             name += "-"
         found[name] = Picture(name, _standing_alone(figure, note, measured))
-    return list(found.values())
+    return [*found.values(), *_over_time(content)]
+
+
+def _over_time(content: Content) -> Iterator[Picture]:
+    if content.trials is None:
+        return
+    for path, title, specification in time_pictures(content.trials):
+        yield Picture(
+            _file_name(path), _on_paper(_with_xml_signs(specification), _with_xml_signs(title), None)
+        )
 
 
 Located = tuple[tuple[str, ...], str | None, Figure]
@@ -135,16 +145,22 @@ def _standing_alone(figure: Figure, note: str | None, servers: list[str]) -> Spe
         "symbolStrokeWidth": 1,
     }
     for view in _views(specification):
-        if view.get("width") == "container":
-            view["width"] = WIDTH
         for channel in ("color", "shape"):
             shown = view.get("encoding", {}).get(channel, {})
             if shown.get("field") == "server":
                 shown["legend"] = legend
+    return _on_paper(specification, what[:1].upper() + what[1:], note)
+
+
+def _on_paper(specification: Specification, title: str, note: str | None) -> Specification:
+    """Return a specification on white paper, as wide as a picture, under its title."""
+    for view in _views(specification):
+        if view.get("width") == "container":
+            view["width"] = WIDTH
     return {
         **specification,
         "autosize": {"type": "pad", "contains": "content"},
-        "title": {"text": what[:1].upper() + what[1:], **({"subtitle": note} if note else {})},
+        "title": {"text": title, **({"subtitle": note} if note else {})},
         "config": LIGHT_PAPER,
     }
 

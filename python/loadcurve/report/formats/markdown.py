@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from loadcurve.report import text
-from loadcurve.report.content import Cell, Content, TableRow
+from loadcurve.report.content import Content
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.formats.document import answers
+from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import COST_TITLES
 
 MOST_POINTS = 8
@@ -30,6 +31,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
+        *_published(content),
         *_findings(content),
         *_failures(content),
         *_method(content),
@@ -141,6 +143,19 @@ def _shapes(content: Content) -> list[str]:
         cost_titles = [*map(content.run.words, COST_TITLES)]
         blocks += [_table(cost_titles, part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
+
+
+def _published(content: Content) -> list[str]:
+    published = content.published
+    if published is None or not published.comparisons:
+        return []
+    blocks = [
+        "### Beside what was published",
+        escaped(f"{published.source}. Shapes are compared, no numbers."),
+    ]
+    for comparison in published.comparisons:
+        blocks += [escaped(comparison.heading), *_list(map(escaped, comparison.sentences))]
+    return blocks
 
 
 def _findings(content: Content) -> list[str]:

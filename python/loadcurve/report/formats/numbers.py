@@ -11,10 +11,12 @@ from loadcurve.report.formats.records import (
     EstimateRecord,
     MeasuredRecord,
     PlaceRecord,
+    PublishedRecord,
     RankRecord,
     RatioRecord,
     ShapeRecord,
 )
+from loadcurve.report.published import matched_figures
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point
 from loadcurve.result.words import Words
@@ -37,6 +39,7 @@ from loadcurve.stats.operations import (
     operation_rps,
 )
 from loadcurve.stats.peak import Greatest
+from loadcurve.stats.published import unit_of
 from loadcurve.stats.ranking import Ranking, rank_run
 from loadcurve.stats.shape import Shape, SliceShapes, shapes
 from loadcurve.stats.slo import Objective
@@ -64,6 +67,7 @@ class Numbers:
     ranking: list[RankRecord]
     ratios: list[RatioRecord]
     shapes: list[ShapeRecord]
+    published: list[PublishedRecord]
     findings: list[Finding]
 
 
@@ -78,6 +82,7 @@ def numbers_of(run: Run, objective: Objective | None) -> Numbers:
         ranking=[record for name, point, one in rankings for record in _ranks(name, point, one)],
         ratios=[record for name, point, one in rankings for record in _ratios(name, point, one)],
         shapes=[_shape(part, shape) for part in shapes(run, objective) for shape in part.shapes],
+        published=list(_published(run)),
         findings=findings(run),
     )
 
@@ -202,3 +207,21 @@ def _capacity(part: SliceShapes, found: Capacity | None) -> CapacityRecord | Non
         safe_load=found.safe_load,
         throughput_rps=EstimateRecord.of(found.throughput_rps),
     )
+
+
+def _published(run: Run) -> Iterable[PublishedRecord]:
+    for matched in matched_figures(run):
+        figure = matched.figure
+        for pair in matched.pairs:
+            for place, value in pair.published.items():
+                yield PublishedRecord(
+                    figure=figure.title,
+                    point={**matched.part.fixed, figure.axis: place},
+                    measure=figure.measure,
+                    series=pair.series,
+                    published=value,
+                    published_unit=figure.unit,
+                    server=pair.server,
+                    estimate=EstimateRecord.of(pair.measured.get(place)),
+                    unit=unit_of(figure.measure),
+                )

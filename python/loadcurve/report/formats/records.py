@@ -107,6 +107,23 @@ class ShapeRecord(Record):
     requests_per_usd: EstimateRecord | None
 
 
+class PublishedRecord(Record):
+    """One published value, and what was measured at the same place; their absolute numbers do not compare."""
+
+    figure: str
+    point: Point
+    """The place along the figure's axis, with the settings that are the same along the measured curve."""
+    measure: str
+    series: str
+    published: float
+    published_unit: str
+    server: str | None
+    """The server that the series stands for; ``None`` where none was measured."""
+    estimate: EstimateRecord | None
+    unit: str
+    """Of the estimate."""
+
+
 class ServerFacts(Record):
     """Which server was measured."""
 
@@ -141,5 +158,7 @@ class ReportRecord(Record):
     ranking: list[RankRecord]
     ratios: list[RatioRecord]
     shapes: list[ShapeRecord]
+    published: list[PublishedRecord]
+    """Published figures beside the measured ones, where the study names some."""
     findings: list[Finding]
     failures: list[FailureRecord]

@@ -8,7 +8,14 @@ import polars
 from loadcurve.explain.finding import Finding
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.formats.numbers import Numbers
-from loadcurve.report.formats.records import EstimateRecord, PlaceRecord, RankRecord, RatioRecord, ShapeRecord
+from loadcurve.report.formats.records import (
+    EstimateRecord,
+    PlaceRecord,
+    PublishedRecord,
+    RankRecord,
+    RatioRecord,
+    ShapeRecord,
+)
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point
 from loadcurve.result.tables import failures_table, operations_table, points_table
@@ -39,6 +46,8 @@ def report_tables(run: Run, numbers: Numbers) -> dict[str, polars.DataFrame]:
         "ranking": _table(map(_rank_row, numbers.ranking), keys, _RANKING),
         "ratios": _table(map(_ratio_row, numbers.ratios), keys, _RATIOS),
         "shapes": _table(map(_shape_row, numbers.shapes), keys, _SHAPES),
+        # Most studies name no published figures, and have no table for them.
+        **({"published": _published_table(numbers.published, keys)} if numbers.published else {}),
         "findings": _table(_finding_rows(numbers.findings), [], _FINDINGS),
         "evidence": _table(_evidence_rows(numbers.findings), [], _EVIDENCE),
         "failures": failures_table(run),
@@ -109,6 +118,17 @@ _SHAPES: Schema = {
     "requests_per_usd": polars.Float64,
     "requests_per_usd_low": polars.Float64,
     "requests_per_usd_high": polars.Float64,
+}
+_PUBLISHED: Schema = {
+    "figure": polars.String,
+    "measure": polars.String,
+    "series": polars.String,
+    "point": None,
+    "published": polars.Float64,
+    "published_unit": polars.String,
+    "server": polars.String,
+    **_ESTIMATE,
+    "unit": polars.String,
 }
 _FINDINGS: Schema = {
     "finding": polars.Int64,
@@ -208,6 +228,11 @@ def _ends(name: str, estimate: EstimateRecord | None, unit: str = "") -> Row:
         f"{name}_low{unit}": estimate.low if estimate else None,
         f"{name}_high{unit}": estimate.high if estimate else None,
     }
+
+
+def _published_table(records: Sequence[PublishedRecord], keys: Sequence[str]) -> polars.DataFrame:
+    rows = ({**record.model_dump(exclude={"estimate"}), **_estimate(record.estimate)} for record in records)
+    return _table(rows, keys, _PUBLISHED)
 
 
 def _finding_rows(found: Sequence[Finding]) -> Iterable[Row]:

@@ -3,6 +3,7 @@
 /** Sort a table by the column of a header; a second call turns the order round. Absent values stay last. */
 function sortBy(header) {
   const table = header.closest("table");
+  complete(table);
   const column = header.cellIndex;
   const sign = header.getAttribute("aria-sort") === "ascending" ? -1 : 1;
   const key = (row) => row.cells[column].dataset.sort ?? row.cells[column].textContent.trim();
@@ -41,6 +42,7 @@ function valueOf(cell) {
 
 /** A table as rows of texts; a column with intervals is followed by their ends. */
 function textsOf(table) {
+  complete(table);
   const heads = [...table.tHead.rows[0].cells];
   const rows = [...table.tBodies[0].rows];
   const columns = heads.map((head, place) => ({

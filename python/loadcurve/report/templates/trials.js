@@ -58,8 +58,20 @@ function choosePoint() {
 
 /** Show what happened over time in the chosen trial. */
 function drawTrial() {
-  document.getElementById("no-series").hidden = seriesOf(chosen.trial.value) !== undefined;
+  const series = seriesOf(chosen.trial.value);
+  document.getElementById("no-series").hidden = series !== undefined;
+  listFindings();
+  beginMoment(series);
   draw(document.querySelectorAll("script[data-panel]"));
+}
+
+const NARROW = 600;
+
+/** Let the legend of a panel's lines take several lines itself. */
+function breakLegend(encoding) {
+  for (const channel of [encoding.color, encoding.strokeDash]) {
+    if (channel?.legend) channel.legend.columns = 2;
+  }
 }
 
 /** Draw a panel with the series of the chosen trial. */
@@ -71,18 +83,43 @@ async function drawPanel(script) {
   }
   // A layer without rows would have no extent for its axes.
   specification.layer = specification.layer.filter((layer) => specification.datasets[layer.data.name].length > 0);
-  document.getElementById(script.dataset.chart).closest("figure").hidden = specification.layer.length === 0;
+  const chart = document.getElementById(script.dataset.chart);
+  chart.closest("figure").hidden = specification.layer.length === 0;
+  if (chart.clientWidth < NARROW) specification.layer.forEach(({ encoding }) => breakLegend(encoding));
   specification.params.find((one) => one.name === "end_s").value = series?.end_s ?? 1;
   if (specification.layer.length > 0) await embed(script, specification);
+  showMoment();
 }
 
-/** Choose a server and a point, and lead to its trials. */
-function showTrials(server, place) {
+/** Lead from the chosen trial back to what was found in it. */
+function listFindings() {
+  const place = document.getElementById("trial-findings");
+  const links = trialData.findings.flatMap(({ server, trials, places, seen }, number) => {
+    const isHere = server === chosen.server.value && places.includes(placeOf());
+    if (!isHere || !trials.includes(Number(chosen.trial.value))) return [];
+    const link = document.createElement("a");
+    link.href = `#finding-${number}`;
+    link.textContent = seen;
+    // A folded finding would be led to and stay shut.
+    link.addEventListener("click", () => (document.getElementById(`finding-${number}`).open = true));
+    const item = document.createElement("li");
+    item.append(link);
+    return [item];
+  });
+  place.hidden = links.length === 0;
+  place.querySelector("ul").replaceChildren(...links);
+}
+
+/** Choose a server, a point and, if given, a trial, and lead to its trials. */
+function showTrials(server, place, trial) {
   if (trialData === null) return;
   chosen.server.value = server;
   chosen.point.value = place;
-  choosePoint();
-  document.getElementById("trials").scrollIntoView();
+  listTrials();
+  if (trial !== undefined) chosen.trial.value = trial;
+  drawTrial();
+  // Who asks for one trial wants to see it over time, and who asks for a point to choose among its trials.
+  (trial === undefined ? document.getElementById("trials") : chosen.trial).scrollIntoView();
   chosen.trial.focus({ preventScroll: true });
 }
 
@@ -94,9 +131,11 @@ if (trialData !== null) {
   chosen.server.addEventListener("change", choosePoint);
   chosen.point.addEventListener("change", choosePoint);
   chosen.trial.addEventListener("change", drawTrial);
-  for (const button of document.querySelectorAll("button[data-place]")) {
-    button.addEventListener("click", () => showTrials(button.dataset.server, Number(button.dataset.place)));
-  }
+  // The rows of a long table, and their buttons, may come later.
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[data-place]");
+    if (button !== null) showTrials(button.dataset.server, Number(button.dataset.place), button.dataset.trial);
+  });
   listTrials();
   drawTrial();
 }

@@ -1,0 +1,44 @@
+"""``loadcurve watch``."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from rich.text import Text
+
+from loadcurve.cli.console import new_console
+from loadcurve.result.folder import Run, no_run_folder
+from loadcurve.result.following import FollowedRun
+from loadcurve.result.progress import read_progress
+from loadcurve.watch.address import ANY_LOOPBACK_PORT, Address, Listener, announcement
+from loadcurve.watch.process import be_of_no_account
+from loadcurve.watch.server import WatchServer
+
+
+def watch_command(folder: Path, address: str | None) -> None:
+    """Serve the page of a run folder until an interrupt.
+
+    Raises:
+        BadInput: the folder is none of a run, or the page cannot listen at the address.
+
+    """
+    run = FollowedRun(folder).read()
+    if run is None:
+        raise no_run_folder(folder)
+    listener = Listener.at(Address.parse(address or ANY_LOOPBACK_PORT))
+    _stand_aside(run)
+    with WatchServer(listener, folder) as server:
+        talk = new_console(stderr=True)
+        talk.print(Text(announcement(listener)), soft_wrap=not talk.is_terminal)
+        server.serve()
+
+
+def _stand_aside(run: Run) -> None:
+    """Leave the CPUs to a run that is still under way on this machine, as far as there are others."""
+    kept = read_progress(run.folder)
+    if kept is not None and kept.run_lives:
+        usable = os.sched_getaffinity(0)
+        server, load = (set(run.run.host.get(side) or ()) for side in ("server_cpus", "load_cpus"))
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, usable - server - load or usable & load)
+    be_of_no_account()

@@ -1,0 +1,61 @@
+"""Why points are not valid: the reasons of all single verdicts, those of one kind together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.report.findings import points as points_in_words
+from loadcurve.result.folder import Run
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.curves import VerdictStatus, point_key
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One kind of reason that some of a server's points are not valid."""
+
+    server: str
+    status: VerdictStatus
+    where: str
+    """The range of the points, in words."""
+    count: int
+    """In how many points of trials it was so."""
+    place: int
+    """The place of the point of the example in the list of all points."""
+    trial: int
+    """The trial of the example."""
+    example: str
+    """The reason as it was told of one of them."""
+
+
+def remarks(run: Run) -> list[Remark]:
+    """Return the reasons by server, verdict and kind: a run has as many as kinds, however long it was.
+
+    The example is the last of those at the highest load, where most things are worst.
+    """
+    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    groups: dict[tuple[str, VerdictStatus, str], list[tuple[PointRecord, str]]] = {}
+    for record in run.points:
+        verdict = record.load.verdict
+        for reason in verdict.reasons:
+            key = (record.server, verdict.status, reason.code)
+            groups.setdefault(key, []).append((record, reason.text))
+    return [_remark(server, status, found, places) for (server, status, _), found in groups.items()]
+
+
+def _remark(
+    server: str,
+    status: VerdictStatus,
+    found: Sequence[tuple[PointRecord, str]],
+    places: dict[tuple[tuple[str, float], ...], int],
+) -> Remark:
+    in_order = sorted(found, key=lambda pair: places.get(point_key(pair[0].point), 0))
+    record, example = in_order[-1]
+    return Remark(
+        server=server,
+        status=status,
+        where=points_in_words([one.point for one, _ in in_order]),
+        count=len(found),
+        place=places.get(point_key(record.point), 0),
+        trial=record.trial,
+        example=example,
+    )

@@ -1,0 +1,185 @@
+/** Following a run: what the page is told, put in its places. All texts of the run are put there as texts. */
+{
+  const RETRY_MS = 3000;
+  const at = (id) => document.getElementById(id);
+  const say = (id, text) => {
+    // A region that is read aloud must not be touched where nothing has changed.
+    if (at(id).textContent !== text) at(id).textContent = text;
+  };
+  let told = null;
+  let toldAt = 0;
+
+  /** A length as the terminal shows it: minutes and seconds. */
+  function clock(length_s) {
+    const seconds = Math.round(length_s);
+    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  }
+
+  /** Say what changes by the second: how long the load has gone on. */
+  function tick() {
+    if (told === null || document.hidden) return;
+    const since_s = (performance.now() - toldAt) / 1000;
+    say("load", told.load === null ? betweenLoads(told) : loadInWords(told.load, told.load.elapsed_s + since_s));
+  }
+
+  const leftInWords = ({ left_s, about }) => (left_s === null ? "" : `${about}${clock(left_s)} left`);
+
+  const betweenLoads = ({ phase }) => (phase === "going" ? "No load is under way." : "");
+
+  /** Where a load stands, such as "connections = 50 · measuring, 3 of 10 s". */
+  function loadInWords({ point, warmup_s, measured_s }, elapsed_s) {
+    const isWarming = elapsed_s < warmup_s;
+    const part_s = isWarming ? warmup_s : measured_s;
+    const passed_s = Math.floor(isWarming ? elapsed_s : elapsed_s - warmup_s);
+    const reached = part_s === null ? passed_s : `${Math.min(passed_s, part_s)} of ${part_s}`;
+    return `${point} · ${isWarming ? "warming up" : "measuring"}, ${reached} s`;
+  }
+
+  /** Show where the run stands. */
+  function showStatus(status) {
+    [told, toldAt] = [status, performance.now()];
+    say("title", status.title);
+    say("question", status.question);
+    at("question").hidden = status.question === "";
+    say("sentence", status.sentence);
+    at("to-report").hidden = !status.report;
+    at("done").hidden = status.progress === null;
+    if (status.progress !== null) {
+      at("done-bar").max = status.progress.planned;
+      at("done-bar").value = status.progress.over;
+      say("done-words", status.progress.words);
+      say("left", leftInWords(status.progress));
+    }
+    for (const [verdict, count] of Object.entries(status.verdicts)) {
+      say(`verdict-${verdict}`, count.toLocaleString("en"));
+    }
+    at("no-failure").hidden = status.failures.length > 0;
+    at("failures").replaceChildren(...status.failures.map(failureItem));
+    for (const legend of document.querySelectorAll(".legend")) {
+      legend.replaceChildren(...status.servers.map(legendItem));
+    }
+    document.title = titleOf(status);
+    tick();
+  }
+
+  function titleOf({ title, progress, ended }) {
+    if (ended || progress === null) return title;
+    return `${Math.floor((100 * progress.over) / progress.planned)} % · ${title}`;
+  }
+
+  function failureItem({ place, reason }) {
+    const item = document.createElement("li");
+    const name = document.createElement("strong");
+    name.textContent = `${place}.`;
+    item.append(name, ` ${reason}`);
+    return item;
+  }
+
+  function legendItem({ name, colour, outline, missing }) {
+    const item = document.createElement("li");
+    const symbol = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    symbol.setAttribute("class", "symbol");
+    symbol.setAttribute("viewBox", "0 0 12 12");
+    symbol.setAttribute("aria-hidden", "true");
+    path.setAttribute("d", outline);
+    path.setAttribute("fill", colour);
+    symbol.append(path);
+    item.append(symbol, ` ${name}`);
+    if (missing) {
+      const note = document.createElement("span");
+      note.textContent = "not installed, not measured";
+      item.className = "missing";
+      item.append(" ", note);
+    }
+    return item;
+  }
+
+  /** The charts whose newest data are not drawn yet. */
+  const stale = new Set();
+  const isSeen = (script) => inSight.has(script.dataset.chart) && !document.hidden;
+  const hasFocus = (script) => at(script.dataset.chart).contains(document.activeElement);
+
+  /** Draw what can be seen; what cannot waits until it is. A chart in use by keyboard is left alone meanwhile. */
+  function drawSeen() {
+    const due = [...stale].filter((script) => isSeen(script) && !hasFocus(script));
+    due.forEach((script) => stale.delete(script));
+    if (due.length > 0) draw(due);
+  }
+
+  // The observer of all figures, which notes what is in sight, may be called after this one.
+  const appearing = new IntersectionObserver(() => setTimeout(drawSeen));
+
+  /** Take the curves as they are now. */
+  function showFigures(figures) {
+    at("curves").hidden = figures.length === 0;
+    at("nothing").hidden = figures.length > 0;
+    for (const figure of figures) {
+      const script = document.querySelector(`script[data-chart="${figure.id}"]`) ?? newChart(figure);
+      at(figure.id).setAttribute("aria-label", figure.alternative);
+      script.textContent = JSON.stringify(figure.specification);
+      stale.add(script);
+    }
+    drawSeen();
+  }
+
+  /** Make the place of a figure; the script beside it holds its data, as in the report. */
+  function newChart({ id, section, title }) {
+    const figure = document.createElement("figure");
+    const measure = document.createElement("p");
+    measure.className = "measure";
+    measure.textContent = title;
+    const chart = document.createElement("div");
+    chart.className = "chart";
+    chart.id = id;
+    chart.setAttribute("role", "group");
+    const script = document.createElement("script");
+    script.type = "application/json";
+    script.dataset.chart = id;
+    script.dataset.curve = "";
+    figure.append(measure, chart, script);
+    const place = document.querySelector(`[data-section="${section}"]`);
+    place.append(figure);
+    place.closest("section").hidden = false;
+    observer.observe(chart);
+    appearing.observe(chart);
+    return script;
+  }
+
+  /** Follow the run until it has ended and the process of this page with it. */
+  function follow() {
+    const stream = new EventSource("events");
+    stream.addEventListener("open", () => lost(false));
+    stream.addEventListener("error", () => {
+      lost(true);
+      if (stream.readyState === EventSource.CLOSED) setTimeout(follow, RETRY_MS);
+    });
+    stream.addEventListener("figures", (event) => showFigures(JSON.parse(event.data)));
+    stream.addEventListener("status", (event) => {
+      const status = JSON.parse(event.data);
+      showStatus(status);
+      if (!status.leaves) return;
+      stream.close();
+      // The process that serves this page ends with the run: the report is a whole that stays.
+      if (status.report) location.replace("report.html");
+      else setConnection("The run has ended, and this page shows how it stood at its end.");
+    });
+  }
+
+  function setConnection(text) {
+    say("connection", text);
+    at("connection").hidden = text === "";
+  }
+
+  function lost(isLost) {
+    setConnection(isLost ? "The connection is lost, so this is how the run stood then. Trying again." : "");
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    tick();
+    drawSeen();
+  });
+  document.addEventListener("focusout", () => setTimeout(drawSeen));
+  setInterval(tick, 1000);
+  follow();
+}

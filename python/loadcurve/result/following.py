@@ -1,0 +1,62 @@
+"""Reading a run folder again and again while it grows, each line once."""
+
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from loadcurve.errors import BadInput
+from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
+from loadcurve.result.load import Histograms
+from loadcurve.result.records import TRIAL_RECORD, FailureRecord, PointRecord, RunRecord
+
+NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
+
+
+class FollowedRun:
+    """A run folder that is looked at while its run goes on.
+
+    Of each record only what curves are made of is kept, without series, histograms and slowest requests: a
+    long run would otherwise fill the memory of the machine that it measures.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Stand for a folder that need not exist yet."""
+        self.folder = folder
+        self._record: RunRecord | None = None
+        self._study_text = ""
+        self._records: list[PointRecord | FailureRecord] = []
+        self._read_bytes = 0
+
+    def read(self) -> Run | None:
+        """Read what is new and return the run until now; ``None`` as long as there is no run folder.
+
+        Raises ``BadInput`` where a file cannot be read as what it should be.
+        """
+        try:
+            if self._record is None:
+                self._record = RunRecord.model_validate_json((self.folder / RUN_FILE).read_bytes())
+                self._study_text = (self.folder / STUDY_FILE).read_text(encoding="utf-8", errors="replace")
+            self._read_new_lines()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError) as error:
+            raise BadInput(f"{self.folder} cannot be read as a run folder: {error}") from error
+        return Run(self.folder, self._record, list(self._records), self._study_text, cut_off=False)
+
+    def _read_new_lines(self) -> None:
+        with (self.folder / TRIALS_FILE).open("rb") as file:
+            file.seek(self._read_bytes, os.SEEK_SET)
+            # What follows the last line end is still being written, or was cut off by a kill.
+            finished, line_end, _ = file.read().rpartition(b"\n")
+        lines = [line for line in finished.split(b"\n") if line.strip()]
+        self._records += [_lightened(TRIAL_RECORD.validate_json(line)) for line in lines]
+        self._read_bytes += len(finished) + len(line_end)
+
+
+def _lightened(record: PointRecord | FailureRecord) -> PointRecord | FailureRecord:
+    if isinstance(record, FailureRecord):
+        return record
+    load = record.load.model_copy(update={"series": [], "slowest": [], "histograms": NO_HISTOGRAMS})
+    probe = record.probe.model_copy(update={"series": None})
+    return record.model_copy(update={"load": load, "probe": probe})

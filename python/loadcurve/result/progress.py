@@ -1,0 +1,110 @@
+"""``progress.json``: what a run does at the moment and how far it is, for whoever follows its folder.
+
+The run writes it between loads, never during one, and removes it when its report is written. As long as the
+run lives it holds a lock on the file, which the kernel drops however the run ends: a file without a lock is
+what a killed run left behind.
+"""
+
+import contextlib
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from pydantic import ValidationError
+
+from loadcurve.result.load import Count, Record, Time
+from loadcurve.result.records import PlannedTrial, Point
+
+PROGRESS_FILE = "progress.json"
+
+
+class RunProgress(Record):
+    """Where a run stands."""
+
+    format: Literal["loadcurve-progress/1"]
+    trial: PlannedTrial
+    """The one under way, or the last one."""
+    trials_planned: Count
+    point: Point | None
+    """The point whose load is under way; ``None`` where none is."""
+    since_unix_s: Time
+    """When this began, in seconds since 1970."""
+    warmup_s: Time | None
+    """The load's warm-up; ``None`` without a load, as the next one."""
+    duration_s: Time | None
+    """The measured part of the load behind its warm-up; ``None``, too, where a number of requests ends it."""
+    counted: Literal["points", "trials"]
+    """What the next two count."""
+    over: Count
+    planned: Count
+    at_most: bool
+    """Whether the run may end before it has taken all that is planned."""
+    left_s: Time | None
+    """About how long the rest takes, from this moment on; ``None`` where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptProgress:
+    """What ``progress.json`` holds, and whether the run that wrote it still lives."""
+
+    progress: RunProgress
+    run_lives: bool
+
+
+class ProgressFile:
+    """The progress of a run under way, as a context manager: the file is gone behind the block.
+
+    It is a convenience for others, so a file that cannot be written is no reason to end a run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare the file in a run folder, which need not exist before the first :meth:`write`."""
+        self._path = folder / PROGRESS_FILE
+        self._descriptor: int | None = None
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        """Begin; nothing is written yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the file, if there is one."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+
+    def write(self, progress: RunProgress) -> None:
+        """Say where the run stands now."""
+        text = progress.model_dump_json().encode()
+        with contextlib.suppress(OSError):
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            # The lock belongs to this very file, so it is written over and not replaced. Spaces cover the
+            # rest of a longer text, so that one write is enough and nobody reads two texts in one.
+            self._bytes = max(self._bytes, len(text))
+            os.pwrite(self._descriptor, text.ljust(self._bytes) + b"\n", 0)
+
+
+def read_progress(folder: Path) -> KeptProgress | None:
+    """Return what a run folder says of its progress; ``None`` where it says nothing, or not yet."""
+    try:
+        with (folder / PROGRESS_FILE).open("rb") as file:
+            progress = RunProgress.model_validate_json(file.read())
+            return KeptProgress(progress, run_lives=_is_locked(file.fileno()))
+    except (OSError, ValidationError):
+        return None
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False

@@ -1,0 +1,78 @@
+"""The rows of a long table come when they are wanted: shown, sorted, or taken along."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.report.html import render_report
+from support import synthetic_run as synthetic
+from support.opened_report import Opened, OpenReport
+
+FIRST, ALL = 5, 24
+"""Rows that stand on the page from the first, and all: three servers at eight points."""
+TABLE = "table.sortable"
+
+
+def reports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The report of the same run with a whole table, and with one that is cut short."""
+    run = synthetic.write_run(folder / "run")
+    paths = (folder / "whole.html", folder / "short.html")
+    for path, most in zip(paths, (100, FIRST), strict=True):
+        monkeypatch.setattr("loadcurve.report.long_table.MOST_ROWS", most)
+        monkeypatch.setattr("loadcurve.report.html.MOST_ROWS", most)
+        path.write_text(render_report(run), encoding="utf-8")
+    return paths
+
+
+def body(opened: Opened) -> str:
+    """All texts, elements and attributes of the table, in their order, but the blanks between elements."""
+    found: str = opened.page.locator(f"{TABLE} tbody").evaluate(
+        """(body) => {
+          const said = ({ name, value }) =>
+            // A number may be written with a zero behind its point, or without.
+            `${name}=${name === "data-sort" && value !== "" ? Number(value) : value}`;
+          const told = (node) => {
+            if (node.nodeType === Node.TEXT_NODE) return [node.textContent.trim()];
+            const attributes = [...node.attributes].map(said).sort().join(" ");
+            return [`${node.localName} ${attributes}`, ...[...node.childNodes].flatMap(told)];
+          };
+          return told(body).filter((one) => one !== "").join("\\n");
+        }"""
+    )
+    return found
+
+
+def test_all_rows_become_the_same_as_if_they_had_stood_there(
+    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    whole, short = (open_report(path) for path in reports(tmp_path, monkeypatch))
+    assert short.page.locator(f"{TABLE} tbody tr").count() == FIRST
+    short.page.get_by_role("button", name="Show all of them").click()
+    assert short.page.locator(f"{TABLE} tbody tr").count() == ALL
+    assert body(short) == body(whole)
+    assert short.page.locator("#rest-notice").count() == 0
+    assert short.complaints == []
+
+
+def test_sorting_and_taking_along_have_all_rows(
+    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _, path = reports(tmp_path, monkeypatch)
+    sorted_page, taken = open_report(path).page, open_report(path).page
+    sorted_page.locator(f"{TABLE} th button", has_text="requests/s").click()
+    assert sorted_page.locator(f"{TABLE} tbody tr").count() == ALL
+    with taken.expect_download() as download:
+        taken.locator("section[aria-labelledby=numbers] .tools button", has_text="CSV").click()
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + ALL
+
+
+def test_a_row_that_came_later_leads_to_its_trials_too(
+    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _, path = reports(tmp_path, monkeypatch)
+    page = open_report(path).page
+    page.get_by_role("button", name="Show all of them").click()
+    page.locator(f"{TABLE} tbody tr").last.locator("button").click()
+    assert page.locator("#trial-server").input_value() == "tiny"
+    assert page.locator("#trial-point").input_value() == str(len(synthetic.CONNECTIONS) - 1)

@@ -1,0 +1,97 @@
+"""From a finding to the trial that shows it and back, and one moment in all panels over time."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from loadcurve.explain.all import findings
+from loadcurve.report.html import render_run
+from loadcurve.result.folder import Run
+from support.explained_run import Data, planted_run, series
+from support.opened_report import Opened, OpenReport
+
+STALL_S = 0.6
+"""The server stands still from here on."""
+
+
+def stalled(record: Data, trial: int, value: float) -> None:
+    """A pause of 400 ms in one trial, at one point, during which a request is under way."""
+    record["probe"]["series"] = series(20)
+    if (trial, value) != (2, 25):
+        return
+    load = record["load"]
+    load["silences"] = [{"start_s": STALL_S, "length_ms": 400}]
+    slow = {**load["slowest"][0], "due_s": STALL_S, "latency_ms": 399, "service_time_ms": 399}
+    load["slowest"] = [slow, *load["slowest"]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return planted_run(stalled)
+
+
+@pytest.fixture
+def opened(open_report: OpenReport, run: Run, tmp_path: Path) -> Opened:
+    report = tmp_path / "report.html"
+    report.write_text(render_run(dataclasses.replace(run, folder=tmp_path)), encoding="utf-8")
+    return open_report(report)
+
+
+def test_a_finding_leads_to_the_trial_that_shows_it_and_the_trial_back(opened: Opened, run: Run):
+    [place] = [place for place, one in enumerate(findings(run)) if one.code == "stall"]
+    page = opened.page
+    finding = page.locator(f"#finding-{place}")
+    finding.evaluate("(one) => (one.open = true)")
+    opened.figures()
+    finding.get_by_role("button", name="See it over time").click()
+    assert page.locator("#trial-trial").input_value() == "2"
+    assert page.locator("#trial-point").evaluate("(one) => one.selectedOptions[0].text") == "connections = 25"
+    finding.evaluate("(one) => (one.open = false)")
+    page.locator(f'#trial-findings a[href="#finding-{place}"]').click()
+    assert finding.evaluate("(one) => one.open")
+    assert opened.complaints == []
+
+
+def test_the_moment_begins_where_nothing_was_answered(opened: Opened, run: Run):
+    [place] = [place for place, one in enumerate(findings(run)) if one.code == "stall"]
+    finding = opened.page.locator(f"#finding-{place}")
+    finding.evaluate("(one) => (one.open = true)")
+    opened.figures()
+    finding.get_by_role("button", name="See it over time").click()
+    assert opened.page.locator("#trial-time-said").text_content() == f"{STALL_S:.2f} s"
+
+
+def test_the_arrow_keys_move_one_moment_through_all_panels(opened: Opened):
+    opened.figures()
+    slider = opened.page.locator("#trial-time")
+    before = lines(opened)
+    slider.focus()
+    for _ in range(10):
+        opened.page.keyboard.press("ArrowRight")
+    after = lines(opened)
+    # Two hundred steps go through the two seconds of the window, so ten are a tenth of a second.
+    assert len(after) == len(before) > 1
+    assert max(after) - min(after) < 1
+    assert after[0] > before[0]
+    assert "answered" in str(slider.get_attribute("aria-valuetext"))
+
+
+def test_the_line_stands_under_the_pointer(opened: Opened):
+    opened.figures()
+    chart = opened.page.locator("#time-1")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    opened.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
+    # A step of the slider is a two-hundredth of the axis.
+    assert lines(opened)[0] == pytest.approx(box["x"] + 0.6 * box["width"], abs=box["width"] / 200)
+
+
+def lines(opened: Opened) -> list[float]:
+    """Where the line of each panel stands that is drawn, in pixels from the left of the window."""
+    found: list[float] = opened.page.evaluate(
+        """[...document.querySelectorAll(".moment")].filter((one) => one.checkVisibility())
+          .map((one) => one.getBoundingClientRect().left)"""
+    )
+    return found

@@ -1,0 +1,265 @@
+"""The page of a run in a real browser: it grows with the run, says how it ended, and asks nobody else."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from loadcurve.result.progress import ProgressFile
+from support import synthetic_run as synthetic
+from support.followed_run import GrowingRun, progress
+from support.opened_report import LOADCURVE, REMEMBER_VIEWS, Opened
+from support.watched_run import page_of
+
+expect.set_options(timeout=20_000)
+PHONE, DESK = 390, 1440
+OpenPage = Callable[..., Opened]
+HOSTILE = "</script><script>stolen = 1</script><img src=x onerror='stolen = 1'>"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> GrowingRun:
+    run = GrowingRun(tmp_path / "run")
+    run.says(left_s=125.0, since_unix_s=time.time())
+    return run
+
+
+@pytest.fixture
+def url(run: GrowingRun) -> Iterator[str]:
+    with page_of(run.folder) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Give what opens an address of this machine in a fresh profile and watches it."""
+    contexts = []
+
+    def open_page(url: str, *, width: int = DESK, **options: object) -> Opened:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        context.add_init_script(REMEMBER_VIEWS)
+        opened = Opened(context.new_page())
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.on("console", lambda message: opened.complaints.append(message.text))
+        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        opened.page.goto(url)
+        return opened
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def means(opened: Opened, figure: str) -> dict[tuple[str, float], tuple[float, int]]:
+    """The means that stand in a figure, with the number of their trials."""
+    return {
+        (mark["datum"]["server"], mark["datum"]["x"]): (mark["datum"]["y"], mark["datum"]["n"])
+        for mark in opened.page.evaluate(f"marksOf({figure!r})")
+        if mark["kind"] == "symbol" and "n" in mark["datum"]
+    }
+
+
+def see_throughput(opened: Opened) -> None:
+    """Go to the first figure, which may lie below what is seen first, and wait until it is drawn."""
+    opened.page.locator("#throughput-1-1").scroll_into_view_if_needed()
+    opened.page.evaluate("until(() => 'throughput-1-1' in drawnViews)")
+
+
+def redrawn(opened: Opened, change: Callable[[], object]) -> None:
+    """Wait until a change has had the throughput drawn again."""
+    opened.page.evaluate("delete drawnViews['throughput-1-1']")
+    change()
+    see_throughput(opened)
+
+
+def test_the_curves_grow_while_the_run_goes_on(open_page: OpenPage, url: str, run: GrowingRun):
+    opened = open_page(url)
+    expect(opened.page.locator("#sentence")).to_have_text("Trial 1 of 9, block 1: nginx.")
+    expect(opened.page.locator("#left")).to_have_text(re.compile(r"about (2:0\d|1:5\d) left"))
+    expect(opened.page.locator("#nothing")).to_be_visible()
+    measured = 0
+    # A first point, a whole curve, a block, and another curve of the second block.
+    for points, servers in ((1, 1), (8, 1), (24, 3), (32, 3)):
+        added = points - measured
+        redrawn(opened, lambda added=added: run.add(added))
+        measured = points
+        drawn = means(opened, "throughput-1-1")
+        assert sum(n for _, n in drawn.values()) == points
+        assert len({server for server, _ in drawn}) == servers
+        expect(opened.page.locator("#verdict-valid")).to_have_text(str(points))
+    truth = synthetic.SERVERS["nginx"].throughput_rps(200) / 1.02
+    assert drawn["nginx", 200] == (pytest.approx(truth, rel=1e-5), 1)
+    assert opened.page.locator("#nothing").is_hidden()
+    assert opened.complaints == []
+    assert {request.removeprefix(url) for request in opened.requests} <= {"", "events", "data:,"}
+
+
+def test_a_server_has_the_colour_of_the_report(open_page: OpenPage, url: str, run: GrowingRun):
+    run.add(24)
+    opened = open_page(url)
+    see_throughput(opened)
+    legend = {
+        item.inner_text().strip(): item.locator("path").get_attribute("fill")
+        for item in opened.page.locator("#throughput ~ .legend li:not(.missing)").all()
+    }
+    drawn = {
+        mark["datum"]["server"]: mark["fill"]
+        for mark in opened.page.evaluate("marksOf('throughput-1-1')")
+        if mark["kind"] == "symbol"
+    }
+    assert legend == drawn
+    assert list(legend) == list(synthetic.SERVERS)
+
+
+def test_only_what_is_in_sight_is_drawn(open_page: OpenPage, url: str, run: GrowingRun):
+    run.add(24)
+    opened = open_page(url)
+    see_throughput(opened)
+    assert "resources-1-3" not in opened.page.evaluate("Object.keys(drawnViews)")
+    opened.page.locator("#resources-1-3").scroll_into_view_if_needed()
+    opened.page.evaluate("until(() => 'resources-1-3' in drawnViews)")
+
+
+@pytest.mark.parametrize(
+    ("begun_s_ago", "said"),
+    [
+        (0.0, r"connections = 50 · warming up, \d of 60 s"),
+        (65.0, r"connections = 50 · measuring, (5|6|7|8|9|\d\d) of 3600 s"),
+        (9000.0, r"connections = 50 · measuring, 3600 of 3600 s"),
+    ],
+)
+def test_a_load_is_followed_from_when_it_began(open_page, url: str, run: GrowingRun, begun_s_ago, said):
+    opened = open_page(url)
+    begun_s = time.time() - begun_s_ago
+    run.says(point={"connections": 50}, since_unix_s=begun_s, warmup_s=60.0, duration_s=3600.0)
+    expect(opened.page.locator("#load")).to_have_text(re.compile(said))
+
+
+def test_the_seconds_go_on_without_news(open_page: OpenPage, url: str, run: GrowingRun):
+    run.says(point={"connections": 50}, since_unix_s=time.time(), warmup_s=60.0, duration_s=3600.0)
+    opened = open_page(url)
+    load = opened.page.locator("#load")
+    expect(load).to_contain_text("warming up")
+    before = load.inner_text()
+    expect(load).not_to_have_text(before)
+    assert opened.requests.count(f"{url}events") == 1
+
+
+def test_a_failure_is_told(open_page: OpenPage, url: str, run: GrowingRun):
+    opened = open_page(url)
+    expect(opened.page.locator("#no-failure")).to_be_visible()
+    run.add_all()
+    expect(opened.page.locator("#failures")).to_contain_text(
+        "Trial 7, apache, connections = 50. the server ended with status 1 while under load"
+    )
+    expect(opened.page.locator("#no-failure")).to_be_hidden()
+
+
+@contextmanager
+def command_serving(folder: Path, address: str) -> Iterator[str]:
+    """Run `loadcurve watch` until it is killed at the end of the block; yields the page's URL."""
+    command = [LOADCURVE, "watch", folder, "--address", address]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        yield process.stderr.readline().split()[-1]
+        process.kill()
+
+
+def test_a_lost_connection_is_said_and_found_again(open_page: OpenPage, run: GrowingRun):
+    with command_serving(run.folder, "127.0.0.1:0") as url:
+        opened = open_page(url)
+        expect(opened.page.locator("#sentence")).to_contain_text("nginx")
+    notice = opened.page.locator("#connection")
+    expect(notice).to_have_text("The connection is lost, so this is how the run stood then. Trying again.")
+    run.says(trial={"trial": 1, "block": 0, "server": "apache"})
+    with command_serving(run.folder, url.removeprefix("http://").rstrip("/")):
+        sentence = opened.page.locator("#sentence")
+        expect(sentence).to_have_text("Trial 2 of 9, block 1: apache.", timeout=20_000)
+        expect(notice).to_be_hidden()
+
+
+def test_the_finished_report_follows_the_run_that_the_page_ends_with(open_page: OpenPage, run: GrowingRun):
+    with page_of(run.folder) as (url, server):
+        opened = open_page(url)
+        expect(opened.page.locator("#sentence")).to_contain_text("nginx")
+        (run.folder / "report.html").write_text("<!doctype html><title>The report</title>")
+        run.ends()
+        server.leave()
+        opened.page.wait_for_url(f"{url}report.html")
+    assert opened.page.title() == "The report"
+
+
+def test_a_run_that_ends_without_a_report_stays_on_the_page(open_page: OpenPage, run: GrowingRun):
+    with page_of(run.folder) as (url, server):
+        opened = open_page(url)
+        expect(opened.page.locator("#sentence")).to_contain_text("nginx")
+        run.ends()
+        server.leave()
+    expect(opened.page.locator("#connection")).to_have_text(
+        "The run has ended, and this page shows how it stood at its end."
+    )
+    expect(opened.page.locator("#sentence")).to_contain_text("was interrupted")
+
+
+def test_a_run_that_is_over_leads_to_its_report(open_page: OpenPage, url: str, run: GrowingRun):
+    run.add_all()
+    (run.folder / "report.html").write_text("<!doctype html><title>The report</title>")
+    run.ends()
+    opened = open_page(url)
+    opened.page.get_by_role("link", name="The report").click()
+    assert opened.page.title() == "The report"
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_axe_finds_nothing_serious_and_nothing_sticks_out(
+    open_page: OpenPage, url: str, run: GrowingRun, width: int, colour_scheme: str
+):
+    run.add(30)
+    opened = open_page(url, width=width, color_scheme=colour_scheme)
+    see_throughput(opened)
+    found = Axe().run(opened.page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_what_is_going_on_is_read_aloud_politely_and_the_seconds_are_not(open_page: OpenPage, url: str):
+    opened = open_page(url)
+    assert opened.page.get_by_role("status").all_inner_texts() == ["Trial 1 of 9, block 1: nginx."]
+    for silent in ("#load", "#done"):
+        assert (
+            opened.page.locator(silent).evaluate("(one) => one.closest('[role=status], [aria-live]')") is None
+        )
+
+
+def test_without_javascript_the_page_still_says_where_the_run_stands(open_page: OpenPage, url: str):
+    opened = open_page(url, java_script_enabled=False)
+    assert opened.page.locator("#sentence").inner_text() == "Trial 1 of 9, block 1: nginx."
+    assert "load the page again" in opened.page.locator("noscript").inner_text()
+
+
+def test_hostile_text_is_shown_and_never_run(open_page: OpenPage, tmp_path: Path):
+    folder = synthetic.write_renamed_run(tmp_path / "run", "tiny", HOSTILE)
+    record = json.loads((folder / "run.json").read_text())
+    record["study"] |= {"title": HOSTILE, "question": HOSTILE}
+    (folder / "run.json").write_text(json.dumps(record))
+    with ProgressFile(folder) as file, page_of(folder) as (url, _):
+        file.write(progress(trial={"trial": 3, "block": 1, "server": HOSTILE}))
+        opened = open_page(url)
+        see_throughput(opened)
+        page = opened.page
+        assert page.locator("h1").inner_text() == HOSTILE
+        assert HOSTILE in page.title()
+        assert page.locator("#sentence").inner_text() == f"Trial 4 of 9, block 2: {HOSTILE}."
+        assert HOSTILE in page.locator(".legend").first.inner_text()
+        assert page.evaluate("typeof stolen") == "undefined"
+        assert page.locator("img, [onerror]").count() == 0
+        assert opened.complaints == []

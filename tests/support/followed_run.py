@@ -1,0 +1,60 @@
+"""A synthetic run that goes on: its folder grows record by record, and says how far it is."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.result.progress import ProgressFile, RunProgress
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from support import synthetic_run as synthetic
+
+
+def progress(**changes: Any) -> RunProgress:
+    """The progress of a run that starts the first server, unless it is changed."""
+    said = {
+        "format": "loadcurve-progress/1",
+        "trial": PlannedTrial(trial=0, block=0, server="nginx"),
+        "trials_planned": 9,
+        "point": None,
+        "since_unix_s": 1000.0,
+        "warmup_s": None,
+        "duration_s": None,
+        "counted": "points",
+        "over": 0,
+        "planned": 72,
+        "at_most": False,
+        "left_s": None,
+    }
+    return RunProgress.model_validate(said | changes)
+
+
+@dataclass
+class GrowingRun:
+    """A run folder with the plan of the synthetic run, and as many of its records as were added."""
+
+    folder: Path
+    record: Any = field(default_factory=synthetic.run_record)
+
+    def __post_init__(self) -> None:
+        synthetic.write_run(self.folder, self.record, records=[])
+        self.to_come: list[PointRecord | FailureRecord] = list(synthetic.trial_records(self.record))
+        self.file = ProgressFile(self.folder)
+
+    def add(self, count: int) -> None:
+        """Append the next records."""
+        added, self.to_come = self.to_come[:count], self.to_come[count:]
+        with (self.folder / TRIALS_FILE).open("a", encoding="utf-8") as file:
+            file.writelines(one.model_dump_json(by_alias=True) + "\n" for one in added)
+
+    def add_all(self) -> None:
+        """Append all that are still to come."""
+        self.add(len(self.to_come))
+
+    def says(self, **changes: Any) -> None:
+        """Write how far the run is."""
+        self.file.write(progress(**changes))
+
+    def ends(self) -> None:
+        """Take the file of the progress away, as a run does at its end."""
+        self.file.__exit__(None, None, None)
