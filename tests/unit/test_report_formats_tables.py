@@ -16,7 +16,17 @@ from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
 REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 """How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
 
-NAMES = ("estimates", "points", "ranking", "ratios", "shapes", "findings", "evidence", "failures")
+NAMES = (
+    "estimates",
+    "points",
+    "operations",
+    "ranking",
+    "ratios",
+    "shapes",
+    "findings",
+    "evidence",
+    "failures",
+)
 
 
 @pytest.fixture(scope="module")

@@ -91,35 +91,47 @@ def fit(kappa: Estimate, peak_load: Estimate | None) -> ScalabilityFit:
 
 def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
     peak_load = Estimate(98.5, 90, 110, 5, "t")
-    words = shape_words.scalability_words(fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), peak_load), 200)
+    words = shape_words.scalability_words(
+        fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), peak_load), 200, "connections"
+    )
     assert "3.0 % of the work is serial (2.0 % to 4.0 %)" in words
     assert "adding connections beyond N ≈ 98 (90 to 110) costs throughput" in words
     # X(2) / X(1) = 2 / 1.0302 = 1.94; X(200) / X(100) = (200 / 10.95) / (100 / 4.96) = 0.91
     assert "doubling the connections from 1 multiplies throughput by 1.94, from 100 by 0.91" in words
 
 
+def test_of_a_database_the_law_is_told_in_threads():
+    words = shape_words.scalability_words(
+        fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), Estimate(98.5, 90, 110, 5, "t")), 200, "threads"
+    )
+    assert "adding threads beyond N ≈ 98 (90 to 110) costs throughput" in words
+    assert "doubling the threads from 1" in words
+
+
 def test_a_peak_beyond_the_sweep_is_told_as_such():
     peak_load = Estimate(985, 900, 1_100, 5, "t")
-    words = shape_words.scalability_words(fit(Estimate(1e-6, 9e-7, 1.1e-6, 5, "t"), peak_load), 200)
+    words = shape_words.scalability_words(
+        fit(Estimate(1e-6, 9e-7, 1.1e-6, 5, "t"), peak_load), 200, "connections"
+    )
     assert "N ≈ 985 (900 to 1,100), which is beyond the sweep, costs throughput" in words
 
 
 def test_coherency_that_may_be_nothing_claims_no_peak():
     words = shape_words.scalability_words(
-        fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200
+        fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200, "connections"
     )
     assert "no cost of coherency can be told" in words
 
 
 def test_a_refused_fit_says_why():
-    words = shape_words.scalability_words(NoFit("the curve is 25 % below the law at 10"), 200)
+    words = shape_words.scalability_words(NoFit("the curve is 25 % below the law at 10"), 200, "connections")
     assert words == "the universal scalability law does not apply: the curve is 25 % below the law at 10."
 
 
 def test_offers_end_with_what_lies_above():
     words = shape_words.cheapest_words("rate", [Offer("a", 0.01, 5_000)], "p99 < 1s")
     assert words == (
-        "Up to 5,000 requests/s a (0.01 $/h) keeps p99 < 1s for the least money, "
+        "Up to 5,000 per second a (0.01 $/h) keeps p99 < 1s for the least money, "
         "and above that none of them does."
     )
 
@@ -127,8 +139,8 @@ def test_offers_end_with_what_lies_above():
 def test_leaders_are_told_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
     assert shape_words.leaders_words("rate", found, "p99") == (
-        "up to 100 requests/s a (from which b cannot be told) has the lowest p99; "
-        "then up to 1,000 requests/s c."
+        "up to 100 per second a (from which b cannot be told) has the lowest p99; "
+        "then up to 1,000 per second c."
     )
 
 

@@ -180,7 +180,7 @@ def test_runs_that_sweep_other_keys_stand_in_figures_of_their_own(tmp_path: Path
         for layer in chart["layer"]
         if layer["mark"]["type"] == "line"
     }
-    assert titles == {"connections", "rate (requests/s)"}
+    assert titles == {"connections", "rate (per second)"}
     assert "no server and point in common" in words(page)
 
 

@@ -34,8 +34,8 @@ def rows_of(sheet: Any) -> list[dict[str, Any]]:
 
 def test_each_table_is_a_sheet_whose_heading_stays(book: Any):
     assert book.sheetnames == [
-        "run", "charts", "estimates", "points", "ranking", "ratios", "shapes", "findings", "evidence",
-        "failures",
+        "run", "charts", "estimates", "points", "operations", "ranking", "ratios", "shapes", "findings",
+        "evidence", "failures",
     ]  # fmt: skip
     for name in book.sheetnames[2:]:
         assert book[name].freeze_panes == "A2"

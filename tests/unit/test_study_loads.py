@@ -202,7 +202,7 @@ def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_pat
     (found,) = problems_in(tmp_path, load)
     assert found.startswith(f":{LOAD_LINE + line}: load.")
     if problem is None:
-        known = "model, requests, pick, weights, method, headers, body, http, "
+        known = "model, warmup, duration, timeout, requests, pick, weights, method, headers, body, http, "
         assert f": unknown key; expected one of {known}" in found
     else:
         assert found == f":{LOAD_LINE + line}: load.{problem}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loadcurve.result.load import RateStretch
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
-from loadcurve.study.loads import ClosedLoad, OpenLoad, SessionsLoad
+from loadcurve.study.http_loads import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.study.model import Study
 
 CLOSED = {"model": "closed", "requests": ["/a"], "duration": "2s", "warmup": "1s"}

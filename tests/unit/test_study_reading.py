@@ -77,8 +77,8 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
             'duration = "1s"',
             'duraton = "1s"',
             (
-                ":8: load.duraton: unknown key; expected one of model, requests, pick, weights, method, "
-                "headers, body, http, warmup, duration, timeout, threads, connections, requests_total, "
+                ":8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, "
+                "requests, pick, weights, method, headers, body, http, threads, connections, requests_total, "
                 "pipeline, calls, think; "
                 'did you mean "duration"?'
             ),
@@ -145,9 +145,16 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
         (
             'model = "closed"',
             'model = "close"',
-            ':5: load.model: found "close"; expected "closed", "open" or "sessions"; did you mean "closed"?',
+            (
+                ':5: load.model: found "close"; expected "closed", "open", "sessions" or "ycsb"; '
+                'did you mean "closed"?'
+            ),
         ),
-        ('model = "closed"\n', "", ':4: load.model: missing; expected "closed", "open" or "sessions"'),
+        (
+            'model = "closed"\n',
+            "",
+            ':4: load.model: missing; expected "closed", "open", "sessions" or "ycsb"',
+        ),
         ('title = "One file"\n', "", ": title: missing; expected a text in quotes, not empty"),
         ('title = "One file"', "title = 5", ":1: title: found 5; expected a text in quotes, not empty"),
         (

@@ -12,9 +12,10 @@ from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.result.words import words_of_model
 from loadcurve.run.capacity import SearchOptions
 from loadcurve.run.study import RunOptions, StudyRun
-from loadcurve.stats.capacity import LOAD_KEYS, observed
+from loadcurve.stats.capacity import load_keys, observed
 from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.model import Study
@@ -30,9 +31,12 @@ class SearchDisplay(RunDisplay):
         """Show a search for the highest load at which ``objective`` holds."""
         super().__init__(console, live=live)
         self._objective = objective
+        self._load_keys: tuple[str, ...] = ()
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A search in these trials begins; how many points each will have is not known."""
+        self._words = words_of_model(study.load.model)
+        self._load_keys = load_keys(study.load.model)
         self._study = study
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)
@@ -50,7 +54,7 @@ class SearchDisplay(RunDisplay):
             return
         self._keep(None)
         self._note_new_caveats(record)
-        key = next(key for key in reversed(record.point) if key in LOAD_KEYS)
+        key = next(key for key in reversed(record.point) if key in self._load_keys)
         seen = observed(record, record.point[key], self._objective)
         said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
         figures = ", ".join(map(limited, self._objective.limits, seen.values))

@@ -15,6 +15,7 @@ from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.result.words import OF_WEB_SERVERS, words_of_model
 from loadcurve.run.load import Progress
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_duration_s
@@ -37,6 +38,7 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
+        self._words = OF_WEB_SERVERS
         self._estimate_s: float | None = None
         self._at_most, self._about = "", "about "
         self._points_planned = 0
@@ -58,6 +60,7 @@ class RunDisplay:
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
+        self._words = words_of_model(study.load.model)
         self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
@@ -139,7 +142,8 @@ class RunDisplay:
         if self._point:
             parts.append(in_words(self._point))
         if self._progress is not None and self._progress.elapsed_s:
-            parts.append(f"{self._progress.answered / self._progress.elapsed_s:,.0f} requests/s")
+            rate = self._progress.answered / self._progress.elapsed_s
+            parts.append(f"{rate:,.0f} {self._words('requests/s')}")
             if self._progress.failed:
                 parts.append(f"{self._progress.failed:,} failed")
         return " · ".join(parts)

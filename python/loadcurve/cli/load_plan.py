@@ -22,8 +22,8 @@ from loadcurve.run.plan import (
 )
 from loadcurve.server.target import Target
 from loadcurve.study.expected import Kind
-from loadcurve.study.loads import Arrivals, default_sessions_at_once
-from loadcurve.study.rates import parse_rate
+from loadcurve.study.http_loads import default_sessions_at_once
+from loadcurve.study.rates import Arrivals, parse_rate
 from loadcurve.study.requests import open_requests
 from loadcurve.study.tables import Duration, Think, Timeout, Warmup
 
@@ -81,20 +81,20 @@ def plan_of(options: LoadOptions, target: Target) -> EnginePlan:
         pick=options.pick,
         model="sessions" if sessions else "open" if on_schedule else "closed",
         connections=_connections(options),
-        rate_rps=_rate("--rate", options.rate),
-        connection_rate_cps=_rate("--connection-rate", options.connection_rate),
+        rate_rps=rate_of("--rate", options.rate),
+        connection_rate_cps=rate_of("--connection-rate", options.connection_rate),
         arrivals=options.arrivals if on_schedule else None,
         conversation=EngineConversation(
             pipeline=options.pipeline,
             calls=options.calls or (1 if sessions else None),
-            think_s=_seconds("--think", options.think, Think),
+            think_s=seconds_of("--think", options.think, Think),
         ),
         stop=_stop(options),
-        warmup_s=_seconds("--warmup", options.warmup, Warmup),
-        timeout_s=_seconds("--timeout", options.timeout, Timeout),
+        warmup_s=seconds_of("--warmup", options.warmup, Warmup),
+        timeout_s=seconds_of("--timeout", options.timeout, Timeout),
         seed=options.seed,
         threads=options.threads,
-        cpus=_cpus(options.cpus),
+        cpus=cpus_of(options.cpus),
         io=options.io,
     )
 
@@ -134,7 +134,7 @@ def _connections(options: LoadOptions) -> int:
 
 def _stop(options: LoadOptions) -> EngineStop:
     if options.requests_total is None and options.connections_total is None:
-        return EngineStop(duration_s=_seconds("--duration", options.duration or DEFAULT_DURATION, Duration))
+        return EngineStop(duration_s=seconds_of("--duration", options.duration or DEFAULT_DURATION, Duration))
     return EngineStop(requests_total=options.requests_total, connections_total=options.connections_total)
 
 
@@ -148,14 +148,15 @@ def _requests(options: LoadOptions, target: Target) -> tuple[EngineRequest, ...]
     return EngineListedRequests(file=str(options.urls), method=options.method, headers=headers, body=body)
 
 
-def _rate(option: str, text: str | None) -> Rate | None:
+def rate_of(option: str, text: str | None) -> Rate | None:
+    """Read a rate per second; raises BadInput where it is none."""
     try:
         return None if text is None else parse_rate(text)
     except ValueError as error:
         raise BadInput(f"{option}: {error}") from error
 
 
-def _seconds(option: str, text: str, kind: type[float]) -> float:
+def seconds_of(option: str, text: str, kind: type[float]) -> float:
     """Read a duration within the limits of the study's key of the same name."""
     duration_s: TypeAdapter[float] = TypeAdapter(kind)
     try:
@@ -181,7 +182,8 @@ def _body(text: str) -> EngineBody | None:
     return body
 
 
-def _cpus(text: str) -> tuple[int, ...]:
+def cpus_of(text: str) -> tuple[int, ...]:
+    """Read a list of CPUs; raises BadInput where this process may not use one of them."""
     try:
         cpus = tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError as error:

@@ -3,22 +3,18 @@
 What a subcommand needs is imported when it runs, so that ``--help`` answers at once.
 """
 
-import os
 import shutil
-import signal
 import sys
 import textwrap
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
+from loadcurve.cli.interrupts import EXIT_INTERRUPTED, end_on_interrupts, raise_on_interrupts
+from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.errors import LoadcurveError
-
-EXIT_INTERRUPTED = 130
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 app = typer.Typer(
     name="loadcurve",
@@ -76,7 +72,7 @@ def run(
     from loadcurve.cli.run import run_command
     from loadcurve.run.study import RunOptions
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address)))
 
@@ -87,7 +83,7 @@ def capacity(
     slo: SloOption,
     key: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="What is searched along: connections, rate or connection_rate."),
+        typer.Option(metavar="KEY", help="What is searched along: connections, threads, rate or the like."),
     ] = None,
     low: Annotated[
         float | None, typer.Option("--from", metavar="LOAD", help="The lowest load; default: the sweep's.")
@@ -108,7 +104,7 @@ def capacity(
     from loadcurve.cli.capacity import capacity_command
     from loadcurve.run.study import RunOptions
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     watch_at = _watched_at(watch, watch_address)
     raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
@@ -123,109 +119,7 @@ def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001
     return (address or ANY_LOOPBACK_PORT) if watch else None
 
 
-@app.command()
-def load(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the load goes: http://host:port/path")],
-    connections: Annotated[
-        int | None,
-        typer.Option("-c", "--connections", min=1, metavar="N", help="Connections kept open; default 10."),
-    ] = None,
-    threads: Annotated[int, typer.Option("-t", "--threads", min=1, metavar="N")] = 1,
-    duration: Annotated[
-        str | None,
-        typer.Option("-d", "--duration", metavar="TIME", help="Such as 500ms, 10s or 1m; default 10s."),
-    ] = None,
-    requests: Annotated[
-        int | None,
-        typer.Option("-n", "--requests", min=1, metavar="N", help="Ends after N requests instead."),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "-R",
-            "--rate",
-            metavar="RPS",
-            help="Open loop: requests per second, or stretches such as 100-1000:30s.",
-        ),
-    ] = None,
-    arrivals: Annotated[
-        Literal["constant", "poisson"], typer.Option(help="How arrivals are spread in time.")
-    ] = "constant",
-    connection_rate: Annotated[
-        str | None,
-        typer.Option(metavar="CPS", help="Sessions: connections per second, each with its calls."),
-    ] = None,
-    num_connections: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Sessions: ends after N connections.")
-    ] = None,
-    pipeline: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Requests under way at once on a connection.")
-    ] = 1,
-    calls: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Requests on a connection before it is closed.")
-    ] = None,
-    think: Annotated[
-        str, typer.Option(metavar="TIME", help="Between an answer and the next request.")
-    ] = "0s",
-    urls: Annotated[Path | None, typer.Option(metavar="FILE", help="Paths to take from, one a line.")] = None,
-    pick: Annotated[
-        Literal["in-order", "random", "weighted"], typer.Option(help="How paths are taken from --urls.")
-    ] = "in-order",
-    http: Annotated[Literal["1.0", "1.1"], typer.Option(help="Version of the requests.")] = "1.1",
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Repeats what is drawn at random.")] = 0,
-    warmup: Annotated[
-        str, typer.Option("--warmup", metavar="TIME", help="Load before the measured part.")
-    ] = "0s",
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For connecting, and for an answer.")
-    ] = "10s",
-    method: Annotated[str, typer.Option("-X", "--method", metavar="NAME")] = "GET",
-    header: Annotated[
-        list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
-    ] = None,
-    body: Annotated[
-        str, typer.Option("--body", metavar="TEXT", help="Or @FILE: what the file holds, however long.")
-    ] = "",
-    cpus: Annotated[
-        str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
-    ] = "",
-    io: Annotated[
-        Literal["auto", "uring", "epoll"],
-        typer.Option("--io", help="How to talk to the kernel; auto takes what costs less."),
-    ] = "auto",
-    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
-) -> None:
-    """Put one load on one URL."""
-    from loadcurve.cli.load import load_command
-    from loadcurve.cli.load_plan import LoadOptions
-
-    _raise_on_interrupts()
-    options = LoadOptions(
-        url=url,
-        connections=connections,
-        threads=threads,
-        duration=duration,
-        requests_total=requests,
-        rate=rate,
-        arrivals=arrivals,
-        connection_rate=connection_rate,
-        connections_total=num_connections,
-        pipeline=pipeline,
-        calls=calls,
-        think=think,
-        urls=urls,
-        pick=pick,
-        http=http,
-        seed=seed,
-        warmup=warmup,
-        timeout=timeout,
-        method=method,
-        headers=tuple(header or ()),
-        body=body,
-        cpus=cpus,
-        io=io,
-    )
-    raise typer.Exit(load_command(options, json_output=json_output))
+app.command()(load)
 
 
 @app.command()
@@ -254,7 +148,7 @@ def servers(
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
     from loadcurve.cli.servers import check_command, container_options, list_command, show_command
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     catalogs = tuple(catalog or ())
     if first is None:
         list_command(catalogs)
@@ -296,7 +190,7 @@ def report(
 
     Of one run its findings are shown and, with limits, the capacity; of several, what differs and the ratios.
     """
-    _raise_on_interrupts()
+    raise_on_interrupts()
     first, *others = run_folders
     if others and (findings or slo is not None or formats is not None):
         raise typer.BadParameter("--findings, --slo and --format are for one run; found several")
@@ -333,7 +227,7 @@ def watch(
     """Serve a page that follows a run by its folder, until Ctrl-C."""
     from loadcurve.cli.watch import watch_command
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     watch_command(run_folder, address)
 
 
@@ -350,7 +244,7 @@ def runs(
     """List runs with their questions and answers, the newest first."""
     from loadcurve.cli.runs import runs_command
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     runs_command(folder, json_output=json_output, html=html)
 
 
@@ -374,7 +268,7 @@ def compare(
     """Compare two runs of one study: ratios with intervals, and what is shown to differ."""
     from loadcurve.cli.compare import CompareOptions, compare_command
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     options = CompareOptions(base, new, tuple(despite or ()), fail_on_regression)
     raise typer.Exit(compare_command(options, json_output=json_output))
 
@@ -399,7 +293,7 @@ def doctor(
     """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
     from loadcurve.cli.doctor import doctor_command
 
-    _raise_on_interrupts()
+    raise_on_interrupts()
     code = doctor_command(
         connection_rate,
         with_ceiling=not no_ceiling,
@@ -431,8 +325,7 @@ def main() -> None:
     """Run the command and end the process with the contract's exit code."""
     # An exception in the middle of an import may be lost or turned into another one by native code. Until the
     # imports are done there is nothing to clean up, so that an interrupt may end the process at once.
-    for number in INTERRUPTS:
-        signal.signal(number, _end_at_once)
+    end_on_interrupts()
     try:
         with results_on_stdout():
             app()
@@ -441,20 +334,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
-
-
-def _end_at_once(_signal: int, _frame: FrameType | None) -> NoReturn:
-    os._exit(EXIT_INTERRUPTED)
-
-
-def _raise_on_interrupts() -> None:
-    """From now on an interrupt is an exception, so that what was started is stopped and results are kept."""
-    for number in INTERRUPTS:
-        signal.signal(number, _interrupt)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _say(text: str) -> None:

@@ -1,12 +1,12 @@
 """Errors, and short or wrong bodies, which a server produces faster than answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import Errors
+from loadcurve.result.load import DatabasePlan, Errors
 from loadcurve.result.records import PointRecord
 
 CODE = "wrong_answers"
@@ -28,6 +28,12 @@ WORDS = {
     "not_found": "operations on a record that is not there",
 }
 
+WORDS_OF_DATABASES = {
+    **WORDS,
+    "malformed": "answers that are none of the protocol",
+    "mismatch": "values other than those that were written",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Bad:
@@ -39,6 +45,8 @@ class Bad:
     failed: dict[str, int]
     answered_rps: float | None
     ok_rps: float | None
+    reason: str | None
+    """By which a database explains most of its failures."""
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -70,6 +78,7 @@ def _bad(record: PointRecord) -> Bad | None:
         failed=failed,
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
+        reason=load.error_messages[0].text if load.error_messages else None,
     )
 
 
@@ -83,15 +92,17 @@ def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
         if worst.answered_rps is not None and worst.ok_rps is not None and by_status
         else ""
     )
+    reason = f" Most of them because: {most.reason}" if most.reason else ""
+    words = WORDS_OF_DATABASES if isinstance(seen[0].record.load.load, DatabasePlan) else WORDS
     return Told(
         weight="invalidates",
         certainty="shown",
-        seen=f"Up to {most.share:.2%} of the requests got no right answer.{overstated}",
+        seen=f"Up to {most.share:.2%} of the requests got no right answer.{overstated}{reason}",
         evidence=[
             *ranged("requests without a right answer", "share", [detail.share for detail in details]),
             *ranged("answers of status 4xx", "", [detail.client_errors or None for detail in details]),
             *ranged("answers of status 5xx", "", [detail.server_errors or None for detail in details]),
-            *_failures(details),
+            *_failures(details, words),
             *ranged("answers", "requests/s", [detail.answered_rps for detail in details]),
             *ranged("good answers", "requests/s", [d.ok_rps for d in details] if by_status else []),
         ],
@@ -106,10 +117,10 @@ def _overstated(bad: Bad) -> float:
     return (bad.answered_rps or 0.0) - (bad.ok_rps or 0.0)
 
 
-def _failures(details: Sequence[Bad]) -> list[Evidence]:
+def _failures(details: Sequence[Bad], words: Mapping[str, str]) -> list[Evidence]:
     names = dict.fromkeys(name for detail in details for name in detail.failed)
     return [
         evidence
         for name in names
-        for evidence in ranged(WORDS[name], "", [detail.failed.get(name, 0) for detail in details])
+        for evidence in ranged(words[name], "", [detail.failed.get(name, 0) for detail in details])
     ]

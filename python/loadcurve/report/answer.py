@@ -42,8 +42,10 @@ def answer(run: Run, found: Sequence[Curve], shaped: Sequence[SliceShapes]) -> A
     ranking = None if run.run.search is not None else rank(usable_values(run, measure), measure)
     limited = [sentence for part in shaped if (sentence := _by_capacity(part)) is not None]
     return Answer(
-        sentences=_without_usable_points(found) or limited or _by_ranking(ranking, measure, found),
-        ranked_by=measure.title,
+        sentences=[
+            *map(run.words, _without_usable_points(found) or limited or _by_ranking(ranking, measure, found))
+        ],
+        ranked_by=run.words(measure.title),
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
     )
 
@@ -59,8 +61,7 @@ def ranked_by(run: Run) -> Measure:
     It is throughput in a closed loop, and p99 for a load that follows a schedule: what that answers is what
     it was asked to.
     """
-    is_closed = run.run.study.get("load", {}).get("model") == "closed"
-    return MEASURES["throughput" if is_closed else "p99"]
+    return MEASURES["throughput" if run.is_closed_loop else "p99"]
 
 
 def _without_usable_points(found: Sequence[Curve]) -> list[str]:

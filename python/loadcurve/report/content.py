@@ -193,10 +193,10 @@ def _shapes(run: Run, shaped: Sequence[SliceShapes], looks: Mapping[str, Appeara
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
-            titles=shape_words.titles(found),
+            titles=[*map(run.words, shape_words.titles(found))],
             rows=[shape_words.cells(found, shape) for shape in found.shapes],
             costs=shape_words.cost_cells(found),
-            sentences=[*shape_words.places(found), *shape_words.conclusions(found)],
+            sentences=[*map(run.words, [*shape_words.places(found), *shape_words.conclusions(found)])],
             bars=bars(run, found, looks),
         )
         for found in shaped
@@ -214,7 +214,10 @@ def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
         points=[text.point(point) for point in run.sweep_points],
         findings=findings_of_trials(run, odd),
         timeline=shown,
-        panels={panel.title: panel_figure(panel, is_lowest=panel is panels[-1]) for panel in panels},
+        panels={
+            run.words(panel.title): panel_figure(panel, is_lowest=panel is panels[-1], words=run.words)
+            for panel in panels
+        },
     )
 
 

@@ -15,12 +15,15 @@ from loadcurve.report.charts.sweep import (
     RESOURCE_TITLES,
     errors_figure,
     latency_figure,
+    loading_figure,
+    operation_figures,
     resource_figure,
     throughput_figure,
 )
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.result.folder import Run
 from loadcurve.stats.curves import Curve, LatencyStatistic
+from loadcurve.stats.operations import kinds_of
 from loadcurve.stats.price import MILLION, scaled
 from loadcurve.stats.shape import SliceShapes
 from loadcurve.stats.sweep import Slice, slices
@@ -44,6 +47,10 @@ class Part:
     errors: Figure | None
     throughput_latency: Figure | None
     """Throughput and latency on one figure with two axes."""
+    operations: dict[str, dict[str, Figure]]
+    """Of a database: the figures of each kind of operation, by their titles."""
+    loading: Figure | None
+    """Of a database: how fast its records were loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,11 @@ def parts(
 ) -> list[Part]:
     """Return the curves of every slice of the sweep in which anything was measured."""
     shown = slices(run.sweep_points)
+    resource_titles = {resource: run.words(title) for resource, title in RESOURCE_TITLES.items()}
     found_parts = []
     for one in shown:
         overlay = _overlay(run, one, odd, shaped)
-        throughput = throughput_figure(one, found, looks, overlay)
+        throughput = throughput_figure(one, found, looks, overlay, run.words)
         if throughput is None:
             continue
         latency = {
@@ -78,13 +86,15 @@ def parts(
         }
         resources = {
             title: figure
-            for resource, title in RESOURCE_TITLES.items()
-            if (figure := resource_figure(resource, one, found, looks))
+            for resource, title in resource_titles.items()
+            if (figure := resource_figure(resource, one, found, looks, run.words))
         }
         heading = text.point(one.fixed) if len(shown) > 1 else None
-        errors = errors_figure(one, found, looks)
-        both = throughput_latency_figure(one, found, looks)
-        found_parts.append(Part(heading, throughput, latency, resources, errors, both))
+        errors = errors_figure(one, found, looks, run.words)
+        both = throughput_latency_figure(one, found, looks, run.words)
+        operations = {kind: operation_figures(kind, one, found, looks) for kind in kinds_of(run)}
+        loading = loading_figure(one, found, looks)
+        found_parts.append(Part(heading, throughput, latency, resources, errors, both, operations, loading))
     return found_parts
 
 
@@ -117,7 +127,9 @@ def bars(run: Run, found: SliceShapes, looks: Mapping[str, Appearance]) -> list[
         },
     }
     figures = (
-        bar_figure(title, [Bar(name, labels[name], value) for name, value in values.items()], looks)
+        bar_figure(
+            run.words(title), [Bar(name, labels[name], value) for name, value in values.items()], looks
+        )
         for title, values in reached.items()
     )
     return [figure for figure in figures if figure is not None]
@@ -134,7 +146,7 @@ def distribution(run: Run, found: Sequence[Curve], looks: Mapping[str, Appearanc
         return None
     chosen = list(choices)[len(choices) // 2]
     figure = distribution_figure(by_point, chosen, looks)
-    density = density_figure(by_point, chosen, looks)
+    density = density_figure(by_point, chosen, looks, run.words)
     if len(choices) > 1:
         choices[ALL_POINTS] = "all points at once"
     return Distribution(figure, density, choices, chosen) if figure and density else None

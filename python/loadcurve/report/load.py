@@ -9,6 +9,7 @@ from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.load import (
     DatabasePlan,
     Distribution,
+    ErrorMessage,
     HttpPlan,
     Lateness,
     LoadResult,
@@ -17,6 +18,7 @@ from loadcurve.result.load import (
     Requests,
     SlowRequest,
 )
+from loadcurve.result.words import Words, words_of_model
 
 PERCENTILES = {
     "p50": "p50",
@@ -25,13 +27,21 @@ PERCENTILES = {
     "p99_9": "p99.9",
     "p99_99": "p99.99",
 }
+OPERATION_FIGURES = ("mean", "p50", "p90", "p99", "max")
 SLOWEST_SHOWN = 5
+MESSAGES_SHOWN = 5
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
-    tables = [_latency_table(result), _counts_table(result)]
+    words = words_of_model(result.load.model)
+    tables = [_latency_table(result)]
+    if words.of_database:
+        tables.append(_operations_table(result))
+    tables.append(_counts_table(result, words))
+    if result.error_messages:
+        tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
     if result.slowest:
         tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
     parts: list[RenderableType] = [_headline(result), Text()]
@@ -64,8 +74,8 @@ def _on_database(plan: DatabasePlan) -> tuple[str, str]:
     how = plural(plan.threads, "thread")
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} operations/s"
-    workload = "" if plan.workload_name is None else f" {plan.workload_name}"
-    return f"{plan.phase} phase of workload{workload} in {plan.namespace}.{plan.table}", how
+    workload = "a workload" if plan.workload_name is None else f"workload {plan.workload_name}"
+    return f"{plan.phase} phase of {workload} in {plan.namespace}.{plan.table}", how
 
 
 def _rate(rate: Rate) -> str:
@@ -85,6 +95,9 @@ def _latency_table(result: LoadResult) -> Table:
     }
     if result.connections.lifetime_ms.count:
         rows["connection"] = result.connections.lifetime_ms
+    if result.load.model == "ycsb":
+        # A driver tells neither.
+        del rows["first byte"], rows["connect"]
     if result.load.model == "closed" or (result.load.model == "ycsb" and result.load.rate_rps is None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         del rows["service time"]
@@ -98,14 +111,37 @@ def _times(distribution: Distribution) -> list[str]:
     return [_time(getattr(distribution, key)) for key in keys]
 
 
-def _counts_table(result: LoadResult) -> Table:
+def _operations_table(result: LoadResult) -> Table:
+    """Return what became of each kind of operation on a database."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("operation")
+    for title in ("answered", "failed", *OPERATION_FIGURES):
+        table.add_column(title if title in ("answered", "failed") else f"{title}, ms", justify="right")
+    for one in result.operations:
+        times = [_time(getattr(one.latency_ms, key)) for key in OPERATION_FIGURES]
+        table.add_row(one.operation, f"{one.answered:,}", f"{one.failed:,}", *times)
+    return table
+
+
+def _messages_table(messages: list[ErrorMessage]) -> Table:
+    """Return the most frequent texts by which a database explained failures."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("failed", justify="right", no_wrap=True)
+    table.add_column("operation", no_wrap=True)
+    table.add_column("because", overflow="fold")
+    for one in messages:
+        table.add_row(f"{one.count:,}", one.operation, Text(f"{one.error}: {one.text}"))
+    return table
+
+
+def _counts_table(result: LoadResult, words: Words) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
     table.add_column()
     requests, rate = result.requests, result.rate_rps
     asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
-    table.add_row("requests/s", f"{_number(rate.answered)} answered{asked}")
-    table.add_row("requests", _fates(requests))
+    table.add_row(words("requests/s"), f"{_number(rate.answered)} answered{asked}")
+    table.add_row(words("requests"), _fates(requests))
     errors = {name: count for name, count in result.errors.model_dump().items() if count}
     if errors:
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
@@ -123,7 +159,7 @@ def _counts_table(result: LoadResult) -> Table:
     generator = result.generator
     facts: list[str] = [generator.io]
     if generator.cpu_per_request_us is not None:
-        facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per request")
+        facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {words('request')}")
     table.add_row("generator", ", ".join(facts))
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))

@@ -1,7 +1,7 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadcurve.report import text
 from loadcurve.result.folder import Run
@@ -52,7 +52,8 @@ def ranking_content(run: Run) -> RankingContent | None:
     """
     if run.run.search is not None:
         return None
-    rankings = [rank_run(run, MEASURES[name]) for name in RANKED]
+    measures = [replace(MEASURES[name], title=run.words(MEASURES[name].title)) for name in RANKED]
+    rankings = [rank_run(run, measure) for measure in measures]
     rankings = [ranking for ranking in rankings if len(ranking.over_curve.ranks) > 1]
     if not rankings:
         return None

@@ -34,7 +34,7 @@ def conclusions(found: SliceShapes) -> list[str]:
         f"{one.server} {capacity_words(key, one.capacity, limits)}" for one in found.shapes if one.capacity
     ]
     said += [
-        f"{one.server}: {scalability_words(one.scalability, found.part.values[-1])}"
+        f"{one.server}: {scalability_words(one.scalability, found.part.values[-1], key)}"
         for one in found.shapes
         if one.scalability
     ]
@@ -119,38 +119,39 @@ def knee_words(key: str, knee: Greatest) -> str:
     return f"the knee is at {at}: above it, more load brings more delay than throughput."
 
 
-def scalability_words(fit: ScalabilityFit | NoFit, largest: float) -> str:
-    """Say what the universal scalability law tells of contention and coherency, or why it does not apply."""
+def scalability_words(fit: ScalabilityFit | NoFit, largest: float, key: str) -> str:
+    """Say what the universal scalability law tells of contention and coherency, or why it does not apply.
+
+    ``key`` is what the curve goes along: connections, or the threads of a load on a database.
+    """
     if isinstance(fit, NoFit):
         return f"the universal scalability law does not apply: {fit.reason}."
-    doubled = _doubling(fit, largest)
+    doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high
     span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"
     serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
     return (
-        f"by the universal scalability law, {serial}; {_coherency(fit, largest)}; {doubled}. "
+        f"by the universal scalability law, {serial}; {_coherency(fit, largest, key)}; {doubled}. "
         f"The curve is within {text.percent(fit.misfit_share)} of the law."
     )
 
 
-def _coherency(fit: ScalabilityFit, largest: float) -> str:
+def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:
     peak = fit.peak_load
     if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
-        return "more than one connection brings nothing"
+        return f"more than {text.load(key, 1)} brings nothing"
     if peak is None or (fit.kappa.low is not None and fit.kappa.low <= 0):
-        return "no cost of coherency can be told: more connections are not seen to cost throughput"
+        return f"no cost of coherency can be told: more {key} are not seen to cost throughput"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"
     beyond = ", which is beyond the sweep," if peak.value > largest else ""
-    return f"adding connections beyond {where}{beyond} costs throughput"
+    return f"adding {key} beyond {where}{beyond} costs throughput"
 
 
-def _doubling(fit: ScalabilityFit, largest: float) -> str:
+def _doubling(fit: ScalabilityFit, largest: float, key: str) -> str:
     gains = [fit.throughput_rps(2 * n) / fit.throughput_rps(n) for n in (1.0, largest / 2)]
     first, last = (f"{gain:.2f}" for gain in gains)
-    return (
-        f"doubling the connections from 1 multiplies throughput by {first}, from {largest / 2:,.0f} by {last}"
-    )
+    return f"doubling the {key} from 1 multiplies throughput by {first}, from {largest / 2:,.0f} by {last}"
 
 
 def capacity_words(key: str, found: Capacity, objective_text: str) -> str:

@@ -3,7 +3,7 @@
 import os
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -180,13 +180,15 @@ def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list
     parts = _slices([point for one in shown for point in one.run.sweep_points])
     found = {one.letter: curves(one.run) for one in shown}
     run_looks = {one.letter: one.look for one in shown}
+    words = shown[0].run.words
+    measures = [replace(measure, title=words(measure.title)) for measure in RUN_MEASURES]
     figures = []
     for server, look in looks.items():
         for part in parts:
             of_runs = {letter: _points(server, part, of_run) for letter, of_run in found.items()}
             drawn = {
                 measure.title: figure
-                for measure in RUN_MEASURES
+                for measure in measures
                 if (figure := runs_figure(measure, part, of_runs, run_looks, look.colour)) is not None
             }
             if drawn:

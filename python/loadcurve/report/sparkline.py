@@ -45,6 +45,7 @@ class Sparklines:
     Throughput rises from zero, and p99 on a logarithmic scale from the least of any server.
     """
 
+    rate_title: str
     part: Slice
     throughput_rps: dict[str, Values]
     p99_ms: dict[str, Values]
@@ -57,7 +58,7 @@ class Sparklines:
         yield Text(f"\nalong {text.axis_title(self.part.key)}, {ends[0]} to {ends[1]}{note}", style="bold")
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-        table.add_column("requests/s", no_wrap=True)
+        table.add_column(self.rate_title, no_wrap=True)
         table.add_column("most", justify="right", no_wrap=True)
         table.add_column("p99 ms", no_wrap=True)
         for title in ("least", "most"):
@@ -88,6 +89,7 @@ def sparklines(run: Run, curves: Sequence[Curve]) -> list[Sparklines]:
         return []
     return [
         Sparklines(
+            run.words("requests/s"),
             part,
             {server: [_value(at.throughput_rps) for at in points] for server, points in shown.items()},
             {server: [_value(at.latency_ms["p99"]) for at in points] for server, points in shown.items()},

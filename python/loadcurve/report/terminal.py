@@ -65,7 +65,7 @@ def summary_table(run: Run, found: Sequence[Curve]) -> Table:
     table.add_column(
         Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
     )
-    for title in ("requests/s", "p50 ms", "p99 ms"):
+    for title in (run.words("requests/s"), "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     measured = {curve.server: [at for at in curve.points if at.trials] for curve in found}
@@ -91,11 +91,11 @@ def print_shapes(run: Run, out: Console, objective: Objective | None = None) -> 
         if found.part.fixed:
             out.print(Text(text.point(found.part.fixed)))
         rows = [shape_words.cells(found, shape) for shape in found.shapes]
-        out.print(_figures(shape_words.titles(found), rows))
+        out.print(_figures([*map(run.words, shape_words.titles(found))], rows))
         if costs := shape_words.cost_cells(found):
-            out.print(_figures(shape_words.COST_TITLES, costs))
+            out.print(_figures([*map(run.words, shape_words.COST_TITLES)], costs))
         for sentence in shape_words.conclusions(found):
-            out.print(Text(sentence))
+            out.print(Text(run.words(sentence)))
 
 
 def _figures(titles: list[str], rows: list[list[str]]) -> Table:

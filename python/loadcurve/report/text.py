@@ -15,13 +15,14 @@ LEAST_SHARE = 1e-4
 """Smaller shares are not told apart."""
 
 _KEY_TITLES = {
-    "rate": "rate (requests/s)",
+    "rate": "rate (per second)",
     "connection_rate": "connection rate (connections/s)",
     "num_connections": "connections in all",
     "calls": "calls per connection",
 }
 
-_LOAD_UNITS = {"rate": "requests/s", "connection_rate": "connections/s"}
+_LOAD_UNITS = {"rate": "per second", "connection_rate": "connections/s"}
+_ONE = {"connections": "connection", "threads": "thread"}
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -81,9 +82,9 @@ def axis_title(key: str | None) -> str:
 
 
 def load(key: str, value: float) -> str:
-    """Return a load with its unit, such as ``100 connections`` or ``5,000 requests/s``."""
+    """Return a load with its unit, such as ``100 connections`` or ``5,000 per second``."""
     unit = load_unit(key)
-    return f"{setting(value)} {'connection' if unit == 'connections' and value == 1 else unit}"
+    return f"{setting(value)} {_ONE.get(unit, unit) if value == 1 else unit}"
 
 
 def load_unit(key: str) -> str:

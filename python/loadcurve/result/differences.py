@@ -78,10 +78,11 @@ def _machine(run: Run) -> Mapping[str, Any]:
 
 def _generator(run: Run) -> Mapping[str, Any]:
     plans = [record.load.load for record in run.points]
+    threads = sorted({record.load.generator.threads for record in run.points})
     return {
         "loadcurve_version": run.run.loadcurve_version,
         "io": sorted({plan.io for plan in plans}),
-        "threads": sorted({plan.threads for plan in plans}),
+        "threads": threads,
     }
 
 
@@ -98,6 +99,7 @@ def _server_facts(server: ServerRecord) -> Mapping[str, Any]:
         "catalog_entry": server.catalog_entry,
         "version": server.version,
         "settings": server.settings,
+        "driver": server.driver,
         "limits": None if server.limits is None else server.limits.model_dump(),
         "machine": None if server.machine is None else server.machine.name,
         "configuration": {name: _without_its_start(text) for name, text in server.configuration.items()},

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunRecord
+from loadcurve.result.words import Words, words_of_model
 
 RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
@@ -46,6 +47,24 @@ class Run:
     def failures(self) -> list[FailureRecord]:
         """The starts that ended early, in the order of failing."""
         return [record for record in self.records if isinstance(record, FailureRecord)]
+
+    @property
+    def words(self) -> Words:
+        """How the run's loads are spoken of."""
+        return words_of_model(self._model)
+
+    @property
+    def is_closed_loop(self) -> bool:
+        """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
+        if self._model != "ycsb":
+            return self._model == "closed"
+        asked = self.run.study["load"].get("rate_rps")
+        return asked is None and "rate" not in self.run.study["sweep"]
+
+    @property
+    def _model(self) -> str | None:
+        model: str | None = self.run.study.get("load", {}).get("model")
+        return model
 
     @property
     def sweep_points(self) -> list[Point]:

@@ -64,6 +64,8 @@ class ServerRecord(Record):
     version: str | None
     binary: str | None
     settings: dict[str, Any]
+    driver: dict[str, Any] = Field(default_factory=dict)
+    """How a load asks a database, by the settings of its driver."""
     configuration: dict[str, str]
     """Rendered configuration files by name, with the port and folders of the check before the first trial."""
     install: str | None
@@ -155,6 +157,8 @@ class PointRecord(Record):
     point: Point
     started_at: str
     load: LoadResult
+    loading: LoadResult | None = None
+    """How the records were loaded that a database's load then asked for; ``None`` where none were."""
     probe: ProbeRecord
     limit_use: LimitUse | None
     """During the load and its warm-up; ``None`` without a limit of memory."""

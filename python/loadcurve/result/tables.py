@@ -45,6 +45,39 @@ def failures_table(run: Run) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
+def operations_table(run: Run) -> polars.DataFrame:
+    """Return one row for each operation of every measured point, and of the loading before it.
+
+    ``phase`` is ``load`` for the loading of a database's records, and ``run`` for what was measured.
+    """
+    keys = _sweep_keys(run)
+    schema = {
+        **_IDENTITY_COLUMNS,
+        **dict.fromkeys(keys, polars.Float64),
+        "phase": polars.String,
+        "operation": polars.String,
+        "answered": polars.Int64,
+        "failed": polars.Int64,
+        **{column: kind for column, kind in _MEASURED_COLUMNS.items() if column.startswith("latency_")},
+    }
+    rows = [
+        {
+            **_identity(record.server, record.trial, record.block, record.started_at),
+            **{key: record.point.get(key) for key in keys},
+            "phase": phase,
+            "operation": one.operation,
+            "answered": one.answered,
+            "failed": one.failed,
+            **_distribution_columns("latency_ms", one.latency_ms),
+        }
+        for record in run.points
+        for phase, load in (("load", record.loading), ("run", record.load))
+        if load is not None
+        for one in load.operations
+    ]
+    return polars.DataFrame(rows, schema=schema, orient="row")
+
+
 _IDENTITY_COLUMNS: dict[str, Any] = {
     "server": polars.String,
     "trial": polars.Int64,
@@ -53,6 +86,7 @@ _IDENTITY_COLUMNS: dict[str, Any] = {
 }
 
 _MEASURED_COLUMNS: dict[str, Any] = {
+    "loading_rps": polars.Float64,
     "duration_s": polars.Float64,
     "throughput_rps": polars.Float64,
     "rate_asked_rps": polars.Float64,
@@ -111,11 +145,11 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     queue = record.probe.listen_queue
     distributions: dict[str, Any] = {}
     for name in DISTRIBUTIONS:
-        for field, value in getattr(load, name).model_dump().items():
-            distributions[f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}"] = value
+        distributions |= _distribution_columns(name, getattr(load, name))
     return {
         **_identity(record.server, record.trial, record.block, record.started_at),
         **{key: record.point.get(key) for key in keys},
+        "loading_rps": record.loading.rate_rps.answered if record.loading else None,
         "duration_s": load.duration_s,
         "throughput_rps": load.rate_rps.answered,
         "rate_asked_rps": load.rate_rps.asked,
@@ -139,6 +173,14 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "throttled_s": record.probe.throttling.throttled_s if record.probe.throttling else None,
         "verdict": load.verdict.status,
         "verdict_codes": [reason.code for reason in load.verdict.reasons],
+    }
+
+
+def _distribution_columns(name: str, distribution: Distribution) -> dict[str, Any]:
+    """Return a distribution's figures as columns: ``latency_p50_ms`` and so on."""
+    return {
+        f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}": value
+        for field, value in distribution.model_dump().items()
     }
 
 

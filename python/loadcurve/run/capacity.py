@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from loadcurve.errors import BadInput
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord, SearchRecord
-from loadcurve.stats.capacity import LOAD_KEYS, Observation, observed, observed_failure, trial_capacity
+from loadcurve.stats.capacity import Observation, load_keys, observed, observed_failure, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
-from loadcurve.study.loads import sweep_keys
+from loadcurve.study.load_table import sweep_keys
 from loadcurve.study.model import Study
 from loadcurve.study.toml_document import TomlDocument
 
@@ -65,17 +65,18 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
 
 
 def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[str, object]) -> str:
+    load = document.data.get("load", {})
+    known = load_keys(load.get("model") if isinstance(load, dict) else None)
     if options.key is not None:
-        if options.key not in LOAD_KEYS:
-            raise BadInput(f"--key {options.key} is not a load; expected one of {', '.join(LOAD_KEYS)}")
+        if options.key not in known:
+            raise BadInput(f"--key {options.key} is not a load; expected one of {', '.join(known)}")
         return options.key
-    keys = [key for key in sweep if key in LOAD_KEYS]
+    keys = [key for key in sweep if key in known]
     if len(keys) == 1:
         return keys[0]
     found = f"sweeps {' and '.join(keys)}" if keys else "sweeps no load"
     raise BadInput(
-        f"{document.path}: the study {found}; name the one to search with --key, "
-        f"one of {', '.join(LOAD_KEYS)}"
+        f"{document.path}: the study {found}; name the one to search with --key, one of {', '.join(known)}"
     )
 
 

@@ -17,7 +17,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.instance import Server
-from loadcurve.study.loads import ClosedLoad
+from loadcurve.study.http_loads import ClosedLoad
 
 CONNECTIONS = (1, 10, 100, 1000)
 RUNS = 3

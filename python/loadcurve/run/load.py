@@ -4,12 +4,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadcurve._engine import Load
+from loadcurve._engine import DatabaseLoad, Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
+from loadcurve.run.database_plan import EngineDatabasePlan
 from loadcurve.run.plan import EnginePlan
 
 LOOK_INTERVAL_S = 0.05
+
+Plan = EnginePlan | EngineDatabasePlan
+"""What the engine can carry out."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class LoadInterrupted(KeyboardInterrupt):
         self.result = result
 
 
-def run_load(plan: EnginePlan, observe: Callable[[Progress], None]) -> LoadResult:
+def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
     """Run a load to its end; ``observe`` is called about twenty times a second and may end it by raising.
 
     Raises:
@@ -54,14 +58,15 @@ def run_load(plan: EnginePlan, observe: Callable[[Progress], None]) -> LoadResul
     return _result(load)
 
 
-def _started(plan: EnginePlan) -> Load:
+def _started(plan: Plan) -> Load | DatabaseLoad:
+    kind = DatabaseLoad if isinstance(plan, EngineDatabasePlan) else Load
     try:
-        return Load(plan.to_json())
+        return kind(plan.to_json())
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load) -> LoadResult:
+def _result(load: Load | DatabaseLoad) -> LoadResult:
     return LoadResult.model_validate_json(load.finish())

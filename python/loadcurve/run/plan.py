@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from loadcurve.result.load import Rate
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
-from loadcurve.study.loads import ClosedLoad, Load, OpenLoad, SessionsLoad
+from loadcurve.study.http_loads import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 from loadcurve.study.requests import LongList
 from loadcurve.study.sent import FILE_MARK
 
@@ -106,7 +106,7 @@ def body_of(text: str) -> EngineBody | None:
 
 
 def plan_at_point(
-    load: Load,
+    load: HttpLoad,
     address: str,
     content: Mapping[str, ContentRecord],
     cpus: Sequence[int],
@@ -144,7 +144,7 @@ def plan_at_point(
 
 
 def _requests(
-    load: Load, content: Mapping[str, ContentRecord]
+    load: HttpLoad, content: Mapping[str, ContentRecord]
 ) -> tuple[EngineRequest, ...] | EngineListedRequests:
     headers, body = tuple(load.headers.items()), body_of(load.body)
     if isinstance(load.requests, LongList):
@@ -165,14 +165,14 @@ def _requests(
     )
 
 
-def _conversation(load: Load) -> EngineConversation:
+def _conversation(load: HttpLoad) -> EngineConversation:
     if isinstance(load, SessionsLoad):
         return EngineConversation(pipeline=load.burst, calls=load.calls, think_s=load.think_s)
     think_s = load.think_s if isinstance(load, ClosedLoad) else 0.0
     return EngineConversation(pipeline=load.pipeline, calls=load.calls, think_s=think_s)
 
 
-def _stop(load: Load) -> EngineStop:
+def _stop(load: HttpLoad) -> EngineStop:
     if isinstance(load, SessionsLoad):
         return EngineStop(duration_s=load.duration_s, connections_total=load.num_connections)
     return EngineStop(duration_s=load.duration_s, requests_total=load.requests_total)

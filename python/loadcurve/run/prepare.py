@@ -18,6 +18,7 @@ from loadcurve.result.records import (
     MachineRecord,
     ServerRecord,
 )
+from loadcurve.run.fitting import misfits
 from loadcurve.server.answers import content_name
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.container.found import location_of
@@ -31,6 +32,7 @@ from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.expected import nearest, show
+from loadcurve.study.http_loads import HttpLoadTable
 from loadcurve.study.model import Study
 from loadcurve.study.problems import KeyPath, Problem
 from loadcurve.study.requests import paths_to_verify
@@ -99,6 +101,8 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 def _require_requested_files(
     study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
 ) -> None:
+    if not isinstance(study.load, HttpLoadTable):
+        return
     folder = study.content.folder if study.content else None
     where = "[content]" if folder is None else str(folder)
     paths = [f"/{name}" for name in records]
@@ -132,7 +136,9 @@ def find_servers(
             found[name] = _find(catalog[server.use], server, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
-        if study.content is None and _serves_content(found.get(name)):
+            continue
+        problems += map(document.report, misfits(study, name, found[name]))
+        if study.content is None and _serves_content(study, found[name]):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
@@ -179,12 +185,13 @@ def _limits(server: StudyServer) -> Limits:
     return Limits(cpus=server.limits.cpus, memory_bytes=server.limits.memory_bytes)
 
 
-def _serves_content(server: Found | MissingServer | None) -> bool:
-    """Say whether a web server is started here, now or once it is built."""
+def _serves_content(study: Study, server: Found | MissingServer) -> bool:
+    """Say whether a web server is started here, now or once it is built, for a load on web servers."""
     is_started = isinstance(server, FoundServer) or (
         isinstance(server, MissingServer) and server.build is not None
     )
-    return is_started and server is not None and server.entry.description.protocol == "http"
+    is_web_server = server.entry.description.protocol == "http"
+    return is_started and is_web_server and isinstance(study.load, HttpLoadTable)
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
@@ -275,6 +282,7 @@ def server_record(
         version=None if isinstance(server, MissingServer) else server.version,
         binary=str(server.binary) if isinstance(server, FoundServer) else None,
         settings=dict(known.settings),
+        driver=dict(asked.driver),
         configuration=dict(known.configuration),
         install=server.install if isinstance(server, MissingServer) else None,
         problem=server.reason if isinstance(server, MissingServer) else None,

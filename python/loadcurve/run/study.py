@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput
@@ -19,6 +20,7 @@ from loadcurve.result.noise import Noise
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
+from loadcurve.run.fitting import require_own_tables
 from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.points import SweptPoints
 from loadcurve.run.prepare import (
@@ -36,8 +38,10 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
+from loadcurve.server.protocol import without_password
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
+from loadcurve.study.http_loads import HttpLoadTable
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.requests import paths_to_verify
@@ -100,6 +104,7 @@ class StudyRun:
         self._noise = kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
+        require_own_tables(self.study, self._document, self._servers)
         self.order = trial_order(
             [name for name, server in self._servers.items() if _has_trials(server)],
             self.study.trials.most,
@@ -162,7 +167,7 @@ class StudyRun:
             seed=self._seed,
             options=[*self._search_words, *self._options.changes()],
             study_name=self._study_file.stem,
-            study=self.study.model_dump(mode="json"),
+            study=self._study_record(),
             order=self.order,
             points=[] if self._search else self.study.points(),
             search=self._search.record if self._search else None,
@@ -174,6 +179,14 @@ class StudyRun:
             caveats=self._caveats(),
         )
 
+    def _study_record(self) -> dict[str, Any]:
+        """Return the study with every default filled in, and no password."""
+        record = self.study.model_dump(mode="json")
+        for server in record["servers"].values():
+            if server["url"] is not None:
+                server["url"] = without_password(server["url"])
+        return record
+
     def _caveats(self) -> tuple[Reason, ...]:
         """Return what must be known of the whole run; servers that run already were bound by others."""
         if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
@@ -184,7 +197,8 @@ class StudyRun:
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
-        paths = paths_to_verify(self.study.load.requests, self._seed)
+        load = self.study.load
+        paths = paths_to_verify(load.requests, self._seed) if isinstance(load, HttpLoadTable) else []
         for name, server in self._servers.items():
             tried = None
             if not isinstance(server, MissingServer):

@@ -1,27 +1,29 @@
 """One trial: one fresh start of one server, taken through its points."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import Reason
 from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Point, PointRecord
+from loadcurve.run.database import DatabaseUnderLoad
+from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.display import Display
-from loadcurve.run.load import Progress, run_load
-from loadcurve.run.plan import plan_at_point
+from loadcurve.run.load import Progress
 from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
+from loadcurve.run.under_load import Measured, UnderLoad
+from loadcurve.run.web_server import WebServerUnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.instance import Server
 from loadcurve.server.running import AttachedServer
-from loadcurve.study.loads import Load
+from loadcurve.study.database_load import DatabaseLoadTable
 from loadcurve.study.model import Study
-from loadcurve.study.requests import paths_to_verify
 
 
 def utc_now() -> str:
@@ -68,21 +70,25 @@ class TrialRunner:
         begun = point if self._restarts_for_each_point else None
         started_at = utc_now()
         try:
-            with serve(found, self.served, self.cpus) as server:
-                server.verify(paths_to_verify(self.study.load.requests, self.seed + trial.block))
+            with (
+                serve(found, self.served, self.cpus) as server,
+                self._under_load(server, trial) as under_load,
+            ):
+                under_load.verify(self.seed + trial.block)
                 with self._probe(server) as probe:
                     while True:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)
                         used_before = server.limit_use()
-                        load = self._load(server, self.study.load_at(point), self.seed + trial.block)
+                        measured = self._measured(server, under_load, point, self.seed + trial.block)
                         record = PointRecord(
                             kind="point",
                             **trial.model_dump(),
                             point=point,
                             started_at=started_at,
-                            load=load,
-                            probe=probe.observed(load),
+                            load=measured.load,
+                            loading=measured.loading,
+                            probe=probe.observed(measured.load),
                             limit_use=_since(used_before, server.limit_use()),
                         )
                         yield record
@@ -105,19 +111,31 @@ class TrialRunner:
     def _probe(self, server: Server | AttachedServer) -> Probe:
         return Probe(server.marks, server.address, self.cpus.probe, self.study.host.probe_interval_s)
 
-    def _load(self, server: Server | AttachedServer, load: Load, seed: int) -> LoadResult:
-        """Run one load while its server lives; raises ServerFailure where it does not."""
+    def _under_load(self, server: Server | AttachedServer, trial: PlannedTrial) -> UnderLoad:
+        """Return the started server as its kind is put under load."""
+        study = self.study
+        if isinstance(study.load, DatabaseLoadTable):
+            driver = study.servers[trial.server].driver
+            plans = DatabasePlans(server.url, driver, self.cpus.load)
+            return DatabaseUnderLoad(trial.server, server, study.load, plans)
+        content = self.served.records if self.served else {}
+        return WebServerUnderLoad(server, study.load, content, self.cpus.load)
+
+    def _measured(
+        self, server: Server | AttachedServer, under_load: UnderLoad, point: Point, seed: int
+    ) -> Measured:
+        """Measure one point while its server lives; raises ServerFailure where it does not."""
 
         def observe(progress: Progress) -> None:
             server.require_life()
             self.display.load_goes_on(progress)
 
-        content = self.served.records if self.served else {}
-        plan = plan_at_point(load, server.address, content, self.cpus.load, seed, authority=server.authority)
-        result = run_load(plan, observe)
+        measured = under_load.measure(point, seed, observe)
         # A load that a dead server refuses may be over before anyone looked.
         server.require_life()
-        return result if self.ceiling is None else marked_at_ceiling(result, self.ceiling)
+        if self.ceiling is None:
+            return measured
+        return replace(measured, load=marked_at_ceiling(measured.load, self.ceiling))
 
 
 def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:

@@ -20,6 +20,8 @@ FailureCode = Literal[
     "died",
     "out_of_memory",
     "wrong_answer",
+    "database_failed",
+    "records_missing",
     "left_behind",
 ]
 

@@ -10,8 +10,8 @@ from loadcurve.stats.curves import is_usable
 from loadcurve.stats.interval import Estimate, geometric_interval
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
 
-LOAD_KEYS = ("connections", "rate", "connection_rate")
-"""The keys of a sweep that are a load: more of them is more work for the server."""
+CLIENT_KEYS = ("connections", "threads")
+"""The keys that count clients; one of a database is a thread, as YCSB calls it."""
 
 SERVER_FAULTS = frozenset({"nothing_answered", "errors", "error_status", "mismatch"})
 """Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
@@ -19,6 +19,11 @@ GENERATOR_FAULTS = frozenset({"generator_late"})
 """Reasons that are ours: such a point tells nothing about the server."""
 DEATHS = frozenset({"died", "out_of_memory"})
 """Reasons of a failure where the server did not survive."""
+
+
+def load_keys(model: str | None) -> tuple[str, ...]:
+    """Return the keys that are a load under a load model: more of them is more work for the server."""
+    return ("threads", "rate") if model == "ycsb" else ("connections", "rate", "connection_rate")
 
 
 @dataclass(frozen=True, slots=True)

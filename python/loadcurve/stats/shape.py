@@ -1,11 +1,12 @@
 """The shape of each curve of a run: peak, knee, scalability, capacity, cost, and whom to take where."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.capacity import LOAD_KEYS, Capacity, capacity, observed, observed_failure
+from loadcurve.stats.capacity import CLIENT_KEYS, Capacity, capacity, load_keys, observed, observed_failure
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Leader, Offer, cheapest, cost, leaders
 from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
@@ -17,8 +18,8 @@ from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 class Shape:
     """One server's curve; what could not be found, or was not asked for, is ``None``.
 
-    ``scalability`` is ``None`` but for closed loops over connections. ``cost`` is that of requests at the
-    capacity, or at the peak where no limits were given, for a server with a machine type.
+    ``scalability`` is ``None`` but for closed loops over connections or threads. ``cost`` is that of requests
+    at the capacity, or at the peak where no limits were given, for a server with a machine type.
     """
 
     server: str
@@ -59,10 +60,10 @@ def shapes(run: Run, objective: Objective | None, confidence: float = 0.95) -> l
     if objective is None and search is not None:
         objective = parse_objective(search.slo)
     parts = _parts(run)
-    model = run.run.study.get("load", {}).get("model")
     if objective is not None:
         _require_loads(run, parts, objective)
-    return [_slice_shapes(run, part, objective, confidence, is_closed=model == "closed") for part in parts]
+    is_closed = run.is_closed_loop
+    return [_slice_shapes(run, part, objective, confidence, is_closed=is_closed) for part in parts]
 
 
 def _parts(run: Run) -> list[Slice]:
@@ -70,13 +71,17 @@ def _parts(run: Run) -> list[Slice]:
     search = run.run.search
     if search is not None:
         return [Slice(search.key, {}, run.sweep_points)]
-    return [part for part in slices(run.sweep_points) if part.key in LOAD_KEYS]
+    return [part for part in slices(run.sweep_points) if part.key in _load_keys(run)]
+
+
+def _load_keys(run: Run) -> Sequence[str]:
+    return load_keys(run.run.study.get("load", {}).get("model"))
 
 
 def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
     if not parts:
         raise BadInput(
-            f"{run.folder} has no capacity: expected a sweep over {', '.join(LOAD_KEYS)}, "
+            f"{run.folder} has no capacity: expected a sweep over {', '.join(_load_keys(run))}, "
             "or a search with `loadcurve capacity`"
         )
     for limit in objective.limits:
@@ -91,7 +96,7 @@ def _slice_shapes(
     run: Run, part: Slice, objective: Objective | None, confidence: float, *, is_closed: bool
 ) -> SliceShapes:
     curves = [curve for curve in trial_curves(run, part) if curve.blocks]
-    is_scalable = is_closed and part.key == "connections"
+    is_scalable = is_closed and part.key in CLIENT_KEYS
     found = [_shape(run, curve, objective, confidence, is_scalable=is_scalable) for curve in curves]
     latency = None if objective is None else _limited_latency(objective)
     measure = latency or ("throughput" if is_closed else "p99")

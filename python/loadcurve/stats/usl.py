@@ -80,7 +80,7 @@ def fit_scalability(
     """
     kept, rows = complete_rows(connections, throughput_rps)
     if len(kept) < LOADS_MIN or not rows:
-        return NoFit(f"it takes at least {LOADS_MIN} numbers of connections; {len(kept)} could be used")
+        return NoFit(f"it takes at least {LOADS_MIN} numbers of clients; {len(kept)} could be used")
     loads, logs = np.asarray(kept), np.log(np.asarray(rows))
     mean = logs.mean(axis=0)
     bounded = _least_squares(loads, mean, bounded=True)

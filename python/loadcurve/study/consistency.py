@@ -5,15 +5,11 @@ from itertools import chain
 
 from pydantic import ValidationError
 
+from loadcurve.study.database_load import DatabaseLoadTable
 from loadcurve.study.expected import nearest, show, unknown_key
-from loadcurve.study.loads import (
-    ClosedLoadTable,
-    LoadTables,
-    SessionsLoadTable,
-    attributes,
-    complete_type,
-    sweep_keys,
-)
+from loadcurve.study.http_loads import ClosedLoadTable, HttpLoadTable, HttpLoadTables, SessionsLoadTable
+from loadcurve.study.load_table import attributes, sweep_keys
+from loadcurve.study.loads import LoadTables, complete_type
 from loadcurve.study.problems import KeyPath, Problem
 from loadcurve.study.requests import LongList
 from loadcurve.study.tables import Content, Sweep
@@ -24,9 +20,17 @@ def inconsistencies(content: Content | None, load: LoadTables, sweep: Sweep) -> 
 
     The points are the product of the swept values, so what the extremes of two keys allow holds everywhere.
     """
+    of_every_load = (_swept_in_vain(load, sweep), _left_out(load, sweep))
+    if isinstance(load, DatabaseLoadTable):
+        return chain(
+            *of_every_load,
+            _phases(load, sweep),
+            _idle_generator_threads(load, sweep),
+            _reloads(load, sweep),
+            _content_of_a_database(content),
+        )
     return chain(
-        _swept_in_vain(load, sweep),
-        _left_out(load, sweep),
+        *of_every_load,
         _endings(load, sweep),
         _idle_threads(load, sweep),
         _thinking_in_a_pipeline(load, sweep),
@@ -49,6 +53,7 @@ def _values(load: LoadTables, sweep: Sweep, key: str) -> list[int | float]:
     if key in sweep:
         return sweep[key]
     value = getattr(load, attributes(type(load))[key])
+    value = load.unsaid(key) if value is None else value
     return [] if value is None else [value]
 
 
@@ -95,7 +100,7 @@ def _endings(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
         yield Problem(("load", "duration"), text)
 
 
-def _idle_threads(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+def _idle_threads(load: HttpLoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Check that every thread has a connection at every point."""
     threads, connections = _values(load, sweep, "threads"), _values(load, sweep, "connections")
     if not connections and isinstance(load, SessionsLoadTable):
@@ -105,7 +110,7 @@ def _idle_threads(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
         yield Problem(_place(sweep, "threads"), f"{text}{min(connections)}")
 
 
-def _thinking_in_a_pipeline(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+def _thinking_in_a_pipeline(load: HttpLoadTables, sweep: Sweep) -> Iterator[Problem]:
     if not isinstance(load, ClosedLoadTable):
         return
     depth = max(_values(load, sweep, "pipeline"))
@@ -114,7 +119,7 @@ def _thinking_in_a_pipeline(load: LoadTables, sweep: Sweep) -> Iterator[Problem]
         yield Problem(_place(sweep, "think"), text)
 
 
-def _bursts_without_calls(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+def _bursts_without_calls(load: HttpLoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Check that every connection makes enough calls for its bursts."""
     if not isinstance(load, SessionsLoadTable):
         return
@@ -124,7 +129,7 @@ def _bursts_without_calls(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
         yield Problem(_place(sweep, "burst"), text)
 
 
-def _weights(load: LoadTables) -> Iterator[Problem]:
+def _weights(load: HttpLoadTable) -> Iterator[Problem]:
     place = ("load", "weights")
     requests = load.requests
     if isinstance(requests, LongList):
@@ -145,7 +150,7 @@ def _weights(load: LoadTables) -> Iterator[Problem]:
         yield Problem(place, "found only zeros; expected at least one weight above 0")
 
 
-def _requests_without_content(content: Content, load: LoadTables) -> Iterator[Problem]:
+def _requests_without_content(content: Content, load: HttpLoadTable) -> Iterator[Problem]:
     if content.folder is not None or isinstance(load.requests, LongList):
         return
     paths = [f"/{name}" for name in content.files]
@@ -155,3 +160,48 @@ def _requests_without_content(content: Content, load: LoadTables) -> Iterator[Pr
             place = f"{load.request_places[index]}: " if load.request_places else ""
             text = f"found {show(request)}, which is not in [content]; expected one of {', '.join(paths)}"
             yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))
+
+
+def _phases(load: DatabaseLoadTable, sweep: Sweep) -> Iterator[Problem]:
+    """Check that the run phase ends in exactly one way, and that the load phase is left to its records."""
+    ends = [key for key in (load.counted_end, "duration") if _given(load, key) or key in sweep]
+    if load.phase == "run":
+        if len(ends) > 1 or not any(_values(load, sweep, key) for key in (load.counted_end, "duration")):
+            yield from _endings(load, sweep)
+        return
+    for key in ends:
+        text = "given with the load phase, which ends when each of its records is inserted; leave it out"
+        yield Problem(_place(sweep, key), text)
+    if _values(load, sweep, "warmup") != [0] and (_given(load, "warmup") or "warmup" in sweep):
+        text = "given with the load phase, which inserts each record once; leave it out"
+        yield Problem(_place(sweep, "warmup"), text)
+
+
+def _idle_generator_threads(load: DatabaseLoadTable, sweep: Sweep) -> Iterator[Problem]:
+    """Check that every thread of the generator has a client at every point."""
+    own, clients = _values(load, sweep, "generator_threads"), _values(load, sweep, "threads")
+    if own and clients and max(own) > min(clients):
+        text = f"found {max(own)}; expected no more than threads, of which a point has {min(clients)}"
+        yield Problem(_place(sweep, "generator_threads"), text)
+
+
+def _reloads(load: DatabaseLoadTable, sweep: Sweep) -> Iterator[Problem]:
+    """Check that records which stay for a whole trial are the same at all its points."""
+    if load.reload == "point":
+        return
+    if load.phase == "load":
+        text = 'found "trial" with the load phase, which needs an empty table at every point; leave it out'
+        yield Problem(("load", "reload"), text)
+    yield from (
+        Problem(
+            ("sweep", key),
+            'given with reload = "trial"; expected "point", as every point needs its own records',
+        )
+        for key in ("records", "batch")
+        if key in sweep
+    )
+
+
+def _content_of_a_database(content: Content | None) -> Iterator[Problem]:
+    if content is not None:
+        yield Problem(("content",), "given for databases, which hold the workload's records; leave it out")

@@ -1,6 +1,8 @@
 """How long a study will take."""
 
-from loadcurve.study.loads import ClosedLoad, Load, OpenLoad
+from loadcurve.study.database_load import DatabaseLoad
+from loadcurve.study.http_loads import ClosedLoad, OpenLoad
+from loadcurve.study.loads import Load
 from loadcurve.study.model import Study
 
 TRIAL_START_S = 1.0
@@ -12,7 +14,7 @@ def estimated_duration_s(study: Study, trials: int | None = None) -> float | Non
 
     Without ``trials`` it is the number that the study asks for; the least, where that depends on intervals.
     ``None`` where the load ends after a number of requests or connections and these do not come at a constant
-    rate: how long that takes is what the study finds out.
+    rate, and where records are loaded: how long that takes is what the study finds out.
     """
     points = study.points()
     loads_s = [_load_s(study.load_at(point)) for point in points]
@@ -26,6 +28,8 @@ def estimated_duration_s(study: Study, trials: int | None = None) -> float | Non
 
 def _load_s(load: Load) -> float | None:
     """Return about how long one load takes with its warm-up, where that can be told before."""
+    if isinstance(load, DatabaseLoad):
+        return None
     if load.duration_s is not None:
         return load.warmup_s + load.duration_s
     if isinstance(load, ClosedLoad):

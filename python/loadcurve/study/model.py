@@ -8,13 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from loadcurve.result.records import Point
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.expected import Expected
-from loadcurve.study.loads import (
-    ClosedLoadTable,
-    Load,
-    OpenLoadTable,
-    SessionsLoadTable,
-    complete_type,
-)
+from loadcurve.study.loads import Load, LoadTables, complete_type
 from loadcurve.study.paths import Text
 from loadcurve.study.problems import own_problems
 from loadcurve.study.published import Published
@@ -44,8 +38,8 @@ class Study(TomlTable):
     title: Text
     question: Text | None = None
     content: Content | None = None
-    """Only servers that run already can do without; then any answer of status 200 is a right one."""
-    load: Annotated[ClosedLoadTable | OpenLoadTable | SessionsLoadTable, Field(discriminator="model")]
+    """Databases have none, and servers that run already need none; then any answer of status 200 is right."""
+    load: Annotated[LoadTables, Field(discriminator="model")]
     sweep: Sweep
     trials: Trials = Trials()
     host: Host = Host()

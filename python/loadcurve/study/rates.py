@@ -1,7 +1,7 @@
 """Rates as people write them: ``"1000"``, ``"100-1000:30s"``, ``"500:10s, 1000:10s"``."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
@@ -81,3 +81,6 @@ RatePerSecond = Annotated[
     Expected(RATE_IN_WORDS),
 ]
 """A rate that stays, or the stretches through which it changes."""
+
+Arrivals = Literal["constant", "poisson"]
+"""How what falls due at a rate is spread in time."""

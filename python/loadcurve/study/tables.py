@@ -277,6 +277,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """The version, where no program is to be asked for it."""
     version_command: StudyCommand | None = None
     """Another command than the catalogue's that prints the version."""
+    driver: dict[str, SettingValue] = Field(default_factory=dict)
+    """How the load asks a database, by its driver's settings, such as its write concern."""
     limits: LimitsTable | None = None
     """What the server is held to by control groups."""
     machine: Text | None = None

@@ -18,13 +18,17 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
+from loadcurve.result.words import OF_WEB_SERVERS, Words
 from loadcurve.stats.curves import Curve, point_key
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.sweep import Slice
 
 
 def throughput_latency_figure(
-    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    words: Words = OF_WEB_SERVERS,
 ) -> Figure | None:
     """Draw throughput as full lines on the left axis and p99 as dashed lines on the right one.
 
@@ -50,7 +54,7 @@ def throughput_latency_figure(
     sides = [[row for row in rows if row] for rows in (throughput, latency)]
     if not all(sides):
         return None
-    axis = altair.Axis(title="requests/s", orient="left", tickCount=6)
+    axis = altair.Axis(title=words("requests/s"), orient="left", tickCount=6)
     datasets = Datasets()
     left = _side(datasets.named(sides[0]), shown, looks, axis, [1, 0])
     # Only the left axis has a grid: two of them would not fall on one another.

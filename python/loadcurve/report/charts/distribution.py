@@ -20,6 +20,7 @@ from loadcurve.report.charts.figure import (
     shape,
 )
 from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution
+from loadcurve.result.words import OF_WEB_SERVERS, Words
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -102,7 +103,10 @@ def distribution_figure(
 
 
 def density_figure(
-    distributions: Distributions, chosen: int, looks: Mapping[str, Appearance]
+    distributions: Distributions,
+    chosen: int,
+    looks: Mapping[str, Appearance],
+    words: Words = OF_WEB_SERVERS,
 ) -> Figure | None:
     """Draw how many requests had which latency, at the point that the signal ``point`` chooses, or at all."""
     rows: list[Row] = [
@@ -141,11 +145,11 @@ def density_figure(
                 altair.Tooltip("server:N", title="server"),
                 altair.Tooltip("of:N", title="at"),
                 altair.Tooltip("x:Q", title="from, ms", format=",.3~r"),
-                altair.Tooltip("y:Q", title="requests, %", format=".3~r"),
+                altair.Tooltip("y:Q", title=words("requests, %"), format=".3~r"),
             ],
         )
     )
-    alternative = (
+    alternative = words(
         "Density of latency. One line for each server at the chosen point: the share of its requests in each "
         f"step of {CLASS_RATIO - 1:.0%} of latency."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import altair
 
@@ -35,15 +36,23 @@ from loadcurve.report.charts.overlay import (
     latency_bound,
 )
 from loadcurve.result.records import Point, PointRecord
+from loadcurve.result.words import OF_WEB_SERVERS, Words
 from loadcurve.stats.curves import (
     Curve,
     CurvePoint,
     LatencyStatistic,
     ResourceStatistic,
+    estimate_over_trials,
     point_key,
     resource,
 )
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.operations import (
+    OPERATION_STATISTICS,
+    loading_rps,
+    operation_latency_ms,
+    operation_rps,
+)
 from loadcurve.stats.slo import wrong_answers
 from loadcurve.stats.sweep import Slice
 
@@ -73,11 +82,15 @@ class Measure:
 
 
 def throughput_figure(
-    shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance], overlay: Overlay = NOTHING
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    overlay: Overlay = NOTHING,
+    words: Words = OF_WEB_SERVERS,
 ) -> Figure | None:
     """Draw throughput against the sweep, from zero; ``None`` where nothing was measured."""
     measure = Measure(
-        title="requests/s",
+        title=words("requests/s"),
         from_zero=True,
         estimate=lambda at: at.throughput_rps,
         value=lambda trial: trial.load.rate_rps.answered,
@@ -107,11 +120,15 @@ def latency_figure(
 
 
 def resource_figure(
-    statistic: ResourceStatistic, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+    statistic: ResourceStatistic,
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    words: Words,
 ) -> Figure | None:
     """Draw what the server used against the sweep, from zero; ``None`` where nothing was measured."""
     measure = Measure(
-        title=RESOURCE_TITLES[statistic],
+        title=words(RESOURCE_TITLES[statistic]),
         from_zero=True,
         estimate=lambda at: at.resources[statistic],
         value=lambda trial: resource(trial, statistic),
@@ -119,7 +136,12 @@ def resource_figure(
     return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
 
 
-def errors_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]) -> Figure | None:
+def errors_figure(
+    shown: Slice,
+    curves: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    words: Words = OF_WEB_SERVERS,
+) -> Figure | None:
     """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
 
     A point's share is that of all its trials together, the invalid ones too, and has no interval.
@@ -136,12 +158,47 @@ def errors_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, App
     if not any(wrong_answers(trial) for curve in curves for at in curve.points for trial in at.trials):
         return None
     measure = Measure(
-        title="requests without a right answer, %",
+        title=words("requests without a right answer, %"),
         from_zero=True,
         estimate=estimate,
         value=lambda trial: percent([trial]),
     )
     return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
+def operation_figures(
+    kind: str, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
+) -> dict[str, Figure]:
+    """Draw throughput and latency of one kind of operation against the sweep, by the title of the figure."""
+    measures = [
+        _of_trials("operations/s", partial(operation_rps, kind=kind), from_zero=True),
+        *(
+            _of_trials(
+                f"latency {statistic}, ms",
+                partial(operation_latency_ms, kind=kind, statistic=statistic),
+                from_zero=False,
+            )
+            for statistic in OPERATION_STATISTICS
+        ),
+    ]
+    drawn = {one.title: _curve_figure(one, shown, curves, looks, SMALL_FIGURE_HEIGHT) for one in measures}
+    return {title: figure for title, figure in drawn.items() if figure is not None}
+
+
+def loading_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]) -> Figure | None:
+    """Draw how fast records were loaded before each point; ``None`` where none were."""
+    measure = _of_trials("records/s", loading_rps, from_zero=True)
+    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+
+
+def _of_trials(title: str, value: Callable[[PointRecord], float | None], *, from_zero: bool) -> Measure:
+    """Return a measure whose estimate at a point is that over the figures of its usable trials."""
+    return Measure(
+        title=title,
+        from_zero=from_zero,
+        estimate=lambda at: estimate_over_trials(map(value, at.usable)),
+        value=value,
+    )
 
 
 def _curve_figure(

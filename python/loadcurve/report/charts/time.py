@@ -10,6 +10,7 @@ from typing import Literal
 import altair
 
 from loadcurve.report.charts.figure import Figure, layered, tooltips
+from loadcurve.result.words import OF_WEB_SERVERS, Words
 
 Source = Literal["load", "probe"]
 
@@ -84,7 +85,7 @@ PANELS = (
 )
 
 
-def panel_figure(panel: Panel, *, is_lowest: bool) -> Figure:
+def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = OF_WEB_SERVERS) -> Figure:
     """Draw a panel; its data are named ``load`` or ``probe``, ``slowest`` and ``silences``.
 
     ``t_s`` counts from the start of the measured window, and the signal ``end_s`` is its end.
@@ -124,7 +125,7 @@ def panel_figure(panel: Panel, *, is_lowest: bool) -> Figure:
             strokeDash=_line_dashes(panel),
             tooltip=[
                 altair.Tooltip("t_s:Q", title="seconds", format=".2f"),
-                altair.Tooltip("value:Q", title=panel.title, format=",.4~r"),
+                altair.Tooltip("value:Q", title=words(panel.title), format=",.4~r"),
                 altair.Tooltip("column:N", title="line"),
             ],
         )
@@ -136,16 +137,16 @@ def panel_figure(panel: Panel, *, is_lowest: bool) -> Figure:
     )
     marks = [silences, drawn]
     if panel.name == "latency":
-        marks.append(_slowest(along))
+        marks.append(_slowest(along, words))
     alternative = (
-        f"{panel.title} over time in the chosen trial: {', '.join(panel.lines.values())}. "
+        f"{words(panel.title)} over time in the chosen trial: {', '.join(panel.lines.values())}. "
         "Grey bands are stretches in which nothing was answered."
     )
     end = altair.param(name="end_s", value=1)
     return Figure(layered(marks, alternative, PANEL_HEIGHT, [end]), alternative)
 
 
-def _slowest(along: altair.X) -> altair.Chart:
+def _slowest(along: altair.X, words: Words) -> altair.Chart:
     """Draw the slowest requests where they fell due."""
     chart: altair.Chart = (
         altair.Chart(altair.NamedData("slowest"))
@@ -153,7 +154,9 @@ def _slowest(along: altair.X) -> altair.Chart:
         .encode(
             x=along,
             y=altair.Y("latency_ms:Q", title=None),
-            tooltip=tooltips(operation="slow request", latency="latency", sent_again="SYNs sent again"),
+            tooltip=tooltips(
+                operation=words("slow request"), latency="latency", sent_again="SYNs sent again"
+            ),
         )
     )
     return chart

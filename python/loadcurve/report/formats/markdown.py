@@ -105,7 +105,13 @@ def _curve(content: Content) -> list[str]:
     shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_POINTS)]
     left_out = sum(map(len, measured.values())) - len(shown)
     latencies = [f"{name}, ms" for name in ("p50", "p90", "p99", "longest")]
-    titles = ["server", *map(text.key_title, content.keys), "requests/s", *latencies, "verdict"]
+    titles = [
+        "server",
+        *map(text.key_title, content.keys),
+        content.run.words("requests/s"),
+        *latencies,
+        "verdict",
+    ]
     explained = (
         "Geometric means over the usable trials, in brackets their 95 % intervals; "
         "the longest latency is over all of them together."
@@ -134,7 +140,8 @@ def _shapes(content: Content) -> list[str]:
     for part in content.shapes:
         blocks += [escaped(part.heading)] if part.heading else []
         blocks.append(_table(part.titles, part.rows))
-        blocks += [_table(COST_TITLES, part.costs)] if part.costs else []
+        cost_titles = [*map(content.run.words, COST_TITLES)]
+        blocks += [_table(cost_titles, part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
 
 

@@ -1,6 +1,6 @@
 """The numbers of a run as the records of a report."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from loadcurve.report.formats.records import (
 from loadcurve.report.published import matched_figures
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point
+from loadcurve.result.words import Words
 from loadcurve.stats.capacity import Capacity
 from loadcurve.stats.curves import (
     LATENCY_STATISTICS,
@@ -26,9 +27,17 @@ from loadcurve.stats.curves import (
     CurvePoint,
     ResourceStatistic,
     curves,
+    estimate_over_trials,
     point_key,
 )
 from loadcurve.stats.measures import MEASURES, MeasureName
+from loadcurve.stats.operations import (
+    OPERATION_STATISTICS,
+    kinds_of,
+    loading_rps,
+    operation_latency_ms,
+    operation_rps,
+)
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.published import unit_of
 from loadcurve.stats.ranking import Ranking, rank_run
@@ -81,10 +90,11 @@ def numbers_of(run: Run, objective: Objective | None) -> Numbers:
 def _estimates(run: Run) -> list[MeasuredRecord]:
     along = [point_key(point) for part in slices(run.sweep_points) for point in _rising(part)]
     by_measure: dict[str, list[MeasuredRecord]] = {}
+    kinds = kinds_of(run)
     for curve in curves(run):
         at = {point_key(one.point): one for one in curve.points}
         for key in along:
-            for record in _measured(curve.server, at[key]):
+            for record in _measured(curve.server, at[key], run.words, kinds):
                 by_measure.setdefault(record.measure, []).append(record)
     return [record for records in by_measure.values() for record in records]
 
@@ -94,10 +104,11 @@ def _rising(part: Slice) -> list[Point]:
     return part.points if key is None else sorted(part.points, key=lambda point: point[key])
 
 
-def _measured(server: str, at: CurvePoint) -> Iterable[MeasuredRecord]:
-    figures: list[tuple[str, str, Estimate | None]] = [(THROUGHPUT, "requests/s", at.throughput_rps)]
+def _measured(server: str, at: CurvePoint, words: Words, kinds: Sequence[str]) -> Iterable[MeasuredRecord]:
+    figures: list[tuple[str, str, Estimate | None]] = [(THROUGHPUT, words("requests/s"), at.throughput_rps)]
     figures += [(f"latency_{name}_ms", "ms", at.latency_ms[name]) for name in LATENCY_STATISTICS]
     figures += [(f"server_{name}", RESOURCE_UNITS[name], at.resources[name]) for name in RESOURCE_STATISTICS]
+    figures += _of_operations(at, kinds)
     for measure, unit, estimate in figures:
         yield MeasuredRecord(
             server=server,
@@ -108,6 +119,19 @@ def _measured(server: str, at: CurvePoint) -> Iterable[MeasuredRecord]:
             trials=len(at.trials),
             verdict=at.verdict,
         )
+
+
+def _of_operations(at: CurvePoint, kinds: Sequence[str]) -> Iterable[tuple[str, str, "Estimate | None"]]:
+    """Yield what is measured of each kind of operation on a database, and of loading its records."""
+    for kind in kinds:
+        name = kind.replace("-", "_")
+        rates = (operation_rps(trial, kind) for trial in at.usable)
+        yield f"{name}_rps", "operations/s", estimate_over_trials(rates)
+        for statistic in OPERATION_STATISTICS:
+            latencies = (operation_latency_ms(trial, kind, statistic) for trial in at.usable)
+            yield f"{name}_latency_{statistic}_ms", "ms", estimate_over_trials(latencies)
+    if kinds:
+        yield "loading_rps", "records/s", estimate_over_trials(map(loading_rps, at.usable))
 
 
 def _rankings(run: Run) -> Iterable[tuple[str, Point | None, Ranking]]:

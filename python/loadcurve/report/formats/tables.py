@@ -18,7 +18,7 @@ from loadcurve.report.formats.records import (
 )
 from loadcurve.result.folder import Run
 from loadcurve.result.records import Point
-from loadcurve.result.tables import failures_table, points_table
+from loadcurve.result.tables import failures_table, operations_table, points_table
 
 Row = dict[str, Any]
 Schema = dict[str, Any]
@@ -42,6 +42,7 @@ def report_tables(run: Run, numbers: Numbers) -> dict[str, polars.DataFrame]:
     return {
         "estimates": estimates_table(numbers, keys),
         "points": points_table(run),
+        "operations": operations_table(run),
         "ranking": _table(map(_rank_row, numbers.ranking), keys, _RANKING),
         "ratios": _table(map(_ratio_row, numbers.ratios), keys, _RATIOS),
         "shapes": _table(map(_shape_row, numbers.shapes), keys, _SHAPES),

@@ -15,6 +15,7 @@ from loadcurve.report import text
 from loadcurve.report.formats.records import RunFacts
 from loadcurve.report.formats.workbook_charts import add_charts
 from loadcurve.result.folder import Run
+from loadcurve.result.words import Words
 
 ESTIMATES = "estimates"
 REACHES = ("below", "above")
@@ -34,7 +35,14 @@ UNITS = {
     "_s": ("s", "#,##0.000"),
 }
 """By the end of a column's name: its unit in words, and the number format of its cells."""
-FORMATS_BY_UNIT = {"requests/s": "#,##0.0", "ms": "#,##0.000", "µs": "#,##0.00", "MiB": "#,##0.0"}
+FORMATS_BY_UNIT = {
+    "requests/s": "#,##0.0",
+    "operations/s": "#,##0.0",
+    "records/s": "#,##0.0",
+    "ms": "#,##0.000",
+    "µs": "#,##0.00",
+    "MiB": "#,##0.0",
+}
 """Number formats of a row of the estimates, which has its unit in a cell."""
 COUNT = "#,##0"
 PLAIN = "General"
@@ -51,7 +59,7 @@ def workbook_bytes(
         charts = book.add_worksheet("charts")
         shown = {**tables, ESTIMATES: _with_reaches(tables[ESTIMATES])}
         for name, table in shown.items():
-            _table_sheet(book, name, table)
+            _table_sheet(book, name, table, run.words)
         add_charts(book, charts, run, shown[ESTIMATES])
     return file.getvalue()
 
@@ -101,13 +109,13 @@ def _server(facts: RunFacts, name: str) -> str:
     )
 
 
-def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame) -> None:
+def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame, words: Words) -> None:
     sheet = book.add_worksheet(name)
     heading = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
     formats = {code: book.add_format({"num_format": code}) for code in _codes()}
     units = table["unit"].to_list() if "unit" in table.columns else None
     for column, (key, kind) in enumerate(table.schema.items()):
-        title = _heading(key)
+        title = words(_heading(key))
         sheet.write_string(0, column, title[:LONGEST_TEXT], heading)
         longest = len(title)
         for row, value in enumerate(table[key].to_list()):

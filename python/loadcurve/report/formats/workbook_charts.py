@@ -3,7 +3,7 @@
 Names are references to cells, too: one that is given as text is read as a formula where it begins like one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars
@@ -53,7 +53,8 @@ def add_charts(book: xlsxwriter.Workbook, sheet: Worksheet, run: Run, estimates:
     place = 0
     for part in slices(run.sweep_points):
         for drawn in DRAWN:
-            chart = _chart(book, drawn, part, rows, looks)
+            said = replace(drawn, title=run.words(drawn.title))
+            chart = _chart(book, said, part, rows, looks)
             if chart is not None:
                 sheet.insert_chart(place * ROWS_OF_A_CHART, 0, chart)
                 place += 1

@@ -1,0 +1,74 @@
+"""One load while it is under way, and its result on stdout."""
+
+import sys
+from contextlib import nullcontext
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from loadcurve.cli.console import new_console
+from loadcurve.result.load import LoadResult
+from loadcurve.result.words import Words
+from loadcurve.run.database_plan import EngineDatabasePlan
+from loadcurve.run.load import Plan, Progress, run_load
+
+EXIT_DONE = 0
+EXIT_INVALID = 3
+EXIT_INTERRUPTED = 130
+REFRESH_PER_SECOND = 4
+
+
+def talk() -> Console:
+    """Return the console for what is no result."""
+    return new_console(stderr=True)
+
+
+def watched(plan: Plan) -> LoadResult:
+    """Run the load with one live line on stderr, where that is a terminal."""
+    console = talk()
+    line = Text("connecting")
+    live = (
+        Live(line, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True)
+        if console.is_terminal
+        else nullcontext()
+    )
+    with live:
+        return run_load(plan, lambda progress: _show_progress(line, progress, plan))
+
+
+def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:
+    if not progress.elapsed_s:
+        line.plain = "connecting"
+        return
+    words = Words(of_database=isinstance(plan, EngineDatabasePlan))
+    rate = f"{progress.answered / progress.elapsed_s:,.0f} {words('requests/s')}"
+    failed = f" · {progress.failed:,} failed" if progress.failed else ""
+    if plan.stop.requests_total is not None:
+        line.plain = (
+            f"{progress.answered:,} of {plan.stop.requests_total:,} {words('requests')} · {rate}{failed}"
+        )
+    elif plan.stop.duration_s is None:
+        line.plain = f"{progress.elapsed_s:.0f} s · {rate}{failed}"
+    else:
+        total_s = plan.warmup_s + plan.stop.duration_s
+        line.plain = f"{progress.elapsed_s:.0f} of {total_s:g} s · {rate}{failed}"
+
+
+def print_result(result: LoadResult, *, json_output: bool) -> None:
+    """Print a result on stdout, as JSON or for people."""
+    if json_output:
+        sys.stdout.write(result.model_dump_json(by_alias=True) + "\n")
+        return
+    from loadcurve.report.load import load_summary
+
+    new_console().print(load_summary(result))
+
+
+def failures_in_words(result: LoadResult) -> str:
+    """Say why a load got no answer."""
+    counts = {name: count for name, count in result.errors.model_dump().items() if count}
+    return (
+        ", ".join(f"{count} {name}" for name, count in counts.items())
+        or "the load ended before an answer came"
+    )

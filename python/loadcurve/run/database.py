@@ -1,0 +1,129 @@
+"""A database under load: its table is made, filled, counted, put under load, and removed at the end."""
+
+import contextlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Final, Self
+
+from loadcurve._engine import Database, DatabaseError
+from loadcurve.result.load import LoadResult, Reason, Verdict
+from loadcurve.result.records import Point
+from loadcurve.run.database_plan import DatabasePlans, EngineTarget, records_inserted
+from loadcurve.run.load import run_load
+from loadcurve.run.under_load import Measured, Observe
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.instance import Server
+from loadcurve.server.running import AttachedServer
+from loadcurve.study.database_load import DatabaseLoad, DatabaseLoadTable
+
+RECORDS_MISSING: Final = "records_missing"
+"""The code of a table that does not hold what was loaded into it."""
+
+
+class DatabaseUnderLoad:
+    """One started database, with the table of a trial's loads."""
+
+    def __init__(
+        self, title: str, server: Server | AttachedServer, load: DatabaseLoadTable, plans: DatabasePlans
+    ) -> None:
+        """Put the study's load on a server by ``plans`` made for it; ``title`` names it in failures."""
+        self._title = title
+        self._server = server
+        self._load = load
+        self._plans = plans
+        self._made: EngineTarget | None = None
+        """Where there is a table of ours."""
+
+    def __enter__(self) -> Self:
+        """Do nothing: the table is made when the first load needs it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the table, unless the database is gone: its mark lets a later run remove it."""
+        if self._made is not None:
+            with contextlib.suppress(DatabaseError):
+                Database(self._made.to_json()).remove()
+            self._made = None
+
+    def verify(self, seed: int) -> None:  # noqa: ARG002
+        """See that the database gives back what it is given."""
+        self._server.verify()
+
+    def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
+        """Load the records where this point needs fresh ones, and put the load on the database.
+
+        Raises:
+            ServerFailure: the database refuses, or holds other records than were loaded into it.
+
+        """
+        load = self._load.with_values(point, DatabaseLoad)
+        if load.phase == "load":
+            result = self._loaded(load, seed, observe)
+            return Measured(marked_by_count(result, self._count(), self._expected(load)))
+        loading = None
+        if self._made is None or load.reload == "point":
+            loading = self._loaded(load, seed, observe)
+            self._require_records(load, loading)
+        return Measured(run_load(self._plans.run_phase(load, seed), observe), loading)
+
+    def _loaded(self, load: DatabaseLoad, seed: int, observe: Observe) -> LoadResult:
+        """Insert the records of a load into a new table."""
+        plan = self._plans.load_phase(load, seed)
+        with self._failures():
+            table = Database(plan.target.to_json())
+            if self._made is not None or table.is_ours():
+                table.remove()
+            table.create()
+        self._made = plan.target
+        return run_load(plan, observe)
+
+    def _count(self) -> int:
+        if self._made is None:
+            raise RuntimeError("there is no table to count")
+        with self._failures():
+            return Database(self._made.to_json()).count()
+
+    def _require_records(self, load: DatabaseLoad, loading: LoadResult) -> None:
+        found, expected = self._count(), self._expected(load)
+        if found != expected:
+            text = f"{self._title}: {_count_in_words(found, expected, loading)}"
+            raise ServerFailure(RECORDS_MISSING, text)
+
+    def _expected(self, load: DatabaseLoad) -> int:
+        return records_inserted(self._plans.load_phase(load, 0).workload)
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Tell what the database says as a failure of its server."""
+        try:
+            yield
+        except DatabaseError as error:
+            # One that has died is told as such, with its last words.
+            self._server.verify()
+            raise ServerFailure("database_failed", f"{self._title}: {refusal_in_words(error)}.") from None
+
+
+def refusal_in_words(error: DatabaseError) -> str:
+    """Return the class of a failure, as results name it, and what the database says of it."""
+    return ": ".join(error.args)
+
+
+def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:
+    """Say how many records there are and what became of the others."""
+    failed = {name: count for name, count in loading.errors.model_dump().items() if count}
+    failures = "; ".join(f"{count:,} {name}" for name, count in failed.items())
+    told = [f"{message.text} ({message.count:,})" for message in loading.error_messages[:1]]
+    why = f" Failed while they were loaded: {'; '.join([failures, *told])}." if failed else ""
+    return f"the table holds {found:,} records, and {expected:,} were to be loaded into it.{why}"
+
+
+def marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult:
+    """Return the result of a load phase, invalid where the table does not hold its records."""
+    if found == expected or result.interrupted:
+        return result
+    reason = Reason(code=RECORDS_MISSING, text=_count_in_words(found, expected, result))
+    verdict = result.verdict
+    invalid = Verdict(status="invalid", reasons=[*verdict.reasons, reason], notes=verdict.notes)
+    return result.model_copy(update={"verdict": invalid})

@@ -1,0 +1,46 @@
+"""A web server under load."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from loadcurve.result.records import ContentRecord, Point
+from loadcurve.run.load import run_load
+from loadcurve.run.plan import plan_at_point
+from loadcurve.run.under_load import Measured, Observe
+from loadcurve.server.instance import Server
+from loadcurve.server.running import AttachedServer
+from loadcurve.study.http_loads import HttpLoadTable, complete_http_type
+from loadcurve.study.requests import paths_to_verify
+
+
+@dataclass(frozen=True)
+class WebServerUnderLoad:
+    """One started web server; it keeps nothing of a load."""
+
+    server: Server | AttachedServer
+    load: HttpLoadTable
+    """The study's."""
+    content: Mapping[str, ContentRecord]
+    cpus: Sequence[int]
+
+    def __enter__(self) -> Self:
+        """Do nothing."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing."""
+
+    def verify(self, seed: int) -> None:
+        """Ask for every path once, or for some of a long list."""
+        self.server.verify(paths_to_verify(self.load.requests, seed))
+
+    def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
+        """Put the load of one point on the server."""
+        load = self.load.with_values(point, complete_http_type(self.load))
+        address, authority = self.server.address, self.server.authority
+        plan = plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
+        return Measured(run_load(plan, observe))

@@ -1,0 +1,135 @@
+"""The load on databases: its keys, as the file gives them and at one point of the sweep."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from loadcurve.study.expected import Expected
+from loadcurve.study.load_table import LoadTable, attributes
+from loadcurve.study.paths import Text
+from loadcurve.study.problems import own_problems
+from loadcurve.study.rates import Arrivals, RatePerSecond
+from loadcurve.study.tables import PositiveCount, SettingValue
+from loadcurve.study.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
+
+DEFAULT_NAMESPACE = "loadcurve"
+DEFAULT_TABLE = "usertable"
+
+
+def _table_unless_named(value: object, table: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, str | ChosenWorkload) else table(value)
+
+
+def _summary(workload: ChosenWorkload) -> object:
+    return workload.summary()
+
+
+if TYPE_CHECKING:
+    WorkloadChoice = ChosenWorkload
+else:
+    # To pydantic this is no union: it would report what is wrong in the table once for each member.
+    WorkloadChoice = Annotated[
+        WorkloadTable,
+        WrapValidator(_table_unless_named),
+        PlainSerializer(_summary),
+        Expected('one of the workloads "a" to "f", the name of a file of YCSB properties, or a table'),
+    ]
+
+
+class DatabaseLoadTable(LoadTable):
+    """A workload of YCSB as the file gives it: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "operations"
+
+    model: Literal["ycsb"]
+    workload: WorkloadChoice
+    """What is asked. A text in the study is read here, with ``properties``."""
+    properties: dict[str, SettingValue] = Field(default_factory=dict)
+    """What differs from the workload, under YCSB's own names."""
+    phase: Literal["run", "load"] = "run"
+    """Which part is measured: the operations, or the insertion of the records."""
+    records: PositiveCount | None = None
+    """``None`` for as many as the workload says."""
+    operations: PositiveCount | None = None
+    threads: PositiveCount | None = None
+    """Clients, each with one operation under way: what YCSB calls threads."""
+    rate_rps: RatePerSecond | None = Field(None, alias="rate")
+    """Operations per second over all clients; ``None`` for a closed loop."""
+    arrivals: Arrivals = "constant"
+    batch: PositiveCount = 1
+    """Records that one request inserts while they are loaded."""
+    verify_values: bool = False
+    """Whether every value that is read is compared with the one that was written."""
+    reload: Literal["point", "trial"] = "point"
+    """Whether every point begins with freshly loaded records, or only every start of the server.
+
+    Inserts make the table grow and updates scatter it, so that points on old records would depend on their
+    order.
+    """
+    namespace: Text = DEFAULT_NAMESPACE
+    """What holds the table: a database of MongoDB, a schema of PostgreSQL."""
+    table: Text = DEFAULT_TABLE
+    generator_threads: PositiveCount | None = None
+    """Threads of the generator that the clients share; ``None`` leaves their number to the run."""
+
+    def unsaid(self, key: str) -> int | float | None:
+        """Return what the workload's file says of a key that the study is silent about."""
+        return self.workload.said.get(attributes(type(self))[key])
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_workload(
+        cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        load = handler(data)
+        if isinstance(load.workload, ChosenWorkload):
+            return load
+        folder = Path(info.context["folder"] if info.context else "")
+        try:
+            chosen = choose_workload(load.workload, load.overrides, folder)
+        except InvalidWorkload as error:
+            raise own_problems(list(error.problems)) from None
+        return load.model_copy(update={"workload": chosen})
+
+    @property
+    def overrides(self) -> dict[str, SettingValue]:
+        """Under YCSB's names, what the study says of the workload besides its name."""
+        verified = {"dataintegrity": True} if self.verify_values else {}
+        return {**self.properties, **verified}
+
+
+class DatabaseLoad(DatabaseLoadTable):
+    """A workload of YCSB at one point.
+
+    In the run phase exactly one of ``duration_s`` and ``operations`` is set; the load phase has neither and
+    ends with its records.
+    """
+
+    records: PositiveCount
+    threads: PositiveCount
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_workload_says(cls, data: object) -> object:
+        """Take from the workload what the study is silent about."""
+        if not isinstance(data, dict) or not isinstance(workload := data.get("workload"), ChosenWorkload):
+            return data
+        is_run = data["phase"] == "run"
+        has_end = data["operations"] is not None or data["duration_s"] is not None
+        ends = [] if has_end or not is_run else [name for name in _ENDS if name in workload.said]
+        silent = [name for name in ("records", "threads", "rate_rps", *ends[:1]) if data[name] is None]
+        said = {name: workload.said[name] for name in silent if name in workload.said}
+        return {**data, **said} if is_run else {**data, **said, "warmup_s": 0.0}
+
+
+_ENDS = ("operations", "duration_s")
+"""What ends the run phase; the first that a file gives holds, as the other is only the longest time there."""

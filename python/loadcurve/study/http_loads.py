@@ -1,0 +1,225 @@
+"""The loads on web servers: their models with their keys, as the file gives them and at one point."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from loadcurve._engine import RequestList
+from loadcurve.errors import BadInput
+from loadcurve.study.expected import Expected
+from loadcurve.study.load_table import LoadTable
+from loadcurve.study.problems import Problem, own_problems
+from loadcurve.study.rates import Arrivals, RatePerSecond
+from loadcurve.study.requests import (
+    REQUEST_PATH_IN_WORDS,
+    REQUEST_PATH_PATTERN,
+    LongList,
+    open_requests,
+)
+from loadcurve.study.sent import Body, Headers, Method
+from loadcurve.study.tables import PositiveCount, Think
+
+PIPELINE_MAX = 1024
+"""More requests under way on one connection measure its buffers, not its server."""
+SESSIONS_AT_ONCE_MAX = 10_000
+"""How many sessions may be open at once where the study does not say."""
+
+
+def default_sessions_at_once(num_connections: int | None) -> int:
+    """Return how many sessions may be open at once where nobody says: all that arrive, up to the maximum."""
+    return min(num_connections or SESSIONS_AT_ONCE_MAX, SESSIONS_AT_ONCE_MAX)
+
+
+RequestPath = Annotated[str, Field(pattern=REQUEST_PATH_PATTERN), Expected(REQUEST_PATH_IN_WORDS)]
+
+
+def _paths_unless_long(value: object, paths: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, LongList) else paths(value)
+
+
+def _paths_or_summary(requests: list[str] | LongList) -> object:
+    return requests.summary() if isinstance(requests, LongList) else requests
+
+
+if TYPE_CHECKING:
+    Requests = list[str] | LongList
+else:
+    # To pydantic this is no union: it would report what is wrong with a path once for each member.
+    Requests = Annotated[
+        list[RequestPath],
+        Field(min_length=1),
+        WrapValidator(_paths_unless_long),
+        PlainSerializer(_paths_or_summary),
+        Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
+    ]
+Weights = Annotated[
+    list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
+    Expected("a list of numbers, one for each request"),
+]
+Pipeline = Annotated[
+    int, Field(ge=1, le=PIPELINE_MAX), Expected(f"a whole number of requests from 1 to {PIPELINE_MAX}")
+]
+
+
+class HttpLoadTable(LoadTable):
+    """The keys of every load on web servers."""
+
+    requests: Requests
+    """The paths. A text in the study names a file of them; a short one is read here and into ``weights``."""
+    pick: Literal["in-order", "random", "weighted"] = "in-order"
+    weights: Weights | None = None
+    """One for each request; given where ``pick`` is ``"weighted"`` and nowhere else."""
+    method: Method = "GET"
+    headers: Headers = Field(default_factory=dict)
+    body: Body = ""
+    """A text, or ``@`` and a file that the engine reads while it sends it."""
+    http: Literal["1.0", "1.1"] = "1.1"
+    threads: PositiveCount | None = None
+    """Sending threads; ``None`` leaves their number to the run."""
+
+    _places: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def request_places(self) -> tuple[str, ...]:
+        """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
+        return self._places
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_requests_of_file(
+        cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        if not isinstance(data, dict) or not isinstance(name := data.get("requests"), str):
+            return handler(data)
+        file = Path(info.context["folder"] if info.context else "", name)
+        listed = _opened(file)
+        _require_one_use_of_weights(file, listed, data)
+        if listed.short is None:
+            return handler(data | {"requests": LongList(file, listed)})
+        weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
+        own_weights = {"weights": weights} if listed.has_weights else {}
+        load = handler(data | {"requests": [path for path, _, _ in listed.short]} | own_weights)
+        load._places = tuple(f"{file}:{line}" for _, _, line in listed.short)  # noqa: SLF001 -- its own class
+        return load
+
+
+def _opened(file: Path) -> RequestList:
+    try:
+        return open_requests(file)
+    except BadInput as error:
+        lines = enumerate(str(error).splitlines())
+        raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
+
+
+def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
+    """Refuse weights that stand in two places, or where nothing uses them."""
+    if "weights" in data and listed.has_weights:
+        text = f"given beside the weights in {file}; keep one of the two"
+        raise own_problems([Problem(("weights",), text)])
+    if "weights" in data and listed.short is None:
+        text = f"given for the {listed.count} requests of {file}; expected the weights in that file"
+        raise own_problems([Problem(("weights",), text)])
+    if listed.has_weights and data.get("pick") != "weighted":
+        text = f'{file} gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
+        raise own_problems([Problem(("pick",), text)])
+
+
+class ClosedLoadTable(HttpLoadTable):
+    """A closed loop as the file gives it: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "requests_total"
+
+    model: Literal["closed"]
+    connections: PositiveCount | None = None
+    requests_total: PositiveCount | None = None
+    pipeline: Pipeline = 1
+    calls: PositiveCount | None = None
+    """Requests after which a connection is closed; ``None`` for never."""
+    think_s: Think = Field(0.0, alias="think")
+    """How long a client rests after each answer; not together with a pipeline."""
+
+
+class OpenLoadTable(HttpLoadTable):
+    """An open loop as the file gives it: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "requests_total"
+
+    model: Literal["open"]
+    rate_rps: RatePerSecond | None = Field(None, alias="rate")
+    """Requests per second; the clock of its stretches starts with the warm-up."""
+    arrivals: Arrivals = "constant"
+    connections: PositiveCount | None = None
+    requests_total: PositiveCount | None = None
+    pipeline: Pipeline = 1
+    calls: PositiveCount | None = None
+    """Requests after which a connection is closed; ``None`` for never."""
+
+
+class SessionsLoadTable(HttpLoadTable):
+    """Sessions as the file gives them: what is swept is still ``None``."""
+
+    counted_end: ClassVar[str] = "num_connections"
+
+    model: Literal["sessions"]
+    connection_rate_cps: RatePerSecond | None = Field(None, alias="connection_rate")
+    """Connections per second; the clock of its stretches starts with the warm-up."""
+    arrivals: Arrivals = "constant"
+    num_connections: PositiveCount | None = None
+    """How many connections arrive in the measured window."""
+    calls: PositiveCount = 1
+    """Requests after which a connection is closed."""
+    burst: Pipeline = 1
+    """Requests that are written together, and answered before the next."""
+    think_s: Think = Field(0.0, alias="think")
+    """How long a client rests between two bursts."""
+    connections: PositiveCount | None = None
+    """How many may be open at once; one that arrives while so many are waits, and its wait is latency."""
+
+
+class ClosedLoad(ClosedLoadTable):
+    """A closed loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
+
+    connections: PositiveCount
+
+
+class OpenLoad(OpenLoadTable):
+    """An open loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
+
+    rate_rps: RatePerSecond = Field(alias="rate")
+    connections: PositiveCount
+
+
+class SessionsLoad(SessionsLoadTable):
+    """Sessions at one point; exactly one of ``duration_s`` and ``num_connections`` is set."""
+
+    connection_rate_cps: RatePerSecond = Field(alias="connection_rate")
+
+    @property
+    def connections_at_once(self) -> int:
+        """How many may be open at once: ``connections``, or else all that arrive, at most 10,000."""
+        return self.connections or default_sessions_at_once(self.num_connections)
+
+
+HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
+"""A load on a web server as the file gives it."""
+
+HttpLoad = ClosedLoad | OpenLoad | SessionsLoad
+"""A complete load on a web server: what the generator does at one point."""
+
+
+def complete_http_type(load: HttpLoadTable) -> type[HttpLoad]:
+    """Return the type of ``load`` at one point."""
+    if isinstance(load, ClosedLoadTable):
+        return ClosedLoad
+    return OpenLoad if isinstance(load, OpenLoadTable) else SessionsLoad

@@ -1,0 +1,63 @@
+"""What every load model of a study has, and how its keys are found and swept."""
+
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar, get_args
+
+from pydantic import Field
+
+from loadcurve.study.expected import Kind
+from loadcurve.study.tables import Duration, Timeout, Warmup
+from loadcurve.study.toml_document import TomlTable
+
+Table = TypeVar("Table", bound="LoadTable")
+
+
+class LoadTable(TomlTable):
+    """The keys of every load model."""
+
+    counted_end: ClassVar[str]
+    """The key that may end the load instead of ``duration``."""
+
+    model: str
+    warmup_s: Warmup = Field(1.0, alias="warmup")
+    duration_s: Duration | None = Field(None, alias="duration")
+    timeout_s: Timeout = Field(5.0, alias="timeout")
+    """How long connecting may take, and how long an answer may take."""
+
+    def unsaid(self, key: str) -> int | float | None:  # noqa: ARG002
+        """Return what holds for a key that neither the load nor the sweep gives; ``None`` for nothing."""
+        return None
+
+    def with_values(self, values: Mapping[str, int | float], model: type[Table]) -> Table:
+        """Return this load as ``model``, with the values of some keys of the sweep.
+
+        A value such as 10.0 counts as the whole number 10, as JSON does not tell the two apart.
+
+        Raises:
+            ValidationError: a value is not what its key takes, or ``model`` requires one that is not there.
+
+        """
+        known = attributes(type(self))
+        swept = {known[key]: int(value) if value == int(value) else value for key, value in values.items()}
+        return model.model_validate(dict(self) | swept, by_alias=False, by_name=True)
+
+
+def attributes(model: type[LoadTable]) -> dict[str, str]:
+    """Return the attribute that each key of a load sets: ``{"rate": "rate_rps"}`` and so on."""
+    return {field.alias or name: name for name, field in model.model_fields.items()}
+
+
+def sweep_keys(model: type[LoadTable]) -> dict[str, Kind]:
+    """Return the keys that can be swept under a load model: those that take a number, with its kind."""
+    numbers = {
+        key: _number(Kind.of_field(model.model_fields[name])) for key, name in attributes(model).items()
+    }
+    return {key: kind for key, kind in numbers.items() if kind is not None}
+
+
+def _number(kind: Kind) -> Kind | None:
+    """Return ``kind`` where it is a number, or else the number among its types."""
+    if kind.type in (int, float):
+        return kind
+    members = map(Kind.of, get_args(kind.type) if kind.is_union else ())
+    return next((member for member in members if member.type in (int, float)), None)

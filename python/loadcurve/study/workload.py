@@ -1,0 +1,173 @@
+"""What a load asks of a database: a core workload of YCSB, a file of properties, or a mix of one's own."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from loadcurve._engine import workload
+from loadcurve.errors import BadInput
+from loadcurve.result.load import Workload
+from loadcurve.study.expected import Expected, alternatives, show
+from loadcurve.study.problems import Problem
+from loadcurve.study.quantities import SizeBytes
+from loadcurve.study.tables import PositiveCount, SettingValue
+from loadcurve.study.text_file import read_text
+from loadcurve.study.toml_document import TomlTable
+
+CORE_WORKLOADS = ("a", "b", "c", "d", "e", "f")
+
+Weight = Annotated[float, Field(ge=0), Expected("a share of 0 or more; the shares count in proportion")]
+ShareOfOne = Annotated[float, Field(ge=0, le=1), Expected("a share between 0 and 1")]
+Count = Annotated[int, Field(ge=0), Expected("a whole number of 0 or more")]
+Lengths = Literal["constant", "uniform", "zipfian"]
+
+
+class MixTable(TomlTable):
+    """How often each kind of operation comes."""
+
+    read: Weight = 0.0
+    update: Weight = 0.0
+    insert: Weight = 0.0
+    scan: Weight = 0.0
+    read_modify_write: Weight = 0.0
+    delete: Weight = 0.0
+
+
+class WorkloadTable(TomlTable):
+    """A workload of one's own; what is ``None`` is as YCSB has it."""
+
+    mix: MixTable
+    request_distribution: (
+        Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"] | None
+    ) = None
+    hotspot_records: ShareOfOne | None = None
+    hotspot_operations: ShareOfOne | None = None
+    field_count: PositiveCount | None = None
+    field_bytes: Annotated[SizeBytes, Field(gt=0), Expected('a size above 0, such as "100B"')] | None = None
+    field_bytes_min: SizeBytes | None = None
+    field_bytes_distribution: Lengths | None = None
+    field_prefix: str | None = None
+    read_all_fields: bool | None = None
+    write_all_fields: bool | None = None
+    scan_records_min: PositiveCount | None = None
+    scan_records_max: PositiveCount | None = None
+    scan_records_distribution: Literal["uniform", "zipfian"] | None = None
+    insert_order: Literal["hashed", "ordered"] | None = None
+    zero_padding: PositiveCount | None = None
+
+    def properties(self) -> dict[str, SettingValue]:
+        """Return the table under YCSB's names."""
+        given = {_YCSB_NAMES[key]: value for key, value in self if key != "mix" and value is not None}
+        mix = {f"{key.replace('_', '')}proportion": share for key, share in self.mix}
+        return {**mix, **given}
+
+
+_YCSB_NAMES = {
+    "request_distribution": "requestdistribution",
+    "hotspot_records": "hotspotdatafraction",
+    "hotspot_operations": "hotspotopnfraction",
+    "field_count": "fieldcount",
+    "field_bytes": "fieldlength",
+    "field_bytes_min": "minfieldlength",
+    "field_bytes_distribution": "fieldlengthdistribution",
+    "field_prefix": "fieldnameprefix",
+    "read_all_fields": "readallfields",
+    "write_all_fields": "writeallfields",
+    "scan_records_min": "minscanlength",
+    "scan_records_max": "maxscanlength",
+    "scan_records_distribution": "scanlengthdistribution",
+    "insert_order": "insertorder",
+    "zero_padding": "zeropadding",
+}
+
+_RUN_NAMES = {"duration_max_s": "duration_s"}
+"""The attributes of a load that the engine calls otherwise, where it reads properties."""
+
+
+@dataclass(frozen=True)
+class ChosenWorkload:
+    """A workload in numbers, and what its source says besides."""
+
+    name: str | None
+    """What results call it; ``None`` for a table of the study's own."""
+    numbers: Workload
+    said: Mapping[str, Any]
+    """What its properties say of other attributes of a load: ``threads``, ``operations`` and the like."""
+
+    def summary(self) -> object:
+        """Return what a record of the study says of the workload."""
+        return {"name": self.name, **self.numbers.model_dump(mode="json")}
+
+
+class InvalidWorkload(Exception):  # noqa: N818 -- the name says what is wrong
+    """A workload cannot be used: what is wrong with which key of the load."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        """Carry the problems, whose paths begin at the load."""
+        super().__init__("\n".join(problem.text for problem in problems))
+        self.problems = problems
+
+
+def choose_workload(
+    given: str | WorkloadTable, overrides: Mapping[str, SettingValue], folder: Path
+) -> ChosenWorkload:
+    """Return the workload that a load names: one of YCSB's, a file of properties from ``folder``, or a table.
+
+    ``overrides`` are properties under YCSB's names, which hold over the workload's.
+
+    Raises:
+        InvalidWorkload: there is no such workload, or a property is unknown or cannot be used.
+
+    """
+    if isinstance(given, WorkloadTable):
+        return _chosen(None, {**given.properties(), **overrides})
+    if given in CORE_WORKLOADS:
+        return _chosen(given, overrides, core=given)
+    file = folder / given
+    if not file.exists() and "/" not in given and "." not in given:
+        known = alternatives([show(name) for name in CORE_WORKLOADS])
+        found = f"found {show(given)}; expected {known}, or the name of a file of YCSB properties"
+        raise InvalidWorkload([Problem(("workload",), found)])
+    try:
+        text = read_text(file, "a file of YCSB properties")
+    except BadInput as error:
+        raise InvalidWorkload([Problem(("workload",), str(error))]) from None
+    return _chosen(file.name, overrides, file=str(file), text=text)
+
+
+def _chosen(
+    name: str | None,
+    properties: Mapping[str, SettingValue],
+    *,
+    core: str | None = None,
+    file: str = "",
+    text: str | None = None,
+) -> ChosenWorkload:
+    given = {f"{key}={in_words(value)}": key for key, value in properties.items()}
+    try:
+        read = json.loads(workload(core, text, file, list(given)))
+    except ValueError as error:
+        lines = enumerate(str(error).splitlines())
+        raise InvalidWorkload([_problem(number, line, given) for number, line in lines]) from None
+    said = {_RUN_NAMES.get(key, key): value for key, value in read["run"].items() if value is not None}
+    numbers = Workload.model_validate(read["workload"])
+    return ChosenWorkload(name, numbers, {**said, "records": numbers.records})
+
+
+def _problem(number: int, line: str, given: Mapping[str, str]) -> Problem:
+    """Find the key of the load that a line is about: a property that was given, or a line of the file."""
+    for words, key in given.items():
+        text = line.removeprefix(f"-p {words}: ")
+        if text != line:
+            own = next((own for own, ycsb in _YCSB_NAMES.items() if ycsb == key), None)
+            return Problem(("properties", key) if own is None else ("workload", own), text)
+    return Problem(("workload", str(number)), line)
+
+
+def in_words(value: SettingValue) -> str:
+    """Return a value as properties and settings have it: truth in small letters."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,129 @@
+"""`loadcurve load postgresql://…`: loads on a database that runs already, and what it may remove there."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from support.databases import require_postgresql, running_database
+
+WORKLOAD = ("--workload", "a", "-t", "2")
+
+
+@pytest.fixture(scope="module")
+def database():
+    """Start PostgreSQL for the tests of this file."""
+    require_postgresql()
+    with running_database("postgresql") as server:
+        yield server
+
+
+@pytest.fixture
+def ask(database):
+    """Return a function that puts a question to the database by another client than ours."""
+    psql = shutil.which("psql")
+    if psql is None:
+        pytest.skip("needs psql, which is not installed; on Debian: apt-get install postgresql-client")
+
+    def answer(question):
+        command = [psql, "--no-psqlrc", "--tuples-only", "--no-align", database.url, "-c", question]
+        finished = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout.strip()
+
+    yield answer
+    answer("drop schema if exists loadcurve, theirs cascade")
+
+
+def load(sandbox, database, *arguments):
+    return sandbox.run("load", database.url, *WORKLOAD, *arguments)
+
+
+def result_of(sandbox, database, *arguments):
+    finished = load(sandbox, database, *arguments, "--json")
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def test_records_are_loaded_and_stay_for_the_run_phase(sandbox, database, ask):
+    loaded = result_of(sandbox, database, "--phase", "load", "--records", "30", "--batch", "7")
+    assert (loaded["requests"]["ok"], loaded["load"]["phase"]) == (30, "load")
+    assert ask("select count(*) from loadcurve.usertable") == "30"
+    ran = result_of(sandbox, database, "--records", "30", "-n", "200")
+    assert (ran["requests"]["ok"], ran["load"]["threads"]) == (200, 2)
+    assert database.url not in json.dumps(ran)
+    again = result_of(sandbox, database, "--phase", "load", "--records", "10", "--drop")
+    assert again["requests"]["ok"] == 10
+    assert ask("select count(*) from loadcurve.usertable") == "10"
+
+
+def test_the_summary_fits_80_columns_and_has_each_kind_of_operation(sandbox, database, ask):
+    load(sandbox, database, "--phase", "load", "--records", "30")
+    shown = load(sandbox, database, "--records", "30", "-n", "200").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "operations/s" in shown
+    assert "\nread " in shown
+    assert "\nupdate " in shown
+    assert ask("select 1") == "1"
+
+
+def test_a_table_of_another_is_neither_written_to_nor_dropped_unless_named(sandbox, database, ask):
+    ask("create schema loadcurve; create table loadcurve.usertable (theirs int); "
+        "insert into loadcurve.usertable values (1)")  # fmt: skip
+    for arguments in (["--phase", "load"], ["--phase", "load", "--drop"], ["-n", "5"]):
+        finished = load(sandbox, database, *arguments)
+        assert finished.returncode == 2
+        assert "was not made by Loadcurve" in finished.stderr
+    assert ask("select theirs from loadcurve.usertable") == "1"
+    dropping = load(sandbox, database, "--phase", "load", "--records", "5", "--drop-table", "usertable")
+    assert dropping.returncode == 0, dropping.stderr
+    assert ask("select count(*) from loadcurve.usertable") == "5"
+
+
+def test_a_study_refuses_a_running_database_with_the_table_of_another(sandbox, database, ask):
+    ask("create schema theirs; create table theirs.usertable (theirs int)")
+    study = f"""\
+title = "Tiny"
+[load]
+model = "ycsb"
+workload = "a"
+records = 5
+operations = 5
+namespace = "NAMESPACE"
+[sweep]
+threads = [1]
+[trials]
+count = 1
+[servers.there]
+use = "url"
+url = "{database.url}"
+"""
+    sandbox.write("theirs.toml", study.replace("NAMESPACE", "theirs"))
+    refused = sandbox.run("run", "theirs.toml", "--out", "refused")
+    assert refused.returncode == 2
+    assert "theirs.toml:14: servers.there.url: theirs.usertable is there already" in refused.stderr
+    assert not (sandbox.work / "refused").exists()
+    sandbox.write("ours.toml", study.replace("NAMESPACE", "loadcurve"))
+    finished = sandbox.run("run", "ours.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    assert ask("select count(*) from pg_tables where schemaname = 'loadcurve'") == "0"
+    password = database.url.partition("@")[0].rpartition(":")[2]
+    assert password not in (sandbox.work / "run" / "run.json").read_text()
+    assert password not in (sandbox.work / "run" / "trials.jsonl").read_text()
+
+
+def test_a_wrong_password_is_told_as_such_and_not_shown(sandbox, database):
+    user, _, rest = database.url.partition("@")
+    wrong = f"{user.rpartition(':')[0]}:mistaken@{rest}"
+    finished = sandbox.run("load", wrong, *WORKLOAD)
+    assert finished.returncode == 4
+    assert "password" in finished.stderr
+    assert "mistaken" not in finished.stderr
+
+
+def test_a_database_that_is_not_there_is_told(sandbox):
+    for url in ("mongodb://127.0.0.1:1", "postgresql://me@127.0.0.1:1/test"):
+        finished = sandbox.run("load", url, *WORKLOAD, "--timeout", "2s")
+        assert finished.returncode == 4, finished.stderr
+        assert finished.stdout == ""

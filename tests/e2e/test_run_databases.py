@@ -1,0 +1,122 @@
+"""`loadcurve run` with databases: FerretDB, which speaks MongoDB's protocol, beside PostgreSQL."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from support.databases import ferretdb_folder, require_postgresql, share_build
+from support.sandbox import finish, wait_until
+
+RECORDS = 50
+OPERATIONS = 100
+
+
+def study_text(servers, load=f"operations = {OPERATIONS}", threads="[1, 2]", trials=1, more=""):
+    return f"""\
+title = "Tiny"
+
+[load]
+model = "ycsb"
+workload = "a"
+records = {RECORDS}
+warmup = "50ms"
+{load}
+
+[sweep]
+threads = {threads}
+
+[trials]
+count = {trials}
+{more}
+
+{servers}
+"""
+
+
+@pytest.fixture
+def databases(sandbox):
+    """Give the test a sandbox in which both databases are found."""
+    require_postgresql()
+    share_build(sandbox, ferretdb_folder())
+    return sandbox
+
+
+def run_study(sandbox, text):
+    """Run a study and return the records of its trials."""
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    return [json.loads(line) for line in (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()]
+
+
+def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
+    records = run_study(databases, study_text("[servers.ferretdb]\n[servers.postgresql]", threads="[2]"))
+    assert {one["server"] for one in records} == {"ferretdb", "postgresql"}
+    for one in records:
+        load, loading = one["load"], one["loading"]
+        assert load["requests"]["due"] == load["requests"]["ok"] == OPERATIONS
+        assert {operation["operation"] for operation in load["operations"]} == {"read", "update"}
+        assert sum(operation["answered"] for operation in load["operations"]) == OPERATIONS
+        assert load["load"]["threads"] == load["connections"]["concurrent_max"] == one["point"]["threads"]
+        assert (loading["load"]["phase"], loading["requests"]["ok"]) == ("load", RECORDS)
+        assert one["probe"]["server"]["cpu_share"] > 0
+    kinds = {one["server"]: one["load"]["load"]["database"] for one in records}
+    assert kinds == {"ferretdb": "mongodb", "postgresql": "postgresql"}
+    page = (databases.work / "run" / "report.html").read_text()
+    assert "Operations answered per second" in page
+    assert "Loading the records" in page
+
+
+def test_no_password_is_in_any_file_of_a_run(databases):
+    run_study(databases, study_text("[servers.postgresql]", threads="[1]"))
+    record = json.loads((databases.work / "run" / "run.json").read_text())
+    [trial] = (databases.work / "run" / "trials.jsonl").read_text().splitlines()
+    assert "@" not in json.loads(trial)["load"]["load"]["address"]
+    assert "loadcurve:" not in json.dumps(record["servers"]["postgresql"]["settings"])
+
+
+def test_the_load_phase_can_be_what_is_measured(databases):
+    load = 'phase = "load"\nbatch = 10'
+    text = study_text("[servers.postgresql]", load).replace('warmup = "50ms"\n', "")
+    records = run_study(databases, text)
+    for one in records:
+        assert (one["load"]["load"]["phase"], one["load"]["load"]["batch"]) == ("load", 10)
+        assert one["load"]["requests"]["ok"] == RECORDS
+        assert one["loading"] is None
+
+
+def test_values_are_compared_where_the_study_asks_for_it(databases):
+    records = run_study(
+        databases, study_text("[servers.ferretdb]", f"operations = {OPERATIONS}\nverify_values = true")
+    )
+    assert all(one["load"]["load"]["workload"]["verify_values"] for one in records)
+    assert all(one["load"]["errors"]["mismatch"] == 0 for one in records)
+    assert all(one["load"]["requests"]["ok"] == OPERATIONS for one in records)
+
+
+def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases):
+    text = study_text("[servers.ferretdb]", 'duration = "20s"', threads="[2]", trials=2)
+    databases.write("tiny.toml", text.replace("[trials]", '[trials]\nrestart = "point"'))
+    process = databases.start("run", "tiny.toml", "--out", "run", "--trials", "1")
+    trials = databases.work / "run" / "trials.jsonl"
+
+    def server():
+        found = [one for one in databases.processes() if "ferretdb" in one.name()]
+        return found[0] if found and trials.exists() else None
+
+    wait_until(lambda: server() is not None, "the trial's server is there", timeout_s=40)
+    time.sleep(1.5)
+    server().send_signal(signal.SIGKILL)
+    finished = finish(process)
+    assert finished.returncode == 4, finished.stderr
+    [record] = [json.loads(line) for line in trials.read_text().splitlines()]
+    assert (record["kind"], record["reason"]["code"]) == ("failure", "died")
+
+
+def test_limits_are_searched_along_the_threads(databases):
+    databases.write("tiny.toml", study_text("[servers.postgresql]", threads="[1, 4]"))
+    finished = databases.run("capacity", "tiny.toml", "--slo", "p50 < 10s", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    assert "at least 4 threads" in " ".join(finished.stdout.split())

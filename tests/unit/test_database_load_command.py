@@ -1,0 +1,152 @@
+"""``loadcurve load mongodb://…``: its options, what it refuses, and what it may remove."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from loadcurve.cli import database_load
+from loadcurve.cli.load_arguments import DATABASE_SCHEMES, OF_DATABASES, OF_WEB_SERVERS
+from loadcurve.cli.main import app
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.run import database as database_module
+from loadcurve.server.protocol import SCHEMES
+from support.fake_database import FakeEngine
+
+URL = "mongodb://127.0.0.1:1"
+TABLE = "loadcurve.usertable"
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    fake = FakeEngine()
+    fake.install(monkeypatch, database_module, database_load)
+    return fake
+
+
+def load(*arguments, url=URL):
+    return CliRunner().invoke(app, ["load", url, *arguments])
+
+
+def refused(*arguments, url=URL):
+    finished = load(*arguments, url=url)
+    assert isinstance(finished.exception, BadInput), finished.output
+    return str(finished.exception)
+
+
+def test_the_load_phase_makes_the_table_and_leaves_it_for_the_run_phase(engine):
+    loaded = load("--workload", "a", "--phase", "load", "-t", "8", "--records", "20", "--json")
+    assert loaded.exit_code == 0
+    assert json.loads(loaded.stdout)["load"]["phase"] == "load"
+    assert engine.tables == {TABLE: 20}
+    ran = load("--workload", "a", "-t", "8", "-n", "50", "--json")
+    assert ran.exit_code == 0
+    assert json.loads(ran.stdout)["load"]["phase"] == "run"
+    assert engine.calls[-1] == "run 8"
+
+
+def test_the_result_for_people_fits_80_columns_and_tells_operations_apart(engine):
+    engine.tables, engine.ours = {TABLE: 1000}, {TABLE}
+    shown = load("--workload", "a", "-n", "50").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "operations/s" in shown
+    assert "request" not in shown
+    for kind in ("read", "update"):
+        assert any(line.startswith(kind) for line in shown.splitlines())
+
+
+def test_a_file_of_properties_says_how_long_and_by_how_many(engine, tmp_path):
+    engine.tables, engine.ours = {TABLE: 1000}, {TABLE}
+    file = tmp_path / "workloadx"
+    file.write_text("readproportion=1\nupdateproportion=0\nthreadcount=6\noperationcount=12\n")
+    assert load("--workload", str(file)).exit_code == 0
+    assert engine.calls[-1] == "run 6"
+
+
+def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
+    file = tmp_path / "workloadx"
+    file.write_text("# mine\nreadproporton=1\n")
+    assert refused("--workload", str(file)).startswith(
+        f"--workload: {file}:2: readproporton: unknown property"
+    )
+    assert refused("--workload", "a", "-p", "filedcount=3").startswith("-p filedcount: unknown property")
+    assert engine.calls == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--workload: missing"),
+        (["--workload", "g"], '--workload: found "g"; expected "a", "b"'),
+        (["--workload", "a", "-c", "5"], "--connections: an option for web servers"),
+        (["--workload", "a", "--http", "1.1"], "--http: an option for web servers"),
+        (["--workload", "a", "-n", "5", "-d", "1s"], "give only one"),
+        (["--workload", "a", "--phase", "load", "-n", "5"], "--operations: the load phase ends when"),
+        (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: the load phase"),
+        (["--workload", "a", "--batch", "5"], "--batch: only the load phase"),
+        (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
+        (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),
+        (["--workload", "a", "--drop-table", "other"], "expected the same name"),
+        (["--workload", "a"], "loadcurve.usertable is not there; insert its records first"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(engine, arguments, said):
+    assert said in refused(*arguments)
+    assert not any(call.startswith(("run", "load", "create", "remove")) for call in engine.calls)
+
+
+@pytest.mark.parametrize("option", ["--workload=a", "--records=5", "--drop", "--phase=load", "--set=a=b"])
+def test_an_option_for_databases_is_refused_with_a_web_server(option):
+    name = option.partition("=")[0]
+    assert refused(option, url="http://127.0.0.1:1/").startswith(f"{name}: an option for databases")
+
+
+@pytest.mark.parametrize("arguments", [["--phase", "load"], ["-n", "5"]])
+def test_the_table_of_another_is_neither_filled_nor_changed(engine, arguments):
+    engine.tables = {TABLE: 7}
+    assert "was not made by Loadcurve" in refused("--workload", "a", *arguments)
+    assert engine.tables == {TABLE: 7}
+
+
+def test_the_table_of_another_goes_only_where_it_is_named(engine):
+    engine.tables = {TABLE: 7}
+    assert "--drop-table usertable" in refused("--workload", "a", "--phase", "load", "--drop")
+    assert engine.tables == {TABLE: 7}
+    dropping = load("--workload", "a", "--phase", "load", "--records", "20", "--drop-table", "usertable")
+    assert dropping.exit_code == 0
+    assert engine.tables == {TABLE: 20}
+
+
+def test_records_are_not_inserted_twice_into_a_table(engine):
+    engine.tables, engine.ours = {TABLE: 20}, {TABLE}
+    said = refused("--workload", "a", "--phase", "load", "--records", "20")
+    assert "holds 20 records already; begin anew with --drop" in said
+    assert load("--workload", "a", "--phase", "load", "--records", "20", "--drop").exit_code == 0
+    more = ("--workload", "a", "--phase", "load", "--records", "30", "-p", "insertstart=20")
+    assert load(*more).exit_code == 0
+    assert engine.tables == {TABLE: 30}
+
+
+def test_records_that_are_missing_make_the_load_invalid(engine):
+    engine.lost = 1
+    finished = load("--workload", "a", "--phase", "load", "--records", "20")
+    assert finished.exit_code == 3
+    assert "records_missing: the table holds 19 records" in " ".join(finished.stdout.split())
+
+
+def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):
+    engine.refuses = "access denied: authentication failed"
+    finished = load("--workload", "a", url="mongodb://me:secret@127.0.0.1:1")
+    assert isinstance(finished.exception, NothingMeasured)
+    assert "authentication failed" in str(finished.exception)
+    assert "secret" not in str(finished.exception)
+
+
+def test_every_scheme_of_a_database_is_known_to_the_command():
+    assert set(DATABASE_SCHEMES) == {scheme for scheme, spoken in SCHEMES.items() if spoken != "http"}
+
+
+def test_every_option_of_one_kind_is_an_option_of_the_command():
+    command = next(one for one in app.registered_commands if one.callback.__name__ == "load")
+    known = set(command.callback.__annotations__)
+    assert known >= OF_WEB_SERVERS | OF_DATABASES

@@ -1,0 +1,94 @@
+"""Web servers belong to one kind of load and databases to the other; what is another's is left alone."""
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.run import database as database_module
+from loadcurve.run import fitting
+from loadcurve.run.fitting import require_own_tables
+from loadcurve.run.prepare import find_servers
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.running import RunningServer
+from loadcurve.study.model import Study
+from loadcurve.study.toml_document import TomlDocument
+from support.fake_database import FakeEngine
+
+ON_DATABASES = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 5\n'
+ON_WEB_SERVERS = 'model = "closed"\nrequests = ["/a"]\nconnections = 1\nrequests_total = 5\n'
+SERVERS_LINE = 9
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch):
+    fake = FakeEngine()
+    fake.install(monkeypatch, database_module, fitting)
+    return fake
+
+
+def document_of(folder, load, servers, head=""):
+    path = folder / "s.toml"
+    path.write_text(f'title = "x"\n{head}\n[load]\n{load}[sweep]\ntimeout = [1]\n{servers}\n')
+    return TomlDocument.read(path)
+
+
+def problems_in(folder, load, servers, head=""):
+    document = document_of(folder, load, servers, head)
+    with pytest.raises(BadInput) as raised:
+        find_servers(document.to_model(Study), document, load_catalog(), lambda _: None)
+    return [line.removeprefix(f"{document.path}:") for line in str(raised.value).splitlines()]
+
+
+def test_a_web_server_is_refused_under_a_load_on_databases(tmp_path):
+    [problem] = problems_in(tmp_path, ON_DATABASES, "[servers.limit]")
+    assert problem.startswith(f"{SERVERS_LINE + 1}: servers.limit: ")
+    assert problem.endswith("is a web server; expected a database, as the load's model is ycsb")
+
+
+@pytest.mark.parametrize("name", ["ferretdb", "postgresql", "mongodb"])
+def test_a_database_is_refused_under_a_load_on_web_servers(tmp_path, name):
+    [problem] = problems_in(tmp_path, ON_WEB_SERVERS, f"[servers.{name}]", head="content.a = 1")
+    assert problem.startswith(f"{SERVERS_LINE + 1}: servers.{name}: ")
+    assert problem.endswith('is a database; expected model = "ycsb" in [load], or a web server here')
+
+
+def test_an_unknown_setting_of_the_driver_is_told_with_its_line(tmp_path):
+    servers = "[servers.ferretdb]\ndriver = { wrong = 1 }"
+    assert problems_in(tmp_path, ON_DATABASES, servers) == [
+        f"{SERVERS_LINE + 2}: servers.ferretdb.driver: mongodb has no setting wrong"
+    ]
+
+
+def test_a_driver_means_nothing_to_a_web_server(tmp_path):
+    servers = "[servers.limit]\ndriver = { write_concern = 1 }"
+    assert problems_in(tmp_path, ON_WEB_SERVERS, servers, head="content.a = 1") == [
+        f"{SERVERS_LINE + 2}: servers.limit.driver: given for a load on web servers; leave it out"
+    ]
+
+
+def running(url="mongodb://127.0.0.1:1"):
+    return RunningServer(load_catalog()["url"], url, "127.0.0.1:1", "127.0.0.1:1", "7.0", {}, "mongodb")
+
+
+def own_tables(folder, keys=""):
+    document = document_of(folder, ON_DATABASES + keys, '[servers.url]\nurl = "mongodb://127.0.0.1:1"')
+    require_own_tables(document.to_model(Study), document, {"url": running()})
+
+
+def test_a_running_database_whose_table_is_anothers_is_refused_with_the_line(engine, tmp_path):
+    engine.tables = {"loadcurve.usertable": 5}
+    with pytest.raises(
+        BadInput, match=r"loadcurve\.usertable is there already and was not made by Loadcurve"
+    ):
+        own_tables(tmp_path)
+    assert engine.tables == {"loadcurve.usertable": 5}
+
+
+def test_another_table_or_one_of_ours_is_no_obstacle(engine, tmp_path):
+    engine.tables, engine.ours = {"loadcurve.usertable": 5, "mine.usertable": 1}, {"mine.usertable"}
+    own_tables(tmp_path, 'table = "other"\n')
+    own_tables(tmp_path, 'namespace = "mine"\n')
+
+
+def test_a_database_that_lets_nobody_in_is_left_to_its_trials(engine, tmp_path):
+    engine.refuses = "needs a password"
+    own_tables(tmp_path)

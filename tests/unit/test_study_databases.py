@@ -1,0 +1,225 @@
+"""Loads on databases in a study file: their keys, and what the person is told when one of them is wrong."""
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.study.read import read_study
+
+COUNTED = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 1000\n'
+LOADING = 'model = "ycsb"\nworkload = "a"\nthreads = 4\nphase = "load"\n'
+LOAD_LINE = 3
+"""The line of the first key of the load."""
+ENDS_BY_ITSELF = "given with the load phase, which ends when each of its records is inserted; leave it out"
+PROPERTIES = """# as YCSB's files are
+recordcount=500
+operationcount=700
+threadcount=3
+readproportion=0.25
+updateproportion=0.75
+requestdistribution=latest
+"""
+
+
+def study_file(folder, load, sweep="timeout = [1]", head=""):
+    path = folder / "s.toml"
+    path.write_text(f'{head}title = "x"\n[load]\n{load}\n[sweep]\n{sweep}\n[servers.ferretdb]\n')
+    return path
+
+
+def problems_in(folder, load, sweep="timeout = [1]", head=""):
+    path = study_file(folder, load, sweep, head)
+    with pytest.raises(BadInput) as raised:
+        read_study(path)
+    return [line.removeprefix(str(path)) for line in str(raised.value).splitlines()]
+
+
+def load_of(folder, load, sweep="timeout = [1]"):
+    study = read_study(study_file(folder, load, sweep))
+    return study.load_at(study.points()[0])
+
+
+def test_a_load_on_a_database_has_these_defaults(tmp_path):
+    load = load_of(tmp_path, COUNTED)
+    assert (load.phase, load.reload, load.batch, load.verify_values) == ("run", "point", 1, False)
+    assert (load.namespace, load.table) == ("loadcurve", "usertable")
+    assert (load.threads, load.operations, load.duration_s, load.rate_rps) == (4, 1000, None, None)
+
+
+def test_the_core_workloads_have_the_mixes_of_their_paper(tmp_path):
+    # Cooper et al., Benchmarking Cloud Serving Systems with YCSB, 2010, table 2.
+    mixes = {
+        "a": {"read": 0.5, "update": 0.5},
+        "b": {"read": 0.95, "update": 0.05},
+        "c": {"read": 1},
+        "d": {"read": 0.95, "insert": 0.05},
+        "e": {"scan": 0.95, "insert": 0.05},
+        "f": {"read": 0.5, "read_modify_write": 0.5},
+    }
+    for name, mix in mixes.items():
+        numbers = load_of(tmp_path, COUNTED.replace('"a"', f'"{name}"')).workload.numbers
+        assert {kind: share for kind, share in numbers.mix if share} == mix
+
+
+def test_the_records_are_the_workloads_unless_the_study_says_otherwise(tmp_path):
+    assert load_of(tmp_path, COUNTED).records == 1000
+    assert load_of(tmp_path, f"{COUNTED}records = 5").records == 5
+    assert load_of(tmp_path, COUNTED, "records = [7, 8]").records == 7
+
+
+def test_a_mix_of_ones_own_has_only_what_it_names(tmp_path):
+    own = COUNTED.replace('workload = "a"\n', "")
+    mix = "mix = { read = 3, delete = 1 }"
+    table = f'{mix}\nrequest_distribution = "zipfian"\nfield_count = 2\nfield_bytes = "1KiB"'
+    workload = load_of(tmp_path, f"{own}[load.workload]\n{table}").workload
+    assert {kind: share for kind, share in workload.numbers.mix if share} == {"read": 3, "delete": 1}
+    assert workload.numbers.request_distribution.name == "zipfian"
+    assert (workload.numbers.field_count, workload.numbers.field_bytes) == (2, 1024)
+    assert workload.name is None
+
+
+def test_a_file_of_properties_counts_from_the_studys_folder_and_says_what_the_study_leaves_open(tmp_path):
+    (tmp_path / "mine.properties").write_text(PROPERTIES)
+    load = load_of(tmp_path, 'model = "ycsb"\nworkload = "mine.properties"\n')
+    assert (load.records, load.operations, load.threads) == (500, 700, 3)
+    assert (load.workload.numbers.mix.read, load.workload.numbers.mix.update) == (0.25, 0.75)
+    assert load.workload.name == "mine.properties"
+
+
+def test_the_study_has_the_last_word_over_a_file_of_properties(tmp_path):
+    (tmp_path / "mine.properties").write_text(PROPERTIES)
+    head = 'model = "ycsb"\nworkload = "mine.properties"\n'
+    load = load_of(
+        tmp_path, f'{head}records = 9\nduration = "2s"\nproperties = {{ fieldcount = 3 }}', "threads = [5]"
+    )
+    assert (load.records, load.operations, load.duration_s, load.threads) == (9, None, 2.0, 5)
+    assert load.workload.numbers.field_count == 3
+
+
+def test_a_duration_may_be_swept_beside_the_operations_of_a_file(tmp_path):
+    (tmp_path / "mine.properties").write_text(PROPERTIES)
+    load = load_of(tmp_path, 'model = "ycsb"\nworkload = "mine.properties"\n', 'duration = ["1s", "2s"]')
+    assert (load.operations, load.duration_s) == (None, 1.0)
+
+
+def test_the_load_phase_ends_with_its_records_and_has_no_warm_up(tmp_path):
+    load = load_of(tmp_path, f"{LOADING}records = 50")
+    assert (load.records, load.operations, load.duration_s, load.warmup_s) == (50, None, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    "key", ["threads", "records", "operations", "rate", "batch", "duration", "warmup", "timeout"]
+)
+def test_every_number_can_be_swept(tmp_path, key):
+    without = "\n".join(line for line in COUNTED.splitlines() if not line.startswith(key))
+    without = without.replace("operations = 1000", "") if key == "duration" else without
+    study = read_study(study_file(tmp_path, without, f"{key} = [1, 2]"))
+    assert [dict(study.load_at(point)) != {} for point in study.points()] == [True, True]
+    assert {point[key] for point in study.points()} == {1, 2}
+
+
+def test_what_is_read_is_verified_when_asked_for(tmp_path):
+    assert load_of(tmp_path, f"{COUNTED}verify_values = true").workload.numbers.verify_values
+    assert not load_of(tmp_path, COUNTED).workload.numbers.verify_values
+
+
+def test_the_record_of_a_study_names_the_workload_and_has_its_numbers(tmp_path):
+    named = read_study(study_file(tmp_path, COUNTED)).model_dump(mode="json")
+    assert named["load"]["workload"]["name"] == "a"
+    assert named["load"]["workload"]["mix"]["update"] == 0.5
+    own = COUNTED.replace('workload = "a"', "workload = { mix = { read = 1 } }")
+    record = read_study(study_file(tmp_path, own)).model_dump(mode="json")
+    assert (record["load"]["workload"]["name"], record["load"]["workload"]["mix"]["read"]) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("load", "line", "problem"),
+    [
+        (
+            COUNTED.replace('"a"', '"g"'),
+            1,
+            (
+                'workload: found "g"; expected "a", "b", "c", "d", "e" or "f", or the name of a file of YCSB '
+                "properties"
+            ),
+        ),
+        (
+            COUNTED.replace("threads = 4\n", ""),
+            -1,
+            "threads: missing; expected a positive number here, or a list of them in [sweep]",
+        ),
+        (
+            COUNTED.replace("threads = 4", "threads = 0"),
+            2,
+            "threads: found 0; expected a positive whole number",
+        ),
+        (f"{COUNTED}records = 0", 4, "records: found 0; expected a positive whole number"),
+        (f"{COUNTED}batch = 0", 4, "batch: found 0; expected a positive whole number"),
+        (
+            f'{COUNTED}duration = "1s"',
+            3,
+            "operations: given beside load.duration; keep one of the two, as a load ends in one way",
+        ),
+        (
+            f'{LOADING}duration = "1s"',
+            4,
+            f"duration: {ENDS_BY_ITSELF}",
+        ),
+        (
+            f"{LOADING}operations = 5",
+            4,
+            f"operations: {ENDS_BY_ITSELF}",
+        ),
+        (
+            f'{LOADING}warmup = "1s"',
+            4,
+            "warmup: given with the load phase, which inserts each record once; leave it out",
+        ),
+        (
+            f'{LOADING}reload = "trial"',
+            4,
+            (
+                'reload: found "trial" with the load phase, which needs an empty table at every point; '
+                "leave it out"
+            ),
+        ),
+        (
+            f"{COUNTED}generator_threads = 5",
+            4,
+            "generator_threads: found 5; expected no more than threads, of which a point has 4",
+        ),
+        (f'{COUNTED}phase = "runs"', 4, 'phase: found "runs"; expected "run" or "load"; did you mean "run"?'),
+        (
+            COUNTED.replace('workload = "a"', "workload = { mix = { raed = 1 } }"),
+            1,
+            (
+                "workload.mix.raed: unknown key; expected one of read, update, insert, scan, "
+                'read_modify_write, delete; did you mean "read"?'
+            ),
+        ),
+        (
+            COUNTED.replace('workload = "a"', "workload = { mix = { read = -1 } }"),
+            1,
+            "workload.mix.read: found -1; expected a share of 0 or more; the shares count in proportion",
+        ),
+    ],
+)
+def test_a_problem_is_told_with_its_line_and_what_was_expected(tmp_path, load, line, problem):
+    assert problems_in(tmp_path, load) == [f":{LOAD_LINE + line}: load.{problem}"]
+
+
+@pytest.mark.parametrize("key", ["requests", "connections", "http", "method", "pipeline", "calls", "pick"])
+def test_what_belongs_to_web_servers_is_unknown_to_a_load_on_databases(tmp_path, key):
+    (problem,) = problems_in(tmp_path, f"{COUNTED}{key} = 1")
+    assert problem.startswith(f":{LOAD_LINE + 4}: load.{key}: unknown key; expected one of model, ")
+
+
+def test_content_is_refused_with_a_load_on_databases(tmp_path):
+    assert problems_in(tmp_path, COUNTED, head="content.a = 1\n") == [
+        ":1: content: given for databases, which hold the workload's records; leave it out"
+    ]
+
+
+def test_records_cannot_differ_between_points_that_share_them(tmp_path):
+    (problem,) = problems_in(tmp_path, f'{COUNTED}reload = "trial"', "records = [1, 2]")
+    text = 'given with reload = "trial"; expected "point", as every point needs its own records'
+    assert problem == f":9: sweep.records: {text}"
