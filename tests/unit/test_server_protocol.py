@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadcurve.server.protocol import address_of, protocol_of_url, without_password
+from loadcurve.server.protocol import address_of, protocol_of_url, without_password, without_passwords
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,17 @@ def test_records_hold_a_url_without_user_and_password(url, shown):
 
 def test_several_hosts_stay_together():
     assert address_of("mongodb://ann:secret@one:1,two:2/app") == "one:1,two:2"
+
+
+def test_a_study_that_is_kept_has_no_password_in_its_urls():
+    study = """url = "mongodb://me:se%40cret@127.0.0.1:27017,h2/test?replicaSet=a" # mail me@example.org
+    other = 'postgresql://me@127.0.0.1/test'
+    page = "http://127.0.0.1:8080/user@home"
+    """
+    assert (
+        without_passwords(study)
+        == """url = "mongodb://127.0.0.1:27017,h2/test?replicaSet=a" # mail me@example.org
+    other = 'postgresql://127.0.0.1/test'
+    page = "http://127.0.0.1:8080/user@home"
+    """
+    )

@@ -38,7 +38,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.ledger import clean_up_after_killed_runs
-from loadcurve.server.protocol import without_password
+from loadcurve.server.protocol import without_password, without_passwords
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
 from loadcurve.study.http_loads import HttpLoadTable
@@ -209,7 +209,8 @@ class StudyRun:
         return records
 
     def _study_text(self) -> str:
-        return self._study_file.read_text(encoding="utf-8")
+        """Return the study as it was read, but for passwords: run folders are shown to others."""
+        return without_passwords(self._study_file.read_text(encoding="utf-8"))
 
 
 def _has_trials(server: Found | MissingServer) -> bool:

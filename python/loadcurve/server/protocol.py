@@ -1,5 +1,6 @@
 """The protocols that servers speak, and the schemes of URLs that name them."""
 
+import re
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -24,6 +25,11 @@ def protocol_of_url(url: str) -> ProtocolName | None:
 def without_password(url: str) -> str:
     """Return a URL without its user and password, as records hold it."""
     return urlsplit(url)._replace(netloc=address_of(url)).geturl()
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with every URL in it as :func:`without_password` has it."""
+    return re.sub(r"(?<=://)[^\s\"'/?#]*@", "", text)
 
 
 def address_of(url: str) -> str:
