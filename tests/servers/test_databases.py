@@ -37,6 +37,7 @@ from loadcurve.server.settings import UnusableSetting
 from support.probed_load import load_of
 
 INTERVAL_S = 0.02
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -98,6 +99,31 @@ def test_a_database_that_says_that_its_port_is_taken_gets_another(entry, monkeyp
         monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
         with database_of(entry) as server:
             assert server.port == free
+
+
+def test_the_module_for_a_database_keeps_its_contract_on_the_real_server(entry):
+    url_variable = f"LOADCURVE_TEST_{entry.description.protocol.upper()}_URL"
+    # The same packages as in all of the project's Rust tests, so that nothing is compiled once more.
+    tests = [
+        "cargo",
+        "test",
+        "--workspace",
+        "--exclude",
+        "loadcurve-python",
+        "--locked",
+        "--test",
+        "databases",
+    ]
+    # What is skipped says so, where the output of tests that pass is shown.
+    command = [*tests, "--", "--nocapture"]
+    with database_of(entry) as server:
+        server.verify()
+        environment = {**os.environ, url_variable: server.url}
+        ended = subprocess.run(
+            command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 0, ended.stdout[-4000:]
+    assert url_variable not in ended.stdout + ended.stderr, "the tests of this database were left out"
 
 
 @servers("postgresql")

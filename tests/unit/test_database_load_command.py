@@ -1,11 +1,13 @@
 """``loadcurve load mongodb://…``: its options, what it refuses, and what it may remove."""
 
 import json
+import signal
 
 import pytest
 from typer.testing import CliRunner
 
 from loadcurve.cli import database_load
+from loadcurve.cli.interrupts import INTERRUPTS
 from loadcurve.cli.load_arguments import DATABASE_SCHEMES, OF_DATABASES, OF_WEB_SERVERS
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput, NothingMeasured
@@ -15,6 +17,15 @@ from support.fake_database import FakeEngine
 
 URL = "mongodb://127.0.0.1:1"
 TABLE = "loadcurve.usertable"
+
+
+@pytest.fixture(autouse=True)
+def interrupts_as_they_were():
+    """Undo what the command does to interrupts, for it runs in the process of the tests."""
+    before = {number: signal.getsignal(number) for number in INTERRUPTS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -170,7 +170,8 @@ fn a_server_that_takes_too_long_is_no_server_that_is_gone() {
         let direct: MongoDb = opened(&target).await;
         let (relay, mut through) = Relay::before(&target).await;
         // The driver's monitor asks often enough to find the server slow, too.
-        through.url += "?heartbeatFrequencyMS=500";
+        through.url.push(if through.url.contains('?') { '&' } else { '?' });
+        through.url += "heartbeatFrequencyMS=500";
         let database = MongoDb::open(&Target { timeout_s: 2.0, ..through }, 1).await.unwrap();
         let mut session = database.session().await.unwrap();
         insert(&mut session, "user1", &values("one")).await.unwrap();
