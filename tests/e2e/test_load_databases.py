@@ -2,11 +2,15 @@
 
 import json
 import shutil
+import signal
 import subprocess
+import time
 
+import psutil
 import pytest
 
 from support.databases import require_postgresql, running_database
+from support.sandbox import finish
 
 WORKLOAD = ("--workload", "a", "-t", "2")
 
@@ -127,3 +131,74 @@ def test_a_database_that_is_not_there_is_told(sandbox):
         finished = sandbox.run("load", url, *WORKLOAD, "--timeout", "2s")
         assert finished.returncode == 4, finished.stderr
         assert finished.stdout == ""
+
+
+def test_a_database_that_answers_with_errors_in_mid_run_is_told_in_its_own_words(sandbox, database, ask):
+    load(sandbox, database, "--phase", "load", "--records", "30")
+    asking = sandbox.start("load", database.url, *WORKLOAD, "--records", "30", "-d", "3s", "--json")
+    time.sleep(1.5)
+    ask("drop table loadcurve.usertable")
+    finished = finish(asking)
+    assert finished.returncode == 3
+    result = json.loads(finished.stdout)
+    requests = result["requests"]
+    assert requests["ok"] > 0
+    assert result["errors"]["rejected"] == requests["failed"] > 0
+    assert sum(one["count"] for one in result["error_messages"]) == requests["failed"]
+    assert all('relation "loadcurve.usertable" does not exist' in one["text"]
+               for one in result["error_messages"])  # fmt: skip
+    assert {one["operation"] for one in result["error_messages"]} == {"read", "update"}
+
+
+def test_what_was_measured_before_a_database_went_away_is_kept(sandbox):
+    require_postgresql()
+    with running_database("postgresql") as server:
+        load(sandbox, server, "--phase", "load", "--records", "30")
+        asking = sandbox.start("load", server.url, *WORKLOAD, "--records", "30", "-d", "3s", "--json")
+        time.sleep(1.5)
+        for process in psutil.process_iter():
+            if server.port in {one.laddr.port for one in listening(process)}:
+                process.send_signal(signal.SIGQUIT)
+        finished = finish(asking)
+    result = json.loads(finished.stdout)
+    requests = result["requests"]
+    assert requests["ok"] > 0
+    assert requests["failed"] > 0
+    ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
+    assert requests["due"] == sum(ended)
+    assert result["errors"]["connect_refused"] > 0
+    # Few operations failed, since a client rests between two attempts; that nothing was answered is told, too.
+    assert result["verdict"]["status"] != "valid"
+    assert result["silences"][0]["length_ms"] > 500
+
+
+def listening(process):
+    """Return the sockets on which a process of the machine waits for clients."""
+    try:
+        return [one for one in process.net_connections(kind="inet") if one.status == psutil.CONN_LISTEN]
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--records", "0"], "records"),
+        (["-p", "readproportion=0", "-p", "updateproportion=0"], "proportion"),
+        (["-p", "fieldcount=ten"], "fieldcount"),
+        (["-p", "readproportoin=1"], "readproportion"),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused_before_anything_is_asked(sandbox, arguments, told):
+    finished = sandbox.run("load", "postgresql://127.0.0.1:1/test", "--workload", "a", *arguments)
+    assert finished.returncode == 2, finished.stderr
+    assert told in finished.stderr
+    assert finished.stdout == ""
+
+
+def test_a_file_of_properties_with_an_unknown_one_is_refused_with_its_line(sandbox):
+    sandbox.write("mine.properties", "recordcount=10\nreadproportion=1\nfeildcount=3\n")
+    finished = sandbox.run("load", "postgresql://127.0.0.1:1/test", "--workload", "mine.properties")
+    assert finished.returncode == 2, finished.stderr
+    assert "mine.properties:3: " in finished.stderr
+    assert "fieldcount" in finished.stderr

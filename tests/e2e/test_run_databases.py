@@ -96,6 +96,31 @@ def test_values_are_compared_where_the_study_asks_for_it(databases):
     assert all(one["load"]["requests"]["ok"] == OPERATIONS for one in records)
 
 
+@pytest.mark.parametrize(
+    ("workload", "kinds"),
+    [("d", {"read", "insert"}), ("e", {"scan", "insert"}), ("f", {"read", "read-modify-write"})],
+)
+def test_workloads_that_insert_scan_and_modify_run_on_either_database(databases, workload, kinds):
+    text = study_text("[servers.ferretdb]\n[servers.postgresql]")
+    records = run_study(databases, text.replace('workload = "a"', f'workload = "{workload}"'))
+    assert len(records) == 4
+    for one in records:
+        assert {operation["operation"] for operation in one["load"]["operations"]} == kinds
+        assert (one["loading"]["requests"]["ok"], one["load"]["requests"]["ok"]) == (RECORDS, OPERATIONS)
+
+
+def test_operations_at_a_rate_fall_due_whatever_the_database_does(databases):
+    load = 'rate = 200\narrivals = "constant"\nduration = "1s"'
+    [record] = run_study(databases, study_text("[servers.postgresql]", load, threads="[4]"))
+    requests = record["load"]["requests"]
+    # One every 5 ms for a second.
+    assert requests["due"] == pytest.approx(200, abs=1)
+    ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
+    assert requests["due"] == sum(ended)
+    assert record["load"]["rate_rps"]["asked"] == pytest.approx(200)
+    assert record["load"]["generator"]["lateness_ms"]["p50"] is not None
+
+
 def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases):
     text = study_text("[servers.ferretdb]", 'duration = "20s"', threads="[2]", trials=2)
     databases.write("tiny.toml", text.replace("[trials]", '[trials]\nrestart = "point"'))

@@ -201,7 +201,9 @@ def test_a_run_can_be_followed_from_another_process_and_looked_at_afterwards(san
         assert events.until("status")["phase"] == "going"
         run.send_signal(signal.SIGINT)
         finish(run)
-        last = next(data for name, data in events if name == "status" and data["report"])
+        # The report is there a moment before the run says that it has ended.
+        ended = (data for name, data in events if name == "status" and data["phase"] != "going")
+        last = next(data for data in ended if data["report"])
         assert (last["phase"], last["leaves"]) == ("interrupted", False)
     assert answer(watch.url, "/report.html").status == 200
     watch.process.send_signal(signal.SIGINT)

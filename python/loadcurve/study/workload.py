@@ -1,7 +1,7 @@
 """What a load asks of a database: a core workload of YCSB, a file of properties, or a mix of one's own."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -124,7 +124,8 @@ def choose_workload(
 
     """
     if isinstance(given, WorkloadTable):
-        return _chosen(None, {**given.properties(), **overrides})
+        table = given.properties()
+        return _chosen(None, {**table, **overrides}, of_table=table.keys() - overrides.keys())
     if given in CORE_WORKLOADS:
         return _chosen(given, overrides, core=given)
     file = folder / given
@@ -146,24 +147,28 @@ def _chosen(
     core: str | None = None,
     file: str = "",
     text: str | None = None,
+    of_table: Set[str] = frozenset(),
 ) -> ChosenWorkload:
     given = {f"{key}={in_words(value)}": key for key, value in properties.items()}
     try:
         read = json.loads(workload(core, text, file, list(given)))
     except ValueError as error:
         lines = enumerate(str(error).splitlines())
-        raise InvalidWorkload([_problem(number, line, given) for number, line in lines]) from None
+        raise InvalidWorkload([_problem(number, line, given, of_table) for number, line in lines]) from None
     said = {_RUN_NAMES.get(key, key): value for key, value in read["run"].items() if value is not None}
     numbers = Workload.model_validate(read["workload"])
     return ChosenWorkload(name, numbers, {**said, "records": numbers.records})
 
 
-def _problem(number: int, line: str, given: Mapping[str, str]) -> Problem:
-    """Find the key of the load that a line is about: a property that was given, or a line of the file."""
+def _problem(number: int, line: str, given: Mapping[str, str], of_table: Set[str]) -> Problem:
+    """Find the key of the load that a line is about: a property that was given, or a line of the file.
+
+    The properties ``of_table`` were given under our own names.
+    """
     for words, key in given.items():
         text = line.removeprefix(f"-p {words}: ")
         if text != line:
-            own = next((own for own, ycsb in _YCSB_NAMES.items() if ycsb == key), None)
+            own = next((own for own, ycsb in _YCSB_NAMES.items() if ycsb == key and key in of_table), None)
             return Problem(("properties", key) if own is None else ("workload", own), text)
     return Problem(("workload", str(number)), line)
 
