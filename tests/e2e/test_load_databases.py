@@ -167,7 +167,7 @@ def test_what_was_measured_before_a_database_went_away_is_kept(sandbox):
     ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
     assert requests["due"] == sum(ended)
     assert result["errors"]["connect_refused"] > 0
-    # Few operations failed, since a client rests between two attempts; that nothing was answered is told, too.
+    # Few operations failed, as a client rests between attempts; that nothing was answered is told, too.
     assert result["verdict"]["status"] != "valid"
     assert result["silences"][0]["length_ms"] > 500
 
