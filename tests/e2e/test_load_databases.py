@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from support.databases import require_postgresql, running_database
-from support.sandbox import finish
+from support.sandbox import finish, wait_until
 
 WORKLOAD = ("--workload", "a", "-t", "2")
 
@@ -136,7 +136,7 @@ def test_a_database_that_is_not_there_is_told(sandbox):
 def test_a_database_that_answers_with_errors_in_mid_run_is_told_in_its_own_words(sandbox, database, ask):
     load(sandbox, database, "--phase", "load", "--records", "30")
     asking = sandbox.start("load", database.url, *WORKLOAD, "--records", "30", "-d", "3s", "--json")
-    time.sleep(1.5)
+    wait_until_it_asks(asking, database)
     ask("drop table loadcurve.usertable")
     finished = finish(asking)
     assert finished.returncode == 3
@@ -155,7 +155,7 @@ def test_what_was_measured_before_a_database_went_away_is_kept(sandbox):
     with running_database("postgresql") as server:
         load(sandbox, server, "--phase", "load", "--records", "30")
         asking = sandbox.start("load", server.url, *WORKLOAD, "--records", "30", "-d", "3s", "--json")
-        time.sleep(1.5)
+        wait_until_it_asks(asking, server)
         for process in psutil.process_iter():
             if server.port in {one.laddr.port for one in listening(process)}:
                 process.send_signal(signal.SIGQUIT)
@@ -170,6 +170,17 @@ def test_what_was_measured_before_a_database_went_away_is_kept(sandbox):
     # Few operations failed, as a client rests between attempts; that nothing was answered is told, too.
     assert result["verdict"]["status"] != "valid"
     assert result["silences"][0]["length_ms"] > 500
+
+
+def wait_until_it_asks(load, server):
+    """Wait until a load has been connected to a database for a second."""
+
+    def is_connected():
+        connections = psutil.Process(load.pid).net_connections(kind="inet")
+        return any(one.raddr and one.raddr.port == server.port for one in connections)
+
+    wait_until(is_connected, "the load is connected to the database")
+    time.sleep(1)
 
 
 def listening(process):
