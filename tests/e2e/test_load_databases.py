@@ -115,6 +115,7 @@ url = "{database.url}"
     password = database.url.partition("@")[0].rpartition(":")[2]
     assert password not in (sandbox.work / "run" / "run.json").read_text()
     assert password not in (sandbox.work / "run" / "trials.jsonl").read_text()
+    assert password not in (sandbox.work / "run" / "study.toml").read_text()
 
 
 def test_a_wrong_password_is_told_as_such_and_not_shown(sandbox, database):

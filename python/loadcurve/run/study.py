@@ -210,7 +210,12 @@ class StudyRun:
 
     def _study_text(self) -> str:
         """Return the study as it was read, but for passwords: run folders are shown to others."""
-        return without_passwords(self._study_file.read_text(encoding="utf-8"))
+        text = self._study_file.read_text(encoding="utf-8")
+        # A password may hold the quotes at which a URL in a text ends, so those that are known go first.
+        for server in self.study.servers.values():
+            if server.url is not None:
+                text = text.replace(server.url, without_password(server.url))
+        return without_passwords(text)
 
 
 def _has_trials(server: Found | MissingServer) -> bool:
