@@ -1,11 +1,10 @@
 """`loadcurve run` with databases: FerretDB, which speaks MongoDB's protocol, beside PostgreSQL."""
 
 import json
-import signal
-import time
 
 import pytest
 
+from loadcurve.result.progress import read_progress
 from support.databases import ferretdb_folder, require_postgresql, share_build
 from support.sandbox import finish, wait_until
 
@@ -127,13 +126,13 @@ def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases
     process = databases.start("run", "tiny.toml", "--out", "run", "--trials", "1")
     trials = databases.work / "run" / "trials.jsonl"
 
-    def server():
-        found = [one for one in databases.processes() if "ferretdb" in one.name()]
-        return found[0] if found and trials.exists() else None
+    def is_under_load():
+        kept = read_progress(databases.work / "run")
+        return kept is not None and kept.progress.point is not None
 
-    wait_until(lambda: server() is not None, "the trial's server is there", timeout_s=40)
-    time.sleep(1.5)
-    server().send_signal(signal.SIGKILL)
+    wait_until(is_under_load, "the first point is under load", timeout_s=40)
+    [server] = databases.processes(named="ferretdb")
+    server.kill()
     finished = finish(process)
     assert finished.returncode == 4, finished.stderr
     [record] = [json.loads(line) for line in trials.read_text().splitlines()]

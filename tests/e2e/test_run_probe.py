@@ -20,7 +20,7 @@ def points_of(folder):
 
 def probes_in(sandbox):
     """Return the running probes that were started in a sandbox."""
-    return [process for process in sandbox.processes() if process.name() == "loadcurve-probe"]
+    return sandbox.processes(named="loadcurve-probe")
 
 
 @pytest.fixture(scope="module")

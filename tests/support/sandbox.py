@@ -108,11 +108,17 @@ class Sandbox:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def processes(self) -> list[psutil.Process]:
-        """Every running process that was started here or works here, a server's orphaned worker too."""
+    def processes(self, named: str = "") -> list[psutil.Process]:
+        """Every running process that was started here or works here, a server's orphaned worker too.
+
+        ``named`` is part of the names asked for. A process may end at any moment: take its name from its
+        ``info``, as one that is asked for later may be that of nobody.
+        """
         here = str(self.folder)
         found = []
-        for process in psutil.process_iter():
+        for process in psutil.process_iter(["name"]):
+            if named not in (process.info["name"] or ""):
+                continue
             try:
                 if process.status() == psutil.STATUS_ZOMBIE:
                     continue
@@ -126,7 +132,7 @@ class Sandbox:
     def leftovers(self) -> list[str]:
         """Return what the command left behind: processes, records of started servers, temporary files."""
         return [
-            *(f"process {process.pid} {process.name()}" for process in self.processes()),
+            *(f"process {process.pid} {process.info['name']}" for process in self.processes()),
             *(str(file) for file in self.state.rglob("*") if file.is_file()),
             *(str(file) for file in self.temporary.iterdir()),
         ]
