@@ -5,7 +5,7 @@ use loadcurve_record::{FailureCounts, PERCENTILES};
 
 use super::{Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
-use crate::words::{grouped, list, percentage};
+use crate::words::{grouped, list, percentage, rate};
 
 /// Failed requests above this share spoil a result, as a silence does above this share of the window; any at all cast
 /// doubt on it.
@@ -59,7 +59,16 @@ impl Verdict {
             self.add(Status::Invalid, "nothing_answered", text);
         } else if requests.answered == 0 {
             let (due, what) = (grouped(requests.due), evidence.loaded.requests());
-            let text = format!("none of the {due} {what} that fell due was answered");
+            let text = match evidence.answered_rps {
+                Some(answered_rps) if answered_rps > 0.0 && requests.never_sent == requests.due => format!(
+                    "none of the {due} {what} that fell due in the measured part was sent: the {} was busy with those of \
+                     the warm-up to the end, and answered {} of them per second; ask for less, or allow more {}",
+                    evidence.loaded.server(),
+                    rate(answered_rps),
+                    evidence.loaded.connections()
+                ),
+                _ => format!("none of the {due} {what} that fell due was answered"),
+            };
             self.add(Status::Invalid, "nothing_answered", text);
         }
         if evidence.interrupted {

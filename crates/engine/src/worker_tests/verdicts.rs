@@ -133,3 +133,17 @@ fn a_load_that_is_interrupted_in_a_silence_without_a_failure_does_not_know_that_
     assert_eq!(result.requests.unanswered, 2);
     assert!(!codes(&result).contains(&"stopped_answering"), "{:?}", result.verdict);
 }
+
+#[test]
+fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_sent() {
+    // 400 requests fall due in each of two seconds, and one connection of 10 ms makes 200 of the first in both.
+    let plan = LoadPlan { warmup_s: 1.0, ..open(1, 400.0, Stop::DurationS(1.0)) };
+    let result = Simulation::of(&plan).result(taking(ms(10)));
+    assert_eq!((result.requests.due, result.requests.never_sent), (400, 400));
+    let reason = &result.verdict.reasons[0];
+    assert_eq!(reason.code, "nothing_answered");
+    assert!(
+        reason.text.contains("those of the warm-up") && reason.text.contains("100 of them per second"),
+        "{reason:?}"
+    );
+}
