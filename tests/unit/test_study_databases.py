@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.study.read import read_study
+from support.read_study import read_study
 
 COUNTED = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 1000\n'
 LOADING = 'model = "ycsb"\nworkload = "a"\nthreads = 4\nphase = "load"\n'

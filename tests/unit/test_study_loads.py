@@ -3,8 +3,8 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.study.read import read_study
 from loadcurve.study.requests import LongList, paths_to_verify
+from support.read_study import read_study
 
 COMMON = 'requests = ["/a", "/b"]\n'
 CLOSED = f'model = "closed"\n{COMMON}connections = 2\nduration = "1s"\n'

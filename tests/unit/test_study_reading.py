@@ -9,8 +9,9 @@ from pydantic import Field
 
 from loadcurve.errors import BadInput
 from loadcurve.study.estimate import estimated_duration_s
-from loadcurve.study.read import find_study, read_study
+from loadcurve.study.find import find_study
 from loadcurve.study.toml_document import TomlTable, read_toml_model
+from support.read_study import read_study
 
 GOOD = """\
 title = "One file"

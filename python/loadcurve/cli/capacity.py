@@ -19,8 +19,8 @@ from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.stats.capacity import load_keys, observed
 from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import Objective, parse_objective
+from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
-from loadcurve.study.read import find_study
 
 
 class SearchDisplay(RunDisplay):

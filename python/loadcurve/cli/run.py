@@ -14,7 +14,7 @@ from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.study.read import find_study
+from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
 
