@@ -87,9 +87,9 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         return None
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
-        from loadcurve.explain.all import findings
+        from loadcurve.report.content import content_of
         from loadcurve.report.findings import findings_text
-        from loadcurve.report.html import write_run_report
+        from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import summary_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
@@ -99,13 +99,13 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         talk.print("interrupted: what was measured is kept")
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
-    report = write_run_report(run)
-    found = findings(run)
-    keep_summary(folder, summary_of(run, found, source_of(folder)))
+    content = content_of(run)
+    report = write_page(content)
+    keep_summary(folder, summary_of(run, content.findings, source_of(folder)))
     out = new_console()
     out.print(summary(run))
     print_shapes(run, out)
-    out.print(findings_text(found, "brief"))
+    out.print(findings_text(content.findings, "brief"))
     out.print(report, soft_wrap=True)
     return run
 
