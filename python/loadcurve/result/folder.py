@@ -1,15 +1,18 @@
 """The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunRecord
+from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunFormat, RunRecord
 from loadcurve.result.words import Words, words_of_model
 
 RUN_FILE = "run.json"
@@ -117,11 +120,8 @@ def read_run(folder: Path) -> Run:
     run_file = folder / RUN_FILE
     if not run_file.is_file():
         raise no_run_folder(folder)
-    try:
-        run_record = RunRecord.model_validate_json(_read_text(run_file))
-    except ValidationError as error:
-        raise BadInput(f"{run_file} cannot be read as a run record: {_first_problem(error)}") from error
-    records, cut_off = _read_trials(folder / TRIALS_FILE)
+    run_record = _read_run_record(run_file)
+    records, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     study_file = folder / STUDY_FILE
     study_text = _read_text(study_file) if study_file.exists() else ""
     return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
@@ -189,14 +189,46 @@ class RunFolder:
             ) from error
 
 
-def _read_trials(path: Path) -> tuple[list[PointRecord | FailureRecord], bool]:
-    """Read all records, and whether an unfinished last line was skipped."""
+def _read_run_record(path: Path) -> RunRecord:
+    text = _read_text(path)
+    try:
+        return RunRecord.model_validate_json(text)
+    except ValidationError as error:
+        problem = _first_problem(error)
+        written = _json_object(text)
+        if "format" in written:
+            version, format_name = written.get("loadcurve_version"), written["format"]
+            raise _another_version(path.parent, version, format_name, problem) from error
+        raise BadInput(f"{path} cannot be read as a run record: {problem}") from error
+
+
+def _another_version(folder: Path, version: object, format_name: object, problem: str) -> BadInput:
+    """Return the error that the records in a folder are not those that this version writes."""
+    (own_format,) = get_args(RunFormat)
+    return BadInput(
+        f"{folder} was written by another version of Loadcurve, or changed since ({problem}): its {RUN_FILE} "
+        f"names version {version} and format {format_name}, and this is version {__version__}, which reads "
+        f"{own_format}. Use the version that wrote it, or measure again: loadcurve run {folder / STUDY_FILE}"
+    )
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return the object that a JSON text is; an empty one where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read_trials(path: Path, run: RunRecord) -> tuple[list[PointRecord | FailureRecord], bool]:
+    """Read all records of a run, and whether an unfinished last line was skipped."""
     if not path.exists():
         return [], False
     text = _read_text(path, undecodable="replace")
     # A record and its line end are written together: a last line without one was cut off, even if it parses.
     finished, _, rest = text.rpartition("\n")
-    records = [_read_record(path, number, line) for number, line in _numbered_lines(finished)]
+    records = [_read_record(path, run, number, line) for number, line in _numbered_lines(finished)]
     return records, bool(rest)
 
 
@@ -205,13 +237,15 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _read_record(path: Path, number: int, line: str) -> PointRecord | FailureRecord:
+def _read_record(path: Path, run: RunRecord, number: int, line: str) -> PointRecord | FailureRecord:
     try:
         return TRIAL_RECORD.validate_json(line)
     except ValidationError as error:
-        raise BadInput(
-            f"{path}, line {number}, is not a record of a trial: {_first_problem(error)}"
-        ) from error
+        problem = _first_problem(error)
+        if "kind" in _json_object(line):
+            place = f"{path.name}, line {number}, {problem}"
+            raise _another_version(path.parent, run.loadcurve_version, run.format, place) from error
+        raise BadInput(f"{path}, line {number}, is not a record of a trial: {problem}") from error
 
 
 def _first_problem(error: ValidationError) -> str:
