@@ -154,11 +154,11 @@ def test_the_estimate_of_room_is_above_what_a_record_takes(folder: Path):
     assert max(len(line) for line in (folder / TRIALS_FILE).read_text().splitlines()) < BYTES_PER_POINT
 
 
-def test_a_result_that_cannot_be_written_says_what_is_kept(tmp_path: Path):
+def test_a_folder_that_goes_away_during_a_run_is_told(tmp_path: Path):
     record = synthetic.run_record()
     writer = RunFolder.create(tmp_path / "run", record, "")
     shutil.rmtree(tmp_path / "run")
-    with pytest.raises(LoadcurveError, match="What was measured before is kept"):
+    with pytest.raises(LoadcurveError, match=r"trials\.jsonl was moved or removed"):
         writer.append(synthetic.trial_records(record)[0])
 
 

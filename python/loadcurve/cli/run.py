@@ -8,7 +8,7 @@ from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.run.study import RunOptions, StudyRun
@@ -81,10 +81,26 @@ def measured(study_run: StudyRun) -> bool:
 
 
 def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
-    """Print the summary and write the report, its path last, on stdout; return the run, if there is any."""
+    """Print the summary and write the report, its path last, on stdout; return the run, if there is any.
+
+    Raises:
+        LoadcurveError: the report cannot be made; what was measured is kept.
+
+    """
     if interrupted and not (folder / "run.json").exists():
         talk.print("interrupted before anything was measured")
         return None
+    try:
+        return _show_results(folder, talk, interrupted=interrupted)
+    except (BadInput, ImportError, OSError) as error:
+        said = refusal(error) if isinstance(error, OSError) else str(error)
+        raise LoadcurveError(
+            f"the report cannot be made: {said}. What was measured is kept, and this makes its report: "
+            f"loadcurve report {folder}"
+        ) from error
+
+
+def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.report.content import content_of

@@ -5,8 +5,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import Any, get_args
+from types import TracebackType
+from typing import Any, Self, get_args
 
 from pydantic import ValidationError
 
@@ -138,9 +140,20 @@ def no_run_folder(folder: Path) -> BadInput:
 class RunFolder:
     """The folder of a run under way; a record is safe on the disk before anything else goes on."""
 
-    def __init__(self, path: Path) -> None:
-        """Stand for the existing run folder ``path``; :meth:`create` makes a new one."""
+    def __init__(self, path: Path, trials: FileIO) -> None:
+        """Stand for the run folder ``path``, whose records go to ``trials``; :meth:`create` makes one."""
         self.path = path
+        self._trials = trials
+
+    def __enter__(self) -> Self:
+        """Begin; the folder exists."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write no more."""
+        self._trials.close()
 
     @classmethod
     def create(cls, path: Path, run_record: RunRecord, study_text: str) -> "RunFolder":
@@ -162,26 +175,33 @@ class RunFolder:
             # The file that makes this a run folder comes last.
             _write_durably(path / RUN_FILE, run_record.model_dump_json(by_alias=True, indent=2) + "\n")
             _sync_folder(path)
+            trials = FileIO(path / TRIALS_FILE, "a")
         except OSError as error:
             raise BadInput(
                 f"the results cannot be written to {path}: {error.strerror}. "
                 "Choose another folder with --out."
             ) from error
-        return cls(path)
+        return cls(path, trials)
 
     def append(self, record: PointRecord | FailureRecord) -> None:
         """Append one line to ``trials.jsonl`` and return when the disk has it.
+
+        The file stays open, so that a process that may open no more files loses nothing.
 
         Raises ``LoadcurveError`` where the line cannot be written, the disk being full for instance; the
         records before it are kept.
         """
         line = record.model_dump_json(by_alias=True) + "\n"
         trials_file = self.path / TRIALS_FILE
+        if not trials_file.exists():
+            raise LoadcurveError(
+                f"{trials_file} was moved or removed during the run; if moved, what was measured is in it."
+            )
         try:
-            with trials_file.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+            left = memoryview(line.encode())
+            while left:
+                left = left[self._trials.write(left) :]
+            os.fsync(self._trials.fileno())
         except OSError as error:
             raise LoadcurveError(
                 f"a result cannot be written to {trials_file}: {error.strerror}. "

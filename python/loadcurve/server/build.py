@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.errors import refusal
 from loadcurve.host.state import cache_folder
 from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
 from loadcurve.server.failure import ServerFailure
@@ -57,7 +58,7 @@ class Build:
                     self._run_command()
                     self._done_file.touch()
         except OSError as error:
-            raise self._failure(f"{error.filename}: {error.strerror}") from None
+            raise self._failure(refusal(error)) from None
 
     @property
     def _done_file(self) -> Path:
