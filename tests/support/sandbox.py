@@ -163,7 +163,7 @@ def open_sandbox(byte_code: Path) -> Iterator[Sandbox]:
         if left:
             # What one test leaves running would disturb all tests behind it.
             sandbox.end_processes()
-        assert left == []
+        assert left == [], f"this was left behind: {', '.join(left)}"
 
 
 def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
