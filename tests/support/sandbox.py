@@ -15,7 +15,7 @@ import psutil
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 COMMAND_TIMEOUT_S = 180
-"""No command of a test takes a tenth of it on a machine that has nothing else to do."""
+"""Several times what any command of a test takes on a machine that has nothing else to do."""
 CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
 """Variables of the person who runs the tests that must not reach the command."""
 POLL_S = 0.01
