@@ -1,10 +1,11 @@
 """The package's own server `limit`, started for tests of the load."""
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import psutil
 
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.instance import free_port
@@ -22,7 +23,7 @@ def limit_server(content: Path) -> Iterator[str]:
         command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", address, "--root", content]
         with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.DEVNULL) as server:
             try:
-                wait_until(lambda: server.poll() is not None or _accepts(address), "the server listens")  # noqa: B023
+                wait_until(lambda: server.poll() is not None or _listens(server.pid), "the server listens")
                 # It ends at once where another program was faster to take the port.
                 if server.poll() is None:
                     yield address
@@ -32,10 +33,9 @@ def limit_server(content: Path) -> Iterator[str]:
     raise AssertionError("no free port for the server")
 
 
-def _accepts(address: str) -> bool:
-    host, _, port = address.partition(":")
+def _listens(pid: int) -> bool:
     try:
-        socket.create_connection((host, int(port)), timeout=1).close()
-    except OSError:
+        sockets = psutil.Process(pid).net_connections(kind="inet")
+    except psutil.Error:
         return False
-    return True
+    return any(one.status == psutil.CONN_LISTEN for one in sockets)
