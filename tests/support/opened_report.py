@@ -14,6 +14,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PATIENCE_MS = 180_000
+"""Longer than the browser takes for anything, even on a busy machine."""
 REMEMBER_VIEWS = (Path(__file__).parent / "remember_views.js").read_text(encoding="utf-8")
 
 
@@ -53,7 +55,7 @@ def system_browser() -> Iterator[Browser]:
     if chromium is None:
         pytest.skip("needs chromium, which is not installed; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -67,6 +69,7 @@ def reports_in(browser: Browser) -> Iterator[OpenReport]:
         context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
         contexts.append(context)
         context.add_init_script(REMEMBER_VIEWS)
+        context.set_default_timeout(PATIENCE_MS)
         opened = Opened(context.new_page())
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.on("console", lambda message: opened.complaints.append(message.text))
@@ -86,7 +89,6 @@ def reported(folder: Path) -> Path:
 
 def page_written_by(*arguments: object) -> Path:
     """Run the command; return the path that it prints last."""
-    written = subprocess.run(
-        [LOADCURVE, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=120
-    )
+    command = [LOADCURVE, *map(str, arguments)]
+    written = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_MS / 1000)
     return Path(written.stdout.splitlines()[-1])
