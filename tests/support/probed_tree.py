@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from loadcurve.probe.process import PROGRAM
+from support.sandbox import wait_until
 
 PROCESS_TREE = Path(__file__).with_name("process_tree.py")
 MOST_SAMPLES = 1000
@@ -43,6 +44,20 @@ class ProcessTree:
         self.process.stdin.flush()
         return self._answer()
 
+    def rest(self) -> None:
+        """Return when all processes and threads sleep, and so nothing of them changes by itself."""
+
+        def is_at_rest() -> bool:
+            looks = [self._activity() for _ in range(2)]
+            return looks[0] == looks[1] and all(state == "S" for state, *_ in looks[0].values())
+
+        wait_until(is_at_rest, "the tree is at rest")
+
+    def _activity(self) -> dict[str, list[str]]:
+        """The state of each thread, and how often it has been switched: who slept twice alike never woke."""
+        tasks = [task for member in self.members() for task in Path(f"/proc/{member.pid}/task").iterdir()]
+        return {task.name: _values(task / "status", "State", "voluntary_ctxt_switches") for task in tasks}
+
     def members(self) -> list[psutil.Process]:
         """The processes as psutil finds them: by their ancestors, and by the mark where these have ended."""
         main = psutil.Process(self.pid)
@@ -65,6 +80,12 @@ class ProcessTree:
         answer = self.process.stdout.readline().strip()
         assert answer, f"the tree has ended with status {self.process.wait()}"
         return answer
+
+
+def _values(file: Path, *names: str) -> list[str]:
+    """The first word behind each name in a file of lines."""
+    lines = dict(line.split(":", 1) for line in file.read_text().splitlines())
+    return [lines[name].split()[0] for name in names]
 
 
 @contextmanager
