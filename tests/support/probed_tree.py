@@ -1,5 +1,6 @@
 """A scripted tree of processes, and the probe that samples it."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -16,20 +17,23 @@ from support.sandbox import wait_until
 
 PROCESS_TREE = Path(__file__).with_name("process_tree.py")
 MOST_SAMPLES = 1000
-MARK = f"LOADCURVE_TEST_MARK={os.getpid()}"
+MARK_NAME = "LOADCURVE_TEST_MARK"
+_numbers = itertools.count()
 
 
 class ProcessTree:
     """The tree of :mod:`process_tree`, in a session of its own and with a mark in its environment."""
 
     def __init__(self) -> None:
-        name, _, value = MARK.partition("=")
+        # Processes of a tree that has ended may still be ending.
+        value = f"{os.getpid()}-{next(_numbers)}"
+        self.mark = f"{MARK_NAME}={value}"
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", PROCESS_TREE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, name: value},
+            env={**os.environ, MARK_NAME: value},
             start_new_session=True,
         )
         self._answer()
@@ -65,7 +69,7 @@ class ProcessTree:
         for process in psutil.process_iter():
             try:
                 environment = [f"{name}={value}" for name, value in process.environ().items()]
-                if process not in found and MARK in environment:
+                if process not in found and self.mark in environment:
                     found.append(process)
             except psutil.Error:
                 continue

@@ -18,7 +18,7 @@ from loadcurve.probe.process import PROGRAM
 from loadcurve.probe.samples import Header, Sample
 from loadcurve.server.group import born_in_group, group_parent
 from loadcurve.server.processes import identify, is_running
-from support.probed_tree import MARK, MOST_SAMPLES, process_tree, running_probe
+from support.probed_tree import MOST_SAMPLES, process_tree, running_probe
 from support.sandbox import wait_until
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -237,7 +237,7 @@ def test_a_process_that_left_the_session_and_its_parent_is_known_by_its_mark(tre
     tree.do("leave 2")
     with running_probe("--session", tree.pid, "--interval", LONG) as probe:
         assert probe.next()["tree"]["processes"] == 1
-    with running_probe("--session", tree.pid, "--mark", MARK, "--interval", LONG) as probe:
+    with running_probe("--session", tree.pid, "--mark", tree.mark, "--interval", LONG) as probe:
         assert probe.next()["tree"]["processes"] == len(tree.members()) == 3
 
 
