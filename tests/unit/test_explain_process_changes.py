@@ -40,6 +40,16 @@ def test_a_change_without_effect_says_that_the_throughput_did_not_move():
     assert "did not move" in finding.seen
 
 
+@pytest.mark.parametrize("of", ["processes", "threads"])
+def test_a_server_that_starts_one_for_each_connection_follows_the_load_and_no_rules_of_its_own(of):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        # A helper is there at some moments of the last point.
+        most = int(connections) + (1 if connections == CONNECTIONS[-1] else 0)
+        record["probe"]["server"][of] = {"min": int(connections), "max": most}
+
+    assert found(plant) == {}
+
+
 def test_a_curve_that_bends_is_no_bump():
     def plant(record: Data, trial: int, connections: float) -> None:
         record["load"]["rate_rps"]["answered"] = connections / (connections + 9)

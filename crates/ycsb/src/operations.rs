@@ -15,12 +15,9 @@ use crate::workload::{InsertOrder, Mix, Workload};
 /// Makes the operations of one phase of a workload.
 ///
 /// Operation `number` of the phase depends on the workload, the seed and its number alone, so that threads divide a phase
-/// by arithmetic, in any order. Two things depend on what happened before it, as they must: an insert of the run phase adds
-/// the record whose turn it is, and where the distribution reaches records that were added, which of them an operation asks
-/// for depends on which are there.
-///
-/// A record that was deleted stays among those that are asked for, because who deletes and who reads do not know of each
-/// other: the database rightly says that it is not there.
+/// by arithmetic, in any order. Three things depend on what happened before it, as they must: an insert of the run phase
+/// adds the record whose turn it is; where the distribution reaches records that were added, which of them an operation
+/// asks for depends on which are there; and in the place of a record that was deleted it asks for a neighbour.
 #[derive(Clone, Debug)]
 pub struct Operations {
     random: Random,
@@ -133,6 +130,9 @@ impl Run {
             Kind::Insert => self.inserted.take(),
             _ => self.records.choose(number, random, &self.inserted),
         };
+        if operation.kind == Kind::Delete {
+            self.inserted.delete(operation.record);
+        }
         if operation.kind == Kind::Scan {
             operation.scan_records = self.scan_records.draw(random);
         }

@@ -18,6 +18,8 @@ CODE = "processes_changed"
 THREADS_MIN = 2
 THREADS_SHARE = 0.2
 """Threads count as changed from two and a fifth of them on: runtimes start and end single ones."""
+OWN_RULES_SHARE = 0.2
+"""What is left of a change beside one for each connection counts from a fifth on: helpers come and go."""
 REACH = (-2, -1, 1, 2)
 """The neighbours through which a smooth curve is drawn."""
 AROUND_MIN = 3
@@ -57,9 +59,20 @@ def _change(records: dict[int, PointRecord], place: int) -> Change | None:
         return None
     before = _ranges(records[place - 1]) if place - 1 in records else (None, None)
     change = Change(_from_to(before[0], processes), _from_to(before[1], threads))
+    if _is_one_for_each_connection(change, records, place):
+        return None
     first, last = change.threads
     threads_changed = abs(last - first) >= max(THREADS_MIN, THREADS_SHARE * first)
     return change if change.of_processes or threads_changed else None
+
+
+def _is_one_for_each_connection(change: Change, records: dict[int, PointRecord], place: int) -> bool:
+    """Say whether the load alone asked for the change, as of a server that starts one for each connection."""
+    if place - 1 not in records:
+        return False
+    opened = records[place].load.load.connections - records[place - 1].load.load.connections
+    first, last = change.processes if change.of_processes else change.threads
+    return abs(last - first - opened) < OWN_RULES_SHARE * abs(opened)
 
 
 def _ranges(record: PointRecord) -> tuple[CountRange | None, CountRange | None]:

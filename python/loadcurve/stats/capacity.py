@@ -13,7 +13,7 @@ from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
 CLIENT_KEYS = ("connections", "threads")
 """The keys that count clients; one of a database is a thread, as YCSB calls it."""
 
-SERVER_FAULTS = frozenset({"nothing_answered", "errors", "error_status", "mismatch"})
+SERVER_FAULTS = frozenset({"nothing_answered", "errors", "stopped_answering", "error_status", "mismatch"})
 """Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
 GENERATOR_FAULTS = frozenset({"generator_late"})
 """Reasons that are ours: such a point tells nothing about the server."""
