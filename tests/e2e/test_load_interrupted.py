@@ -19,7 +19,7 @@ def reasons(result):
     return {reason["code"]: reason["text"] for reason in result["verdict"]["reasons"]}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_load_prints_what_was_measured(number, sandbox):
     with recording_server() as server:
         command = sandbox.start("load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json")
