@@ -1,12 +1,13 @@
 """One load: started, watched, and brought to its result."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcurve._engine import DatabaseLoad, Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
 from loadcurve.run.database_plan import EngineDatabasePlan
 from loadcurve.run.plan import EnginePlan
 
@@ -44,18 +45,23 @@ def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
 
     """
     load = _started(plan)
+    pauses: list[Pause] = []
+    looked_s = time.monotonic()
     try:
         while not load.is_finished():
             time.sleep(LOOK_INTERVAL_S)
+            due_s, looked_s = looked_s + LOOK_INTERVAL_S, time.monotonic()
+            if looked_s - due_s >= PAUSE_MIN_S:
+                pauses.append(Pause(due_s, looked_s))
             observe(Progress(*load.progress()))
     except KeyboardInterrupt as interrupt:
         load.stop()
-        raise LoadInterrupted(_result(load)) from interrupt
+        raise LoadInterrupted(_result(load, pauses)) from interrupt
     except BaseException:
         load.stop()
         load.finish()
         raise
-    return _result(load)
+    return _result(load, pauses)
 
 
 def _started(plan: Plan) -> Load | DatabaseLoad:
@@ -68,5 +74,5 @@ def _started(plan: Plan) -> Load | DatabaseLoad:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load | DatabaseLoad) -> LoadResult:
-    return LoadResult.model_validate_json(load.finish())
+def _result(load: Load | DatabaseLoad, pauses: Sequence[Pause]) -> LoadResult:
+    return marked_as_paused(LoadResult.model_validate_json(load.finish()), pauses)
