@@ -6,7 +6,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-EXIT_INTERRUPTED = 130
+from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
+
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

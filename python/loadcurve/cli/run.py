@@ -8,18 +8,15 @@ from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.study.read import find_study
+from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
-
-EXIT_DONE = 0
-EXIT_INVALID = 3
-EXIT_INTERRUPTED = 130
 
 
 def run_command(argument: str, options: RunOptions, watch_at: str | None = None) -> int:
