@@ -45,23 +45,35 @@ def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
 
     """
     load = _started(plan)
-    pauses: list[Pause] = []
-    looked_s = time.monotonic()
+    watch = _PauseWatch()
     try:
         while not load.is_finished():
             time.sleep(LOOK_INTERVAL_S)
-            due_s, looked_s = looked_s + LOOK_INTERVAL_S, time.monotonic()
-            if looked_s - due_s >= PAUSE_MIN_S:
-                pauses.append(Pause(due_s, looked_s))
+            watch.look()
             observe(Progress(*load.progress()))
     except KeyboardInterrupt as interrupt:
+        watch.look()
         load.stop()
-        raise LoadInterrupted(_result(load, pauses)) from interrupt
+        raise LoadInterrupted(_result(load, watch.pauses)) from interrupt
     except BaseException:
         load.stop()
         load.finish()
         raise
-    return _result(load, pauses)
+    return _result(load, watch.pauses)
+
+
+class _PauseWatch:
+    """Notices that this process did not run, by looks that come later than they should."""
+
+    def __init__(self) -> None:
+        self.pauses: list[Pause] = []
+        self._due_s = time.monotonic() + LOOK_INTERVAL_S
+
+    def look(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._due_s >= PAUSE_MIN_S:
+            self.pauses.append(Pause(self._due_s, now_s))
+        self._due_s = now_s + LOOK_INTERVAL_S
 
 
 def _started(plan: Plan) -> Load | DatabaseLoad:
