@@ -265,15 +265,23 @@ def clean_up_after_killed_runs() -> list[CleanedUp]:
 
     Files that another version wrote, or another machine that shares the state folder, are left alone.
     """
-    cleaned = []
+    return [_clean_up(start, file) for start, file in _starts_here() if not _owner_lives(start)]
+
+
+def other_owners() -> set[int]:
+    """Return the ids of the other processes of this user that have servers on this machine now."""
+    owners = {start.owner.pid for start, _ in _starts_here() if _owner_lives(start)}
+    return owners - {os.getpid()}
+
+
+def _starts_here() -> Iterator[tuple[Start, Path]]:
     for file in sorted(ledger_folder().glob("*.json")):
         try:
             start = Start.model_validate_json(file.read_bytes())
         except (ValidationError, OSError):
             continue
-        if start.host == socket.gethostname() and not _owner_lives(start):
-            cleaned.append(_clean_up(start, file))
-    return cleaned
+        if start.host == socket.gethostname():
+            yield start, file
 
 
 def _owner_lives(start: Start) -> bool:
