@@ -46,6 +46,7 @@ from loadcurve.server.processes import (
     uses_folder,
 )
 from loadcurve.study.container import EngineName
+from loadcurve.study.text_file import require_utf8
 
 MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
@@ -159,9 +160,10 @@ class LedgerEntry:
         """Record a start that will use a new private folder below ``parent``, and may use a control group.
 
         Raises:
-            BadInput: the state folder cannot be written.
+            BadInput: the state folder cannot be written, or no record can name ``parent``.
 
         """
+        require_utf8(parent, "name another folder for temporary files in TMPDIR")
         mark = secrets.token_hex(8)
         owner = identify(os.getpid())
         self.start = Start(
