@@ -37,6 +37,7 @@ from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
+from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import clean_up_after_killed_runs, other_owners
 from loadcurve.server.protocol import without_password, without_passwords
 from loadcurve.server.settings import unknown_name
@@ -152,7 +153,8 @@ class StudyRun:
                 # Closing ends the trial's server, too, when a record cannot be written.
                 with closing(runner.run(trial, self._servers[trial.server])) as records:
                     for record in records:
-                        folder.append(record)
+                        with interrupts_deferred():
+                            folder.append(record)
                         measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
                         watched += figures([record], rule) if rule else []
                         self._display.record_is_safe(record)
