@@ -51,8 +51,13 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
 }
 
 async fn failure_of_words<D: Database>(scheme: &str, words: &'static [u8]) -> Failure {
+    failed_at_words::<D>(scheme, "", words).await.failure
+}
+
+/// What becomes of a connection, by an address with these options, to a server that says the same to everybody.
+async fn failed_at_words<D: Database>(scheme: &str, options: &str, words: &'static [u8]) -> Failed {
     let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("{scheme}://user@{}/db", other.local_addr().unwrap());
+    let url = format!("{scheme}://user@{}/db{options}", other.local_addr().unwrap());
     tokio::task::spawn_local(async move {
         let mut clients = Vec::new();
         loop {
@@ -61,7 +66,25 @@ async fn failure_of_words<D: Database>(scheme: &str, words: &'static [u8]) -> Fa
             clients.push(client);
         }
     });
-    failure_of::<D>(&Target { timeout_s: 1.0, ..target(&url) }).await.failure
+    failure_of::<D>(&Target { timeout_s: 1.0, ..target(&url) }).await
+}
+
+#[test]
+fn a_postgresql_that_speaks_no_tls_is_not_spoken_to_where_the_address_requires_it() {
+    // The whole answer of a server without TLS, by PostgreSQL's protocol.
+    let failed = run(failed_at_words::<PostgreSql>("postgresql", "?sslmode=require", b"N"));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    assert!(failed.text.contains("speaks no TLS"), "{failed:?}");
+}
+
+#[test]
+fn what_answers_a_handshake_with_other_words_may_speak_no_tls() {
+    let failed =
+        run(failed_at_words::<PostgreSql>("postgresql", "?sslmode=require", b"SHTTP/1.1 400 Bad Request"));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    let failed = run(failed_at_words::<MongoDb>("mongodb", "?tls=true", b"HTTP/1.1 400 Bad Request"));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    assert!(failed.text.contains("no TLS"), "{failed:?}");
 }
 
 #[test]
@@ -161,5 +184,5 @@ fn wrong_targets_are_told_before_anything_is_sent() {
     assert!(
         postgresql(&|target| target.url = "postgresql:///db".into()).unwrap_err().contains("names no host")
     );
-    assert!(postgresql(&|target| target.url += "?sslmode=require").unwrap_err().contains("not encrypted"));
+    assert!(postgresql(&|target| target.url += "?sslmode=verify-ca").unwrap_err().contains("sslrootcert"));
 }
