@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.result.folder import read_run
+from loadcurve.server.ledger import clean_up_after_killed_runs
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text, write_failing_server, write_missing_server
 
@@ -200,6 +202,41 @@ def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_measured(sandbox):
     assert f"a result cannot be written to {trials}: No space left on device" in finished.stderr
     assert all(json.loads(line)["kind"] == "point" for line in lines if line.endswith("\n"))
     assert json.loads(lines[0])["kind"] == "point"
+
+
+def test_a_run_that_may_open_no_more_files_records_what_fails_and_keeps_what_was_measured(
+    sandbox, monkeypatch
+):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    command = sandbox.start("run", "tiny.toml", "--out", "run")
+    trials = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+    resource.prlimit(command.pid, resource.RLIMIT_NOFILE, (0, 0))
+    finished = finish(command)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "Traceback" not in finished.stderr
+    assert "Too many open files. What was measured is kept" in finished.stderr
+    assert finished.stderr.endswith("this makes its report: loadcurve report run\n")
+    run = read_run(sandbox.work / "run")
+    assert run.complete
+    assert run.points
+    assert "Too many open files" in run.failures[-1].reason.text
+    # What it could not look at when it ended, the next run removes.
+    monkeypatch.setenv("XDG_STATE_HOME", str(sandbox.state))
+    assert {one.owner_pid for one in clean_up_after_killed_runs()} == {command.pid}
+
+
+def test_a_run_whose_folder_goes_away_ends_with_its_name(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    command = sandbox.start("run", "tiny.toml", "--out", "run")
+    trials = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+    (sandbox.work / "run").rename(sandbox.work / "moved")
+    finished = finish(command)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    said = "run/trials.jsonl was moved or removed during the run; if moved, what was measured is in it."
+    assert said in finished.stderr
+    assert read_run(sandbox.work / "moved").points
 
 
 @contextmanager

@@ -16,11 +16,6 @@ class Estimate:
     method: str
 
     @property
-    def half_width(self) -> float | None:
-        """Half the width of the interval, in the unit of ``value``."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
-
-    @property
     def relative_half_width(self) -> float | None:
         """How far the farther end of the interval lies from ``value``, as a share of it: 0.03 is 3 %.
 
