@@ -17,6 +17,7 @@ mod settings;
 mod tallies;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 pub use description::DatabaseDescription;

@@ -18,7 +18,7 @@ use loadcurve_ycsb::{Key, Selection, Value};
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Bson, Document, RawBinaryRef, RawBsonRef, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{ErrorKind, Result as DriverResult};
-use mongodb::options::{ClientOptions, FindOptions};
+use mongodb::options::{ClientOptions, FindOptions, Tls};
 use mongodb::{Client, Collection};
 use serde::{Serialize, Serializer};
 
@@ -117,17 +117,16 @@ impl Database for MongoDb {
         let read = tokio::time::timeout(timeout, async { ClientOptions::parse(&target.url).await });
         let mut options = match read.await {
             Ok(Ok(options)) => options,
-            Ok(Err(error)) => return Err(failed(&error)),
+            Ok(Err(error)) => return Err(failures::of_lookup(&failed(&error))),
             Err(_) => {
-                return Err(Failed::new(
-                    Failure::ConnectTimeout,
-                    "the host's name was not looked up in time",
-                ));
+                let overdue = Failed::new(Failure::ConnectTimeout, "no answer in time");
+                return Err(failures::of_lookup(&overdue));
             }
         };
         let (reachability, tell) = Reachability::new();
         options.sdam_event_handler = Some(tell);
         settings.apply(&mut options, timeout, sessions, target.url.starts_with("mongodb+srv://"));
+        let is_encrypted = matches!(options.tls, Some(Tls::Enabled(_)));
         let client = Client::with_options(options).map_err(|error| failed(&error))?;
         let database = client.database(&target.namespace);
         let collection = database.collection(&target.table);
@@ -136,7 +135,8 @@ impl Database for MongoDb {
             (0..workload.field_count).map(|index| format!("{}{index}", workload.field_prefix)).collect();
         let shared = Shared { database, collection, reachability, timeout, fields, ordered };
         // A ping would be answered to anybody; reading needs what the load needs.
-        shared.answer(shared.collection.find_one(doc! { "_id": "" })).await?;
+        let asked = shared.answer(shared.collection.find_one(doc! { "_id": "" })).await;
+        asked.map_err(|failed| failures::in_sight_of_tls(failed, is_encrypted))?;
         Ok(Self { shared: Rc::new(shared) })
     }
 
