@@ -3,7 +3,7 @@
 use std::fmt;
 
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value, Workload};
+use loadcurve_ycsb::{Key, Selection, Values, Workload};
 
 use crate::plan::Settings;
 
@@ -134,7 +134,7 @@ pub struct NewRecord<'a> {
     /// Its key.
     pub key: &'a Key,
     /// Every field.
-    pub values: &'a [Value],
+    pub values: &'a Values,
 }
 
 /// What is done with the fields that a database has returned.
@@ -157,7 +157,7 @@ pub trait Session: 'static {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed>;
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed>;
 
     /// Adds records, in one request.
     ///

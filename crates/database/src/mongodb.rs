@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Bson, Document, RawBinaryRef, RawBsonRef, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{ErrorKind, Result as DriverResult};
@@ -205,9 +205,9 @@ impl Session for MongoDbSession {
         }
     }
 
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
         let fields = values.iter().map(|value| {
-            let binary = Binary { subtype: BinarySubtype::Generic, bytes: value.text.clone().into_bytes() };
+            let binary = Binary { subtype: BinarySubtype::Generic, bytes: value.text.into() };
             (self.shared.fields[value.field].clone(), Bson::Binary(binary))
         });
         let set = doc! { "$set": fields.collect::<Document>() };
