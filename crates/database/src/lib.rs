@@ -18,7 +18,7 @@ mod tallies;
 #[cfg(test)]
 mod tests;
 
-pub use database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
+pub use database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 pub use description::DatabaseDescription;
 pub use load::DatabaseLoad;
 pub use management::{ManagedDatabase, TargetDescription};

@@ -4,6 +4,7 @@
 //! in a shell, but this is how the bindings of YCSB and go-ycsb store records: the server has the same work, and each can
 //! read what another has loaded.
 
+mod connections;
 mod failures;
 mod options;
 mod reachability;
@@ -22,10 +23,11 @@ use mongodb::options::{ClientOptions, FindOptions};
 use mongodb::{Client, Collection};
 use serde::{Serialize, Serializer};
 
+use self::connections::Connections;
 use self::failures::failed;
 use self::options::{MARKS, MongoDbSettings};
 use self::reachability::Reachability;
-use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
+use crate::database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 
 /// How long an operation goes without asking whether there is any server. It is well below the pauses in which the
 /// driver's monitors ask servers again, and far above the time of most operations, for which asking would cost.
@@ -44,6 +46,7 @@ pub struct MongoDbSession {
 struct Shared {
     database: mongodb::Database,
     collection: Collection<RawDocumentBuf>,
+    connections: Connections,
     reachability: Reachability,
     timeout: Duration,
     /// The names of the fields, by index.
@@ -127,6 +130,8 @@ impl Database for MongoDb {
         };
         let (reachability, tell) = Reachability::new();
         options.sdam_event_handler = Some(tell);
+        let connections = Connections::default();
+        options.cmap_event_handler = Some(connections.handler());
         settings.apply(&mut options, timeout, sessions, target.url.starts_with("mongodb+srv://"));
         let client = Client::with_options(options).map_err(|error| failed(&error))?;
         let database = client.database(&target.namespace);
@@ -134,7 +139,7 @@ impl Database for MongoDb {
         let workload = &target.workload;
         let fields =
             (0..workload.field_count).map(|index| format!("{}{index}", workload.field_prefix)).collect();
-        let shared = Shared { database, collection, reachability, timeout, fields, ordered };
+        let shared = Shared { database, collection, connections, reachability, timeout, fields, ordered };
         // A ping would be answered to anybody; reading needs what the load needs.
         shared.answer(shared.collection.find_one(doc! { "_id": "" })).await?;
         Ok(Self { shared: Rc::new(shared) })
@@ -190,6 +195,10 @@ impl Database for MongoDb {
 
     async fn session(&self) -> Result<MongoDbSession, Failed> {
         Ok(MongoDbSession { shared: Rc::clone(&self.shared) })
+    }
+
+    fn take_connection_events(&self) -> Vec<ConnectionEvent> {
+        self.shared.connections.take_events()
     }
 }
 
