@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -250,13 +250,14 @@ impl Session for PostgreSqlSession {
         self.tell(key.as_str(), row, 0, selection, found)
     }
 
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
         let request = Request::Update(values.iter().map(|value| value.field).collect());
         let changed = match self.shared.table.layout {
             Layout::Columns => {
                 let key = key.as_str();
+                let texts: Vec<&str> = values.iter().map(|value| value.text).collect();
                 let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&key];
-                parameters.extend(values.iter().map(|value| &value.text as &(dyn ToSql + Sync)));
+                parameters.extend(texts.iter().map(|text| text as &(dyn ToSql + Sync)));
                 self.changed(request, &parameters).await?
             }
             Layout::Jsonb => {
@@ -309,8 +310,8 @@ fn columns<'a>(records: &[NewRecord<'a>], table: &Table) -> Vec<Vec<Cow<'a, str>
             let mut columns = vec![vec![Cow::default(); records.len()]; 1 + table.fields.len()];
             columns[0] = keys;
             for (place, record) in records.iter().enumerate() {
-                for value in record.values {
-                    columns[1 + value.field][place] = Cow::Borrowed(value.text.as_str());
+                for value in record.values.iter() {
+                    columns[1 + value.field][place] = Cow::Borrowed(value.text);
                 }
             }
             columns
