@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.explain.process_changes import throughput_beside_neighbours
 from loadcurve.explain.subject import subjects
-from support.explained_run import CONNECTIONS, Data, found, planted_run
+from support.explained_run import CONNECTIONS, Data, Setup, found, planted_run
 
 
 def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_there():
@@ -48,6 +48,17 @@ def test_a_server_that_starts_one_for_each_connection_follows_the_load_and_no_ru
         record["probe"]["server"][of] = {"min": int(connections), "max": most}
 
     assert found(plant) == {}
+
+
+def test_one_process_more_is_told_of_a_sweep_that_goes_up_by_one_connection():
+    """As of Apache's worker processes, each of which serves 25 connections."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        children = math.ceil(connections / 25)
+        record["probe"]["server"]["processes"] = {"min": 1 + children, "max": 1 + children}
+
+    [finding] = found(plant, Setup(values=range(44, 57))).values()
+    assert [point["connections"] for point in finding.points] == [51]
 
 
 def test_a_curve_that_bends_is_no_bump():

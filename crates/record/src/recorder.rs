@@ -159,11 +159,9 @@ impl Recorder {
         self.window = window;
     }
 
-    /// A connection was established, after `length` where that is known.
-    pub fn connected(&mut self, length: Option<Nanos>) {
-        if let Some(length) = length {
-            self.connect.record(length);
-        }
+    /// A connection was established, after `length`.
+    pub fn connected(&mut self, length: Nanos) {
+        self.connect.record(length);
         self.connections.opened += 1;
         self.connections.open += 1;
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);

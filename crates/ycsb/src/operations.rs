@@ -1,14 +1,16 @@
 //! The operations of a phase, one after the other.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use loadcurve_plan::{Purpose, Random};
 
+use crate::expected::append_expected;
 use crate::inserted::InsertedKeys;
 use crate::lengths::Lengths;
 use crate::operation::{Kind, Operation, Selection};
 use crate::records::Records;
-use crate::text::{fill, fill_expected};
+use crate::text::Texts;
 use crate::validation::InvalidWorkload;
 use crate::workload::{InsertOrder, Mix, Workload};
 
@@ -84,7 +86,7 @@ impl Operations {
         Self {
             random: Random::new(seed, Purpose::Operations),
             phase,
-            fields: Fields::new(workload),
+            fields: Fields::new(workload, seed),
             insert_order: workload.insert_order,
             zero_padding: workload.zero_padding,
         }
@@ -93,7 +95,6 @@ impl Operations {
     /// Makes operation `number` (from zero) of the phase in the place of another.
     pub fn make(&mut self, number: u64, operation: &mut Operation) {
         let mut random = self.random.at(number);
-        operation.values.clear();
         operation.selection = Selection::All;
         operation.scan_records = 0;
         let written = match &mut self.phase {
@@ -106,12 +107,9 @@ impl Operations {
         };
         operation.key.set(operation.record, self.insert_order, self.zero_padding);
         match written {
-            None => {}
-            Some(Selection::All) => {
-                (0..self.fields.names.len())
-                    .for_each(|field| self.fields.write(field, &mut random, operation));
-            }
-            Some(Selection::One(field)) => self.fields.write(field, &mut random, operation),
+            None => operation.values.clear(),
+            Some(Selection::All) => self.fields.write(0..self.fields.names.len(), &mut random, operation),
+            Some(Selection::One(field)) => self.fields.write(field..field + 1, &mut random, operation),
         }
     }
 }
@@ -186,12 +184,19 @@ impl Kinds {
 struct Fields {
     names: Vec<String>,
     lengths: Lengths,
-    /// Whether texts follow from key and name.
-    is_verified: bool,
+    content: Content,
+}
+
+/// What the texts of fields are.
+#[derive(Clone, Debug)]
+enum Content {
+    Random(Texts),
+    /// They follow from key and name.
+    Verified,
 }
 
 impl Fields {
-    fn new(workload: &Workload) -> Self {
+    fn new(workload: &Workload, seed: u64) -> Self {
         Self {
             names: workload.field_names(),
             lengths: Lengths::new(
@@ -199,18 +204,26 @@ impl Fields {
                 workload.field_bytes_min,
                 workload.field_bytes,
             ),
-            is_verified: workload.verify_values,
+            content: if workload.verify_values {
+                Content::Verified
+            } else {
+                Content::Random(Texts::new(seed))
+            },
         }
     }
 
-    fn write(&self, field: usize, random: &mut Random, operation: &mut Operation) {
-        let text = operation.values.add(field);
-        let length = self.lengths.draw(random);
-        if self.is_verified {
-            fill_expected(text, length, operation.key.as_str(), &self.names[field]);
-        } else {
-            fill(text, length, random);
-        }
+    fn write(&self, fields: Range<usize>, random: &mut Random, operation: &mut Operation) {
+        let Operation { key, values, .. } = operation;
+        values.lay_out(fields.map(|field| (field, self.lengths.draw(random))));
+        values.write(|text, parts| match &self.content {
+            Content::Random(texts) => texts.fill(text, parts.last().map_or(0, |part| part.place.end), random),
+            Content::Verified => {
+                text.clear();
+                for part in parts {
+                    append_expected(text, part.place.len(), key.as_str(), &self.names[part.field]);
+                }
+            }
+        });
     }
 }
 

@@ -11,6 +11,8 @@ use crate::support::{on_server, run, target};
 
 /// How much later than its time something may happen on a busy machine. A driver that heeds no timeout takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// A timeout behind which nothing hides that a test waits for.
+const LONG_S: f64 = 20.0;
 
 async fn failure_of<D: Database>(target: &Target) -> Failed {
     D::check(target).unwrap();
@@ -51,8 +53,18 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
 }
 
 async fn failure_of_words<D: Database>(scheme: &str, words: &'static [u8], timeout_s: f64) -> Failure {
+    failed_at_words::<D>(scheme, "", words, timeout_s).await.failure
+}
+
+/// What becomes of a connection, by an address with these options, to a server that says the same to everybody.
+async fn failed_at_words<D: Database>(
+    scheme: &str,
+    options: &str,
+    words: &'static [u8],
+    timeout_s: f64,
+) -> Failed {
     let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("{scheme}://user@{}/db", other.local_addr().unwrap());
+    let url = format!("{scheme}://user@{}/db{options}", other.local_addr().unwrap());
     tokio::task::spawn_local(async move {
         let mut clients = Vec::new();
         loop {
@@ -61,12 +73,33 @@ async fn failure_of_words<D: Database>(scheme: &str, words: &'static [u8], timeo
             clients.push(client);
         }
     });
-    failure_of::<D>(&Target { timeout_s, ..target(&url) }).await.failure
+    failure_of::<D>(&Target { timeout_s, ..target(&url) }).await
+}
+
+#[test]
+fn a_postgresql_that_speaks_no_tls_is_not_spoken_to_where_the_address_requires_it() {
+    // The whole answer of a server without TLS, by PostgreSQL's protocol.
+    let failed = run(failed_at_words::<PostgreSql>("postgresql", "?sslmode=require", b"N", LONG_S));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    assert!(failed.text.contains("speaks no TLS"), "{failed:?}");
+}
+
+#[test]
+fn what_answers_a_handshake_with_other_words_may_speak_no_tls() {
+    let failed = run(failed_at_words::<PostgreSql>(
+        "postgresql",
+        "?sslmode=require",
+        b"SHTTP/1.1 400 Bad Request",
+        LONG_S,
+    ));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    let failed = run(failed_at_words::<MongoDb>("mongodb", "?tls=true", b"HTTP/1.1 400 Bad Request", LONG_S));
+    assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
+    assert!(failed.text.contains("no TLS"), "{failed:?}");
 }
 
 #[test]
 fn a_server_of_another_protocol_is_malformed() {
-    const LONG_S: f64 = 20.0;
     const NOISE: &[u8] = &[0xff; 4096];
     const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     assert_eq!(run(failure_of_words::<MongoDb>("mongodb", NOISE, LONG_S)), Failure::Malformed);
@@ -162,5 +195,5 @@ fn wrong_targets_are_told_before_anything_is_sent() {
     assert!(
         postgresql(&|target| target.url = "postgresql:///db".into()).unwrap_err().contains("names no host")
     );
-    assert!(postgresql(&|target| target.url += "?sslmode=require").unwrap_err().contains("not encrypted"));
+    assert!(postgresql(&|target| target.url += "?sslmode=verify-ca").unwrap_err().contains("sslrootcert"));
 }

@@ -158,7 +158,7 @@ async fn failure_of_a_cut<D: Database>(target: &Target, resets: bool) -> Failed 
         relay.cut().await;
     };
     let key = Key::from("user1");
-    let values = [value(0, "new")];
+    let values = value(0, "new");
     let (updated, ()) = tokio::join!(session.update(&key, &values), cut);
     direct.remove().await.unwrap();
     updated.unwrap_err()

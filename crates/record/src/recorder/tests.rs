@@ -163,10 +163,10 @@ fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
 #[test]
 fn the_most_connections_at_once_is_not_the_number_opened() {
     let mut recorder = recorder();
-    recorder.connected(Some(Nanos(1)));
-    recorder.connected(Some(Nanos(1)));
+    recorder.connected(Nanos(1));
+    recorder.connected(Nanos(1));
     recorder.disconnected(Some(Nanos(5)));
-    recorder.connected(Some(Nanos(1)));
+    recorder.connected(Nanos(1));
     assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
 }
 
