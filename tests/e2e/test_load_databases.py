@@ -108,11 +108,14 @@ url = "{database.url}"
     assert refused.returncode == 2
     assert "theirs.toml:14: servers.there.url: theirs.usertable is there already" in refused.stderr
     assert not (sandbox.work / "refused").exists()
-    sandbox.write("ours.toml", study.replace("NAMESPACE", "loadcurve"))
+    # A password may also stand among the options.
+    user, _, place = database.url.removeprefix("postgresql://").rpartition("@")
+    name, _, password = user.partition(":")
+    ours = study.replace(database.url, f"postgresql://{place}?user={name}&password={password}")
+    sandbox.write("ours.toml", ours.replace("NAMESPACE", "loadcurve"))
     finished = sandbox.run("run", "ours.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
     assert ask("select count(*) from pg_tables where schemaname = 'loadcurve'") == "0"
-    password = database.url.partition("@")[0].rpartition(":")[2]
     assert password not in (sandbox.work / "run" / "run.json").read_text()
     assert password not in (sandbox.work / "run" / "trials.jsonl").read_text()
     assert password not in (sandbox.work / "run" / "study.toml").read_text()

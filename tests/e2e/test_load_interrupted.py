@@ -2,10 +2,12 @@
 
 import json
 import signal
+import time
 
 import psutil
 import pytest
 
+from loadcurve.result.pauses import PAUSE_MIN_S
 from support.recording_server import full_listener, recording_server
 from support.sandbox import finish, wait_until
 
@@ -19,7 +21,7 @@ def reasons(result):
     return {reason["code"]: reason["text"] for reason in result["verdict"]["reasons"]}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_load_prints_what_was_measured(number, sandbox):
     with recording_server() as server:
         command = sandbox.start("load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json")
@@ -32,6 +34,22 @@ def test_an_interrupted_load_prints_what_was_measured(number, sandbox):
     assert 19 <= result["requests"]["answered"] <= len(server.seen)
     assert result["duration_s"] < 60
     assert "was to last 60 s" in reasons(result)["interrupted"]
+
+
+def test_a_load_whose_process_was_stopped_for_a_while_is_suspect_and_says_so(sandbox):
+    with recording_server() as server:
+        command = sandbox.start("load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json")
+        wait_until(lambda: len(server.seen) >= 20, "requests arrive")
+        command.send_signal(signal.SIGSTOP)
+        stopped = psutil.Process(command.pid)
+        wait_until(lambda: stopped.status() == psutil.STATUS_STOPPED, "the command stops")
+        time.sleep(2 * PAUSE_MIN_S)
+        command.send_signal(signal.SIGCONT)
+        command.send_signal(signal.SIGINT)
+        finished = finish(command)
+    result = json.loads(finished.stdout)
+    assert result["verdict"]["status"] == "suspect"
+    assert "did not run for " in reasons(result)["generator_paused"]
 
 
 def test_an_interrupt_in_the_warm_up_says_that_nothing_was_measured_yet(sandbox):

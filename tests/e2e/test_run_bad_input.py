@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.sandbox import finish
 from support.tiny_study import study_text
 
 MISTAKES = {
@@ -92,6 +93,22 @@ def test_a_mistake_on_the_command_line_is_named(arguments, said, sandbox):
     assert (finished.returncode, finished.stdout) == (2, "")
     assert said in finished.stderr
     assert "Traceback" not in finished.stderr
+    assert_nothing_happened(sandbox)
+
+
+@pytest.mark.parametrize(
+    ("study", "temporary"),
+    [("tiny-\udcff.toml", "tmp"), ("tiny.toml", "tmp-\udcff")],
+    ids=["study", "TMPDIR"],
+)
+def test_a_path_that_no_record_can_name_is_refused(study, temporary, sandbox):
+    """A byte that is no UTF-8 in a path is one of these surrogates in Python."""
+    sandbox.write(study, study_text())
+    folder = sandbox.folder / temporary
+    folder.mkdir(exist_ok=True)
+    finished = finish(sandbox.start("run", study, "--out", "run", TMPDIR=str(folder)))
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "the path is not UTF-8, and records have to name it" in finished.stderr
     assert_nothing_happened(sandbox)
 
 

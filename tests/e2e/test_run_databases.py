@@ -58,7 +58,11 @@ def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
         assert load["requests"]["due"] == load["requests"]["ok"] == OPERATIONS
         assert {operation["operation"] for operation in load["operations"]} == {"read", "update"}
         assert sum(operation["answered"] for operation in load["operations"]) == OPERATIONS
-        assert load["load"]["threads"] == load["connections"]["concurrent_max"] == one["point"]["threads"]
+        assert load["load"]["threads"] == one["point"]["threads"]
+        # MongoDB's driver may find that one connection is enough for both.
+        fewest = 1 if one["server"] == "ferretdb" else load["load"]["threads"]
+        assert fewest <= load["connections"]["concurrent_max"] <= load["load"]["threads"]
+        assert load["connect_ms"]["count"] == load["connections"]["opened"]
         assert (loading["load"]["phase"], loading["requests"]["ok"]) == ("load", RECORDS)
         assert one["probe"]["server"]["cpu_share"] > 0
     kinds = {one["server"]: one["load"]["load"]["database"] for one in records}

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -243,6 +244,34 @@ def test_a_run_whose_folder_goes_away_ends_with_its_name(sandbox):
     said = "run/trials.jsonl was moved or removed during the run; if moved, what was measured is in it."
     assert said in finished.stderr
     assert read_run(sandbox.work / "moved").points
+
+
+ANOTHER_RUN = """
+import sys
+from pathlib import Path
+from loadcurve.server.ledger import LedgerEntry
+entry = LedgerEntry("limit", Path(sys.argv[1]))
+print("recorded", flush=True)
+sys.stdin.read()
+entry.remove()
+"""
+
+
+def test_a_run_beside_another_one_says_so(sandbox):
+    sandbox.write("tiny.toml", study_text(connections="[1]", trials=1))
+    with subprocess.Popen(
+        [sys.executable, "-c", ANOTHER_RUN, sandbox.temporary],
+        env=sandbox.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout.readline() == "recorded\n"
+        finished = sandbox.run("run", "tiny.toml", "--out", "beside")
+    said = f"another run was under way on this machine (process {other.pid})"
+    assert said in finished.stderr
+    caveats = {caveat.code: caveat.text for caveat in read_run(sandbox.work / "beside").run.caveats}
+    assert caveats["not_alone"].startswith(said)
 
 
 @contextmanager

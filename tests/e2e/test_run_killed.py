@@ -110,6 +110,7 @@ def test_a_killed_run_can_be_read_and_the_next_one_cleans_up_after_it(sandbox):
         ("before the first record", signal.SIGINT),
         ("in the middle of a trial", signal.SIGINT),
         ("between two trials", signal.SIGTERM),
+        ("in the middle of a trial", signal.SIGHUP),
     ],
 )
 def test_an_interrupted_run_writes_its_report_and_leaves_nothing(moment, number, sandbox):
@@ -145,7 +146,7 @@ sys.meta_path.insert(0, SlowImport())
 """Delays one import, and loses any exception in the middle of it, as native modules now and then do."""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_while_the_command_is_still_starting_is_not_lost(number, sandbox):
     sandbox.write("tiny.toml", study_text())
     sandbox.write("hooks/sitecustomize.py", SLOW_IMPORT)

@@ -1,4 +1,4 @@
-"""stdout that does not take the results, and one that does not take every sign."""
+"""stdout that does not take the results, and one that does not take every sign; stderr that takes nothing."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,14 @@ import pytest
 
 from support import synthetic_run as synthetic
 from support.sandbox import finish
+from support.tiny_study import study_text
 
 FULL_DEVICE = Path("/dev/full")
 NO_STDOUT = ["sh", "-c", 'exec "$@" >&-', "sh"]
+STDERR_THAT_TAKES_NOTHING = {
+    "full": ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
+    "closed": ["sh", "-c", 'exec "$@" 2>&-', "sh"],
+}
 
 COMMANDS = {
     "load as JSON": ["load", "URL", "-n", 10, "--json"],
@@ -51,6 +56,14 @@ def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox)
     finished = sandbox.run(*arguments, within=NO_STDOUT)
     assert finished.returncode == 2
     assert finished.stderr.startswith("loadcurve: stdout is closed")
+
+
+@pytest.mark.parametrize("within", STDERR_THAT_TAKES_NOTHING.values(), ids=STDERR_THAT_TAKES_NOTHING.keys())
+def test_a_run_that_can_tell_nobody_how_it_goes_goes_on(within, sandbox):
+    sandbox.write("tiny.toml", study_text(connections="[1]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run", within=within)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.endswith("run/report.html\n")
 
 
 def test_signs_that_the_encoding_of_stdout_lacks_are_replaced(sandbox):

@@ -20,6 +20,8 @@ class FakeEngine:
     lost: int = 0
     calls: list[str] = field(default_factory=list)
     refuses: str | None = None
+    errors: dict[str, int] = field(default_factory=dict)
+    """What fails in every load besides."""
 
     def install(self, monkeypatch, *modules):
         """Put it into the place of the engine in modules that manage tables, and where loads are run."""
@@ -67,7 +69,7 @@ class FakeDatabase:
 
 class FakeLoad:
     def __init__(self, engine, plan):
-        self.plan = plan
+        self.plan, self.errors = plan, engine.errors
         engine.calls.append(f"{plan['phase']} {plan['threads']}")
         if plan["phase"] == "load":
             name = f"{plan['namespace']}.{plan['table']}"
@@ -83,4 +85,6 @@ class FakeLoad:
         return True
 
     def finish(self):
-        return json.dumps(synthetic.load_result("ferretdb", self.plan["threads"], self.plan["phase"]))
+        result = synthetic.load_result("ferretdb", self.plan["threads"], self.plan["phase"])
+        result["errors"] |= self.errors
+        return json.dumps(result)

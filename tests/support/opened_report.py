@@ -16,6 +16,8 @@ LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PHONE, DESK = 390, 1440
 """Widths of windows, in CSS pixels."""
+PATIENCE_MS = 180_000
+"""Longer than the browser takes for anything, even on a busy machine."""
 REMEMBER_VIEWS = (Path(__file__).parent / "remember_views.js").read_text(encoding="utf-8")
 
 
@@ -56,7 +58,7 @@ def system_browser() -> Iterator[Browser]:
     if chromium is None:
         pytest.skip("needs chromium, which is not installed; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -70,6 +72,7 @@ def pages_in(browser: Browser) -> Iterator[OpenPage]:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         context.add_init_script(REMEMBER_VIEWS)
+        context.set_default_timeout(PATIENCE_MS)
         opened = Opened(context.new_page())
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.on("console", lambda message: opened.complaints.append(message.text))
@@ -100,7 +103,6 @@ def reported(folder: Path) -> Path:
 
 def page_written_by(*arguments: object) -> Path:
     """Run the command; return the path that it prints last."""
-    written = subprocess.run(
-        [LOADCURVE, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=120
-    )
+    command = [LOADCURVE, *map(str, arguments)]
+    written = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_MS / 1000)
     return Path(written.stdout.splitlines()[-1])

@@ -111,6 +111,17 @@ def test_an_option_for_databases_is_refused_with_a_web_server(option):
     assert refused(option, url="http://127.0.0.1:1/").startswith(f"{name}: an option for databases")
 
 
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [("mysql://me:secret@127.0.0.1", "the scheme is 'mysql'"), ("127.0.0.1:5432", "the scheme is missing")],
+)
+def test_a_url_of_nothing_that_is_known_is_told_before_its_options(url, fault):
+    said = refused("--workload", "a", url=url)
+    assert fault in said
+    assert "postgresql://host:port" in said
+    assert "secret" not in said
+
+
 @pytest.mark.parametrize("arguments", [["--phase", "load"], ["-n", "5"]])
 def test_the_table_of_another_is_neither_filled_nor_changed(engine, arguments):
     engine.tables = {TABLE: 7}
@@ -142,6 +153,21 @@ def test_records_that_are_missing_make_the_load_invalid(engine):
     finished = load("--workload", "a", "--phase", "load", "--records", "20")
     assert finished.exit_code == 3
     assert "records_missing: the table holds 19 records" in " ".join(finished.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("error", "held", "hint"),
+    [
+        ("not_found", 20, "holds 20 records now, and this load took it to begin with 1,000"),
+        ("rejected", 5_000, "holds 5,000 records now"),
+        ("rejected", 1_000, None),
+        ("timeout", 20, None),
+    ],
+)
+def test_failures_on_a_table_of_other_records_are_told_with_the_count(engine, error, held, hint):
+    engine.tables, engine.ours, engine.errors = {TABLE: held}, {TABLE}, {error: 3}
+    said = " ".join(load("--workload", "a", "-n", "50").stderr.split())
+    assert ("records now" not in said) if hint is None else (f"{TABLE} {hint}" in said)
 
 
 def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):

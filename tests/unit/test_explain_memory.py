@@ -5,13 +5,16 @@ import math
 import pytest
 
 from support import synthetic_run as synthetic
-from support.explained_run import Data, Setup, found, series
+from support.explained_run import Data, Planted, Setup, found, series
+
+ONE_PROCESS = {"min": 1, "max": 1}
 
 
 def test_memory_for_each_connection_is_told_with_its_interval():
     def plant(record: Data, trial: int, connections: float) -> None:
         bytes_each = 256 * 1024 * (1 + 0.01 * (trial - 2))
-        record["probe"]["server"]["memory_mean_bytes"] = 8 * 2**20 + bytes_each * connections
+        memory = 8 * 2**20 + bytes_each * connections
+        record["probe"]["server"] |= {"processes": ONE_PROCESS, "memory_mean_bytes": memory}
 
     [finding] = found(plant).values()
     assert (finding.code, finding.certainty) == ("memory_per_connection", "shown")
@@ -26,7 +29,29 @@ def test_memory_for_each_connection_is_told_with_its_interval():
 def test_memory_that_jumps_about_is_not_blamed_on_connections():
     def plant(record: Data, trial: int, connections: float) -> None:
         memory = 64 if (trial + int(connections)) % 2 else 16
-        record["probe"]["server"]["memory_mean_bytes"] = memory * 2**20
+        record["probe"]["server"] |= {"processes": ONE_PROCESS, "memory_mean_bytes": memory * 2**20}
+
+    assert found(plant) == {}
+
+
+def test_buffers_that_a_process_for_each_connection_shares_are_not_memory_of_the_connections():
+    # Each process maps the same 16 MiB and has 1 MiB of its own; half of the records lack the divided figure.
+    def plant(record: Data, trial: int, connections: float) -> None:
+        divided = (16 + connections) * 2**20 if trial % 2 else None
+        record["probe"]["server"] |= {
+            "processes": {"min": int(connections), "max": int(connections)},
+            "memory_mean_bytes": 17 * 2**20 * connections,
+            "proportional_memory_bytes": divided,
+        }
+
+    each = found(plant)["memory_per_connection"].evidence[0]
+    assert each.value == pytest.approx(2**20)
+
+
+def test_processes_whose_shared_pages_are_not_known_tell_nothing_of_their_memory():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["server"]["memory_mean_bytes"] = 17 * 2**20 * connections
+        record["probe"]["series"] = series(memory_bytes=leak(512))
 
     assert found(plant) == {}
 
@@ -36,9 +61,14 @@ def leak(bytes_per_request: float) -> list[float]:
     return [16 * 2**20 + bytes_per_request * rate * 0.1 * sample for sample in range(20)]
 
 
-def test_memory_that_grows_with_requests_is_told_by_the_bytes_of_each():
+@pytest.mark.parametrize(
+    ("processes", "column"),
+    [(ONE_PROCESS, "memory_bytes"), ({"min": 3, "max": 3}, "proportional_memory_bytes")],
+)
+def test_memory_that_grows_with_requests_is_told_by_the_bytes_of_each(processes, column):
     def plant(record: Data, trial: int, rate: float) -> None:
-        record["probe"]["series"] = series(memory_bytes=leak(512))
+        record["probe"]["series"] = series(**{column: leak(512)})
+        record["probe"]["server"]["processes"] = processes
 
     [finding] = found(plant, Setup(key="rate", values=(100, 200, 300))).values()
     assert finding.code == "memory_grows_with_requests"
@@ -46,27 +76,35 @@ def test_memory_that_grows_with_requests_is_told_by_the_bytes_of_each():
     assert finding.evidence[0].value == pytest.approx(512, rel=0.02)
 
 
+def one_process_with(memory_bytes: list[float]) -> Planted:
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["series"] = series(memory_bytes=memory_bytes)
+        record["probe"]["server"]["processes"] = ONE_PROCESS
+
+    return plant
+
+
 def test_memory_that_comes_to_a_level_is_no_leak():
     level = [16 * 2**20 + 8 * 2**20 * min(sample, 8) / 8 for sample in range(20)]
-    assert found(lambda record, *_: record["probe"].update(series=series(memory_bytes=level))) == {}
+    assert found(one_process_with(level)) == {}
 
 
 def test_memory_that_is_given_back_is_no_leak():
     teeth = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(20)]
-    assert found(lambda record, *_: record["probe"].update(series=series(memory_bytes=teeth))) == {}
+    assert found(one_process_with(teeth)) == {}
 
 
 def test_a_server_that_grows_at_its_first_points_only_is_warming_up():
     def plant(record: Data, trial: int, connections: float) -> None:
-        if connections < 50:
-            record["probe"]["series"] = series(memory_bytes=leak(512))
+        memory = leak(512) if connections < 50 else [16.0 * 2**20] * 20
+        one_process_with(memory)(record, trial, connections)
 
     assert found(plant) == {}
 
 
 def test_growth_in_some_trials_only_is_no_leak():
     def plant(record: Data, trial: int, connections: float) -> None:
-        if trial:
-            record["probe"]["series"] = series(memory_bytes=leak(512))
+        memory = leak(512) if trial else [16.0 * 2**20] * 20
+        one_process_with(memory)(record, trial, connections)
 
     assert found(plant) == {}

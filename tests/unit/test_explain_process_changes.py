@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.explain.process_changes import throughput_beside_neighbours
 from loadcurve.explain.subject import subjects
-from support.explained_run import CONNECTIONS, Data, found, planted_run
+from support.explained_run import CONNECTIONS, Data, Setup, found, planted_run
 
 
 def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_there():
@@ -38,6 +38,27 @@ def test_a_change_without_effect_says_that_the_throughput_did_not_move():
     [finding] = found(plant).values()
     assert finding.code == "processes_changed"
     assert "did not move" in finding.seen
+
+
+@pytest.mark.parametrize("of", ["processes", "threads"])
+def test_a_server_that_starts_one_for_each_connection_follows_the_load_and_no_rules_of_its_own(of):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        # A helper is there at some moments of the last point.
+        most = int(connections) + (1 if connections == CONNECTIONS[-1] else 0)
+        record["probe"]["server"][of] = {"min": int(connections), "max": most}
+
+    assert found(plant) == {}
+
+
+def test_one_process_more_is_told_of_a_sweep_that_goes_up_by_one_connection():
+    """As of Apache's worker processes, each of which serves 25 connections."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        children = math.ceil(connections / 25)
+        record["probe"]["server"]["processes"] = {"min": 1 + children, "max": 1 + children}
+
+    [finding] = found(plant, Setup(values=range(44, 57))).values()
+    assert [point["connections"] for point in finding.points] == [51]
 
 
 def test_a_curve_that_bends_is_no_bump():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve.result.pauses import PAUSED
 from support.explained_run import Data, evidence, found, series
 
 
@@ -92,5 +93,13 @@ def test_a_generator_that_stood_still_itself_accuses_no_server():
     def plant(record: Data, trial: int, connections: float) -> None:
         stall(record)
         record["load"]["generator"]["lateness_ms"] = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
+
+    assert found(plant) == {}
+
+
+def test_a_process_that_was_stopped_while_it_sent_the_load_accuses_no_server():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["load"]["verdict"] = {"status": "suspect", "reasons": [{"code": PAUSED, "text": "stopped"}]}
 
     assert found(plant) == {}

@@ -1,5 +1,6 @@
 """A run that repeats its trials until the intervals are narrow; only the measuring itself is made up."""
 
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from loadcurve.cli.display import RunDisplay
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.run import study as run_study
 from loadcurve.run.study import RunOptions, StudyRun
@@ -81,3 +82,16 @@ def test_a_run_that_stays_wide_ends_with_the_most_trials(run_study_of):
 def test_a_number_of_trials_on_the_command_line_is_exactly_that(run_study_of):
     run, _ = run_study_of((0.8, 1.2, 1.0), trials=3)
     assert (ending(run).reason, len(run.points)) == ("count", 3)
+
+
+def test_an_interrupt_while_a_record_is_written_waits_until_it_is_safe(run_study_of, monkeypatch, tmp_path):
+    append = RunFolder.append
+
+    def append_interrupted(folder, record):
+        signal.raise_signal(signal.SIGINT)
+        append(folder, record)
+
+    monkeypatch.setattr(RunFolder, "append", append_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_study_of((1.0,) * 3, trials=3)
+    assert len(read_run(tmp_path / "run").points) == 1

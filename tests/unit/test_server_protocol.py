@@ -27,6 +27,9 @@ def test_the_scheme_of_a_url_says_what_is_spoken(url, protocol):
         ("mongodb://ann:s%40cret@one:27017/?w=1", "mongodb://one:27017/?w=1"),
         ("mongodb://ann@one:1,two:2/app", "mongodb://one:1,two:2/app"),
         ("postgresql://[::1]:5432/app", "postgresql://[::1]:5432/app"),
+        ("postgresql://one/app?user=ann&password=secret", "postgresql://one/app"),
+        ("postgresql://one/app?sslmode=require&sslkey=/ann.key", "postgresql://one/app?sslmode=require"),
+        ("mongodb://one/?tlsCertificateKeyFile=/ann.pem&w=1", "mongodb://one/?w=1"),
     ],
 )
 def test_records_hold_a_url_without_user_and_password(url, shown):
@@ -40,12 +43,14 @@ def test_several_hosts_stay_together():
 def test_a_study_that_is_kept_has_no_password_in_its_urls():
     study = """url = "mongodb://me:se%40cret@127.0.0.1:27017,h2/test?replicaSet=a" # mail me@example.org
     other = 'postgresql://me@127.0.0.1/test'
-    page = "http://127.0.0.1:8080/user@home"
+    third = "postgresql://127.0.0.1/test?password=secret&sslmode=require"
+    page = "http://127.0.0.1:8080/user@home?user=home"
     """
     assert (
         without_passwords(study)
         == """url = "mongodb://127.0.0.1:27017,h2/test?replicaSet=a" # mail me@example.org
     other = 'postgresql://127.0.0.1/test'
-    page = "http://127.0.0.1:8080/user@home"
+    third = "postgresql://127.0.0.1/test?sslmode=require"
+    page = "http://127.0.0.1:8080/user@home?user=home"
     """
     )

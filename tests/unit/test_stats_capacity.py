@@ -78,7 +78,12 @@ def test_a_point_is_judged_by_its_limits():
 
 @pytest.mark.parametrize(
     ("codes", "holds"),
-    [(["errors"], False), (["generator_late"], None), (["errors", "generator_late"], None)],
+    [
+        (["errors"], False),
+        (["stopped_answering"], False),
+        (["generator_late"], None),
+        (["errors", "generator_late"], None),
+    ],
 )
 def test_an_invalid_point_fails_if_it_is_the_servers_doing_and_else_tells_nothing(codes, holds):
     reasons = [{"code": code, "text": code} for code in codes]

@@ -13,7 +13,7 @@ use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
 use tokio::sync::OnceCell;
 
 use crate::clock::Clock;
-use crate::database::{Database, Failed, Found, NewRecord, Session, Target};
+use crate::database::{ConnectionEvent, Database, Failed, Found, NewRecord, Session, Target};
 use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
 
@@ -50,12 +50,23 @@ impl<D: Database> Gate<D> {
             .await
             .unwrap_or_else(|_| Err(Failed::new(Failure::ConnectTimeout, "no connection in time")))
     }
+
+    /// Records what has become of the driver's own connections.
+    pub(crate) fn record_connections(&self, recorder: &mut Recorder) {
+        for event in self.database.get().map(D::take_connection_events).unwrap_or_default() {
+            match event {
+                ConnectionEvent::Opened(length) => recorder.connected(length),
+                ConnectionEvent::Failed => recorder.connect_failed(),
+                ConnectionEvent::Closed => recorder.disconnected(None),
+            }
+        }
+    }
 }
 
 /// A client's way to the database.
 pub(crate) struct Connected<S> {
     session: S,
-    /// None where the driver does not tell.
+    /// None where the connections are the driver's.
     took: Option<Took>,
 }
 
@@ -66,10 +77,11 @@ struct Took {
     length: Nanos,
 }
 
-/// Records an attempt to connect.
+/// Records an attempt to connect; what becomes of a driver's own connections, the driver tells.
 pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connected<S>>) {
     match attempt {
-        Some(connected) => recorder.connected(connected.took.map(|took| took.length)),
+        Some(Connected { took: Some(took), .. }) => recorder.connected(took.length),
+        Some(Connected { took: None, .. }) => {}
         None => recorder.connect_failed(),
     }
 }
@@ -124,9 +136,15 @@ impl<D: Database, C: Clock> Client<D, C> {
         };
         self.desk.sent(self.seat, taken, sending);
         let operations = &self.operations[..taken.operations];
+        let asks_for = asked_for(operations).filter(|record| self.inserted.is_there(*record));
         let asking = ask(&mut connected.session, operations, self.check.as_mut());
         let End { outcome, at_once } = ended(&self.desk, self.seat, asking).await;
         let done = self.desk.clock.now();
+        let outcome = outcome.or_else(|failed| {
+            // Another client has deleted it meanwhile, so that is the right answer.
+            let is_right = asks_for.is_some_and(|record| !self.inserted.is_there(record));
+            if failed.failure == Failure::NotFound && is_right { Ok(()) } else { Err(failed) }
+        });
         match outcome {
             Ok(()) => {
                 self.failed_attempts = 0;
@@ -139,8 +157,9 @@ impl<D: Database, C: Clock> Client<D, C> {
             Err(failed) => {
                 self.desk.failed(self.seat, taken, operations, Some(sending), done, &failed);
                 if ends_connection(failed.failure) {
-                    let lifetime = connected.took.map(|took| done - took.since);
-                    self.desk.record(|recorder| recorder.disconnected(lifetime));
+                    if let Some(took) = connected.took {
+                        self.desk.record(|recorder| recorder.disconnected(Some(done - took.since)));
+                    }
                 } else {
                     self.connected = Some(connected);
                 }
@@ -176,6 +195,14 @@ impl<D: Database, C: Clock> Drop for Client<D, C> {
     /// However it ends, nobody waits for it any more.
     fn drop(&mut self) {
         self.desk.leave();
+    }
+}
+
+/// The record that an operation needs to be there and leaves there.
+fn asked_for(operations: &[Operation]) -> Option<u64> {
+    match operations {
+        [Operation { kind: Kind::Read | Kind::Update | Kind::ReadModifyWrite, record, .. }] => Some(*record),
+        _ => None,
     }
 }
 

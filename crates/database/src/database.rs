@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value, Workload};
+use loadcurve_ycsb::{Key, Selection, Values, Workload};
 
 use crate::plan::Settings;
 
@@ -70,7 +71,7 @@ pub trait Database: Sized + 'static {
     type Session: Session;
 
     /// Whether a session is a connection of its own, so that making one tells how long connecting takes; otherwise the
-    /// driver connects when it sees fit.
+    /// driver connects when it sees fit, and tells of it by [`Self::take_connection_events`].
     const CONNECTS: bool;
 
     /// Checks the address, the names and the settings, without connecting.
@@ -126,6 +127,22 @@ pub trait Database: Sized + 'static {
     /// # Errors
     /// When a connection of its own cannot be had.
     async fn session(&self) -> Result<Self::Session, Failed>;
+
+    /// What has become of the driver's own connections since this was asked last, the oldest first.
+    fn take_connection_events(&self) -> Vec<ConnectionEvent> {
+        Vec::new()
+    }
+}
+
+/// What has become of a connection that the driver has made by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// It could be used after so long: it was established, and the server has let the client in.
+    Opened(Nanos),
+    /// It could not be established.
+    Failed,
+    /// It was open, and is no more.
+    Closed,
 }
 
 /// A record that is added.
@@ -134,7 +151,7 @@ pub struct NewRecord<'a> {
     /// Its key.
     pub key: &'a Key,
     /// Every field.
-    pub values: &'a [Value],
+    pub values: &'a Values,
 }
 
 /// What is done with the fields that a database has returned.
@@ -157,7 +174,7 @@ pub trait Session: 'static {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed>;
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed>;
 
     /// Adds records, in one request.
     ///

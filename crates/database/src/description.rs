@@ -69,7 +69,7 @@ impl DatabaseDescription {
     }
 }
 
-/// An address without its user and password, wherever it names them.
+/// An address without its user, password and key file, wherever it names them.
 fn without_credentials(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     // Whatever stands before the last @ may be part of a password that should have been encoded.
@@ -77,7 +77,7 @@ fn without_credentials(url: &str) -> String {
     let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
     let is_secret = |option: &&str| {
         let name = option.split('=').next().unwrap_or_default().to_ascii_lowercase();
-        ["user", "pass", "authmechanism"].iter().any(|part| name.contains(part))
+        ["user", "pass", "authmechanism", "key"].iter().any(|part| name.contains(part))
     };
     let options: Vec<&str> =
         options.split('&').filter(|option| !option.is_empty() && !is_secret(option)).collect();
@@ -98,6 +98,11 @@ mod tests {
             ("mongodb://ann:sec/ret@a/", "mongodb://a/"),
             ("mongodb://ann:sec?r@et@a/", "mongodb://a/"),
             ("mongodb://a/?tlsCertificateKeyFilePassword=secret&replicaSet=r", "mongodb://a/?replicaSet=r"),
+            (
+                "mongodb://a/?tlsCertificateKeyFile=/me.pem&tlsCAFile=/ca.pem",
+                "mongodb://a/?tlsCAFile=/ca.pem",
+            ),
+            ("postgresql://a/db?sslmode=require&sslkey=/me.key", "postgresql://a/db?sslmode=require"),
         ];
         for (url, expected) in told {
             assert_eq!(without_credentials(url), expected);

@@ -124,17 +124,23 @@ impl<D: Database, C: Clock> Clients<D, C> {
             let desk = Rc::clone(&desk);
             tasks.push(spawn_local(async move { desk.dispatch().await }));
         }
-        oversee(&desk, look_every(orders.target.timeout_s), should_stop).await;
+        oversee(&desk, &gate, look_every(orders.target.timeout_s), should_stop).await;
         for task in tasks {
             task.abort();
             joined(task.await);
         }
+        desk.record(|recorder| gate.record_connections(recorder));
         Rc::into_inner(desk).expect("all who sat at the desk have left").finish()
     }
 }
 
 /// Waits for the end of all clients, and looks after what no client can look after while it waits for its answer.
-async fn oversee<C: Clock>(desk: &Desk<C>, every: Duration, should_stop: impl Fn() -> bool) {
+async fn oversee<D: Database, C: Clock>(
+    desk: &Desk<C>,
+    gate: &Gate<D>,
+    every: Duration,
+    should_stop: impl Fn() -> bool,
+) {
     while !should_stop() {
         let mut look = pin!(tokio::time::sleep(every));
         let all_left = poll_fn(|context| {
@@ -145,6 +151,7 @@ async fn oversee<C: Clock>(desk: &Desk<C>, every: Duration, should_stop: impl Fn
         });
         let all_left = all_left.await;
         desk.look_after_deadlines();
+        desk.record(|recorder| gate.record_connections(recorder));
         if all_left {
             break;
         }

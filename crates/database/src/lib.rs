@@ -17,8 +17,9 @@ mod settings;
 mod tallies;
 #[cfg(test)]
 mod tests;
+mod tls;
 
-pub use database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
+pub use database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 pub use description::DatabaseDescription;
 pub use load::DatabaseLoad;
 pub use management::{ManagedDatabase, TargetDescription};

@@ -4,6 +4,7 @@
 //! in a shell, but this is how the bindings of YCSB and go-ycsb store records: the server has the same work, and each can
 //! read what another has loaded.
 
+mod connections;
 mod failures;
 mod options;
 mod reachability;
@@ -14,18 +15,19 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Bson, Document, RawBinaryRef, RawBsonRef, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{ErrorKind, Result as DriverResult};
-use mongodb::options::{ClientOptions, FindOptions};
+use mongodb::options::{ClientOptions, FindOptions, Tls};
 use mongodb::{Client, Collection};
 use serde::{Serialize, Serializer};
 
+use self::connections::Connections;
 use self::failures::failed;
 use self::options::{MARKS, MongoDbSettings};
 use self::reachability::Reachability;
-use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
+use crate::database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 
 /// How long an operation goes without asking whether there is any server. It is well below the pauses in which the
 /// driver's monitors ask servers again, and far above the time of most operations, for which asking would cost.
@@ -44,6 +46,7 @@ pub struct MongoDbSession {
 struct Shared {
     database: mongodb::Database,
     collection: Collection<RawDocumentBuf>,
+    connections: Connections,
     reachability: Reachability,
     timeout: Duration,
     /// The names of the fields, by index.
@@ -117,26 +120,28 @@ impl Database for MongoDb {
         let read = tokio::time::timeout(timeout, async { ClientOptions::parse(&target.url).await });
         let mut options = match read.await {
             Ok(Ok(options)) => options,
-            Ok(Err(error)) => return Err(failed(&error)),
+            Ok(Err(error)) => return Err(failures::of_lookup(&failed(&error))),
             Err(_) => {
-                return Err(Failed::new(
-                    Failure::ConnectTimeout,
-                    "the host's name was not looked up in time",
-                ));
+                let overdue = Failed::new(Failure::ConnectTimeout, "no answer in time");
+                return Err(failures::of_lookup(&overdue));
             }
         };
         let (reachability, tell) = Reachability::new();
         options.sdam_event_handler = Some(tell);
+        let connections = Connections::default();
+        options.cmap_event_handler = Some(connections.handler());
         settings.apply(&mut options, timeout, sessions, target.url.starts_with("mongodb+srv://"));
+        let is_encrypted = matches!(options.tls, Some(Tls::Enabled(_)));
         let client = Client::with_options(options).map_err(|error| failed(&error))?;
         let database = client.database(&target.namespace);
         let collection = database.collection(&target.table);
         let workload = &target.workload;
         let fields =
             (0..workload.field_count).map(|index| format!("{}{index}", workload.field_prefix)).collect();
-        let shared = Shared { database, collection, reachability, timeout, fields, ordered };
+        let shared = Shared { database, collection, connections, reachability, timeout, fields, ordered };
         // A ping would be answered to anybody; reading needs what the load needs.
-        shared.answer(shared.collection.find_one(doc! { "_id": "" })).await?;
+        let asked = shared.answer(shared.collection.find_one(doc! { "_id": "" })).await;
+        asked.map_err(|failed| failures::in_sight_of_tls(failed, is_encrypted))?;
         Ok(Self { shared: Rc::new(shared) })
     }
 
@@ -191,6 +196,10 @@ impl Database for MongoDb {
     async fn session(&self) -> Result<MongoDbSession, Failed> {
         Ok(MongoDbSession { shared: Rc::clone(&self.shared) })
     }
+
+    fn take_connection_events(&self) -> Vec<ConnectionEvent> {
+        self.shared.connections.take_events()
+    }
 }
 
 impl Session for MongoDbSession {
@@ -205,9 +214,9 @@ impl Session for MongoDbSession {
         }
     }
 
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
         let fields = values.iter().map(|value| {
-            let binary = Binary { subtype: BinarySubtype::Generic, bytes: value.text.clone().into_bytes() };
+            let binary = Binary { subtype: BinarySubtype::Generic, bytes: value.text.into() };
             (self.shared.fields[value.field].clone(), Bson::Binary(binary))
         });
         let set = doc! { "$set": fields.collect::<Document>() };

@@ -5,8 +5,16 @@ use std::io::{Error, ErrorKind};
 use loadcurve_record::Failure;
 use rustix::io::Errno;
 
+use crate::database::Failed;
+use crate::tls;
+
+/// The failure that an error of a socket is. `trusted` is the option of an address that names the certificates to trust.
+pub(crate) fn failed(error: &Error, trusted: &str) -> Failed {
+    tls::failure_of(error, trusted).unwrap_or_else(|| Failed::new(failure_of(error), error.to_string()))
+}
+
 /// The class of an error of a socket. Drivers report a deadline of their own only for connecting.
-pub(crate) fn failure_of(error: &Error) -> Failure {
+fn failure_of(error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::ConnectionRefused
         | ErrorKind::HostUnreachable

@@ -1,22 +1,23 @@
 //! `PostgreSQL`, through `tokio-postgres`: one connection for each client, and prepared statements.
 
 mod connection;
+mod encryption;
 mod failures;
 mod json;
 mod options;
 mod statements;
+mod verification;
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
-use self::connection::Connection;
+use self::connection::{Connection, Connector};
 use self::options::Layout;
 use self::statements::{MARK, Request, Table};
 use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
@@ -36,8 +37,7 @@ pub struct PostgreSqlSession {
 }
 
 struct Shared {
-    config: Config,
-    timeout: Duration,
+    connector: Connector,
     table: Table,
 }
 
@@ -53,7 +53,7 @@ impl PostgreSql {
     async fn connect(&self) -> Result<Connection, Failed> {
         match self.spare.take() {
             Some(connection) => Ok(connection),
-            None => Connection::open(&self.shared.config, self.shared.timeout).await,
+            None => Connection::open(&self.shared.connector).await,
         }
     }
 
@@ -106,11 +106,10 @@ impl Database for PostgreSql {
 
     async fn open(target: &Target, _sessions: usize) -> Result<Self, Failed> {
         let invalid = |invalid: InvalidTarget| Failed::new(Failure::Rejected, invalid.0);
-        let config = options::configuration(target).map_err(invalid)?;
+        let connector = options::connector(target).map_err(invalid)?;
         let table = Table::of(target, Layout::of(target).map_err(invalid)?);
-        let timeout = Duration::from_secs_f64(target.timeout_s);
-        let spare = Cell::new(Some(Connection::open(&config, timeout).await?));
-        Ok(Self { shared: Rc::new(Shared { config, timeout, table }), spare })
+        let spare = Cell::new(Some(Connection::open(&connector).await?));
+        Ok(Self { shared: Rc::new(Shared { connector, table }), spare })
     }
 
     async fn version(&self) -> Result<String, Failed> {
@@ -164,7 +163,7 @@ impl Database for PostgreSql {
 
 impl Line {
     async fn open(shared: &Shared) -> Result<Self, Failed> {
-        let connection = Connection::open(&shared.config, shared.timeout).await?;
+        let connection = Connection::open(&shared.connector).await?;
         Ok(Self { connection, prepared: Vec::new() })
     }
 
@@ -251,13 +250,14 @@ impl Session for PostgreSqlSession {
         self.tell(key.as_str(), row, 0, selection, found)
     }
 
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
         let request = Request::Update(values.iter().map(|value| value.field).collect());
         let changed = match self.shared.table.layout {
             Layout::Columns => {
                 let key = key.as_str();
+                let texts: Vec<&str> = values.iter().map(|value| value.text).collect();
                 let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&key];
-                parameters.extend(values.iter().map(|value| &value.text as &(dyn ToSql + Sync)));
+                parameters.extend(texts.iter().map(|text| text as &(dyn ToSql + Sync)));
                 self.changed(request, &parameters).await?
             }
             Layout::Jsonb => {
@@ -310,8 +310,8 @@ fn columns<'a>(records: &[NewRecord<'a>], table: &Table) -> Vec<Vec<Cow<'a, str>
             let mut columns = vec![vec![Cow::default(); records.len()]; 1 + table.fields.len()];
             columns[0] = keys;
             for (place, record) in records.iter().enumerate() {
-                for value in record.values {
-                    columns[1 + value.field][place] = Cow::Borrowed(value.text.as_str());
+                for value in record.values.iter() {
+                    columns[1 + value.field][place] = Cow::Borrowed(value.text);
                 }
             }
             columns

@@ -141,6 +141,11 @@ impl Merged {
         Self { recorder, start: window.start, length: end - window.start, whole, cpu }
     }
 
+    /// For how long at the end of the window nothing was answered any more while requests failed.
+    pub(crate) fn silent_at_end_s(&self) -> Option<f64> {
+        self.recorder.silent_at_end(self.length).map(Nanos::as_secs_f64)
+    }
+
     fn per_second(&self, count: u64) -> Option<f64> {
         (self.length > Nanos::ZERO).then(|| count as f64 / self.length.as_secs_f64())
     }

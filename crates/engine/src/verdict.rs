@@ -53,6 +53,7 @@ impl Verdict {
         let mut verdict = Self::default();
         verdict.judge_completeness(evidence);
         verdict.judge_failures(evidence);
+        verdict.judge_end(evidence);
         verdict.judge_lengths(evidence);
         verdict.judge_error_statuses(evidence);
         verdict.judge_capacity(evidence);

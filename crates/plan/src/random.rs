@@ -81,6 +81,8 @@ pub enum Purpose {
     Delays = 0x6465_6c61,
     /// What is asked of a database.
     Operations = 0x6f70_6572,
+    /// What values are made of.
+    Texts = 0x7465_7874,
 }
 
 #[cfg(test)]

@@ -79,6 +79,13 @@ impl Answer {
     }
 }
 
+impl FailedRequest {
+    /// Whether the server answered it, though not as it should have.
+    pub(crate) fn was_answered(&self) -> bool {
+        self.sent.is_some() && self.failure.is_answer()
+    }
+}
+
 /// Why a request failed: the error classes of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,6 +116,23 @@ pub enum Failure {
     Rejected,
     /// There is no such record.
     NotFound,
+}
+
+impl Failure {
+    /// Whether it is an answer of the server to a request that reached it.
+    fn is_answer(self) -> bool {
+        match self {
+            Self::Malformed | Self::Mismatch | Self::AccessDenied | Self::Rejected | Self::NotFound => true,
+            Self::ConnectRefused
+            | Self::ConnectTimeout
+            | Self::Timeout
+            | Self::Reset
+            | Self::ClosedEarly
+            | Self::FdUnavailable
+            | Self::AddressUnavailable
+            | Self::FileUnavailable => false,
+        }
+    }
 }
 
 /// Failed requests by class.

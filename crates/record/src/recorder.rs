@@ -108,6 +108,10 @@ pub struct Recorder {
     pub last_due: Option<Nanos>,
     /// When the last measured request was answered or failed.
     pub last_outcome: Option<Nanos>,
+    /// When an answer last came, good or bad, whenever its request was due.
+    last_answer: Option<Nanos>,
+    /// When a request last failed for want of an answer, whenever it was due.
+    last_without_answer: Option<Nanos>,
     series: Series,
     answered_slots: Answered,
 }
@@ -143,6 +147,8 @@ impl Recorder {
             framing_bytes: 0,
             last_due: None,
             last_outcome: None,
+            last_answer: None,
+            last_without_answer: None,
             series: Series::default(),
             answered_slots: Answered::default(),
         }
@@ -153,11 +159,9 @@ impl Recorder {
         self.window = window;
     }
 
-    /// A connection was established, after `length` where that is known.
-    pub fn connected(&mut self, length: Option<Nanos>) {
-        if let Some(length) = length {
-            self.connect.record(length);
-        }
+    /// A connection was established, after `length`.
+    pub fn connected(&mut self, length: Nanos) {
+        self.connect.record(length);
         self.connections.opened += 1;
         self.connections.open += 1;
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
@@ -218,6 +222,7 @@ impl Recorder {
     pub fn answered(&mut self, answer: &Answer) -> Option<SlowRequest> {
         let latency = answer.done - answer.due;
         self.replies += 1;
+        self.last_answer = Some(answer.done);
         if self.window.contains(answer.done) {
             self.answered_within += 1;
             let body_bytes = answer.http.map_or(0, |http| http.body_bytes);
@@ -254,6 +259,11 @@ impl Recorder {
     /// A request failed. It is returned as by [`Recorder::answered`].
     #[must_use = "a slow request is kept by Slowest::keep"]
     pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowRequest> {
+        if request.was_answered() {
+            self.last_answer = Some(request.failed);
+        } else {
+            self.last_without_answer = Some(request.failed);
+        }
         if self.window.contains(request.failed) {
             self.series.failed(request.failed - self.window.start);
         }
@@ -339,6 +349,8 @@ impl Recorder {
         self.framing_bytes += other.framing_bytes;
         self.last_due = self.last_due.max(other.last_due);
         self.last_outcome = self.last_outcome.max(other.last_outcome);
+        self.last_answer = self.last_answer.max(other.last_answer);
+        self.last_without_answer = self.last_without_answer.max(other.last_without_answer);
         self.series.merge(&other.series);
         self.answered_slots.merge(&other.answered_slots);
     }
@@ -368,6 +380,16 @@ impl Recorder {
     #[must_use]
     pub fn silences(&self, length: Nanos) -> Vec<Silence> {
         self.answered_slots.silences(length)
+    }
+
+    /// For how long at the end of a window of this length no answer came any more, where requests failed for want of
+    /// one. None where one came after the window: then the last requests were only under way.
+    #[must_use]
+    pub fn silent_at_end(&self, length: Nanos) -> Option<Nanos> {
+        let Window { start, .. } = self.window;
+        let silent_from = self.last_answer.unwrap_or(start).max(start);
+        let end = start + length;
+        (self.last_without_answer > Some(silent_from) && silent_from < end).then(|| end - silent_from)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether what a database returns is what was written.
 
+use crate::expected::append_expected;
 use crate::operation::Selection;
-use crate::text::fill_expected;
 use crate::workload::Workload;
 
 /// Holds the fields of one answer after the other against what they must be, without allocating.
@@ -11,7 +11,7 @@ pub struct Check {
     field_count: usize,
     field_bytes: usize,
     /// What the field looked at last must hold.
-    expected: String,
+    expected: Vec<u8>,
     /// How many fields the answer has had so far.
     found: usize,
     /// Whether all of those were right.
@@ -26,7 +26,7 @@ impl Check {
             field_prefix: workload.field_prefix.clone(),
             field_count: workload.field_count,
             field_bytes: workload.field_bytes,
-            expected: String::new(),
+            expected: Vec::new(),
             found: 0,
             is_right: true,
         })
@@ -44,8 +44,9 @@ impl Check {
             .strip_prefix(self.field_prefix.as_str())
             .and_then(|digits| digits.parse::<usize>().ok())
             .is_some_and(|field| field < self.field_count);
-        fill_expected(&mut self.expected, self.field_bytes, key, name);
-        let is_right = is_known && text == self.expected;
+        self.expected.clear();
+        append_expected(&mut self.expected, self.field_bytes, key, name);
+        let is_right = is_known && text.as_bytes() == self.expected;
         self.found += 1;
         self.is_right &= is_right;
         is_right
@@ -64,7 +65,7 @@ impl Check {
 
 #[cfg(test)]
 mod tests {
-    use super::Check;
+    use super::{Check, append_expected};
     use crate::operation::Selection;
     use crate::workload::Workload;
 
@@ -123,9 +124,9 @@ mod tests {
     fn a_field_that_no_record_has_is_wrong_whatever_it_holds() {
         let mut check = check();
         for name in ["field2", "other", "field", "field-0"] {
-            let mut text = String::new();
-            crate::text::fill_expected(&mut text, 90, KEY, name);
-            assert!(!check.field(KEY, name, &text), "{name}");
+            let mut text = Vec::new();
+            append_expected(&mut text, 90, KEY, name);
+            assert!(!check.field(KEY, name, str::from_utf8(&text).unwrap()), "{name}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which records a run has added: what threads share of a workload.
+//! Which records a run has added and deleted: what threads share of a workload.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +12,11 @@ const FIRST_LEVEL_BITS: u32 = 10;
 const WORD_BITS: u64 = 64;
 
 /// The sequence of records that a run adds: who inserts takes the next number, and who reads asks only for numbers whose
-/// insert was acknowledged.
+/// insert was acknowledged, and which nobody deletes.
 ///
 /// Threads share it without locks and never wait for one another: an insert that is under way for long, or has failed,
-/// leaves a hole that reads step over. It takes a bit for each record that was added.
+/// leaves a hole that reads step over, as a deleted record does. It takes a bit for each record that was added, and from
+/// the first delete on for each other one.
 #[derive(Debug)]
 pub struct InsertedKeys {
     /// The number of the first record that is added; all below it are there from the beginning.
@@ -24,9 +25,10 @@ pub struct InsertedKeys {
     next: AtomicU64,
     /// One past the newest acknowledged number, or `first`.
     end: AtomicU64,
-    /// A bit for each acknowledged number, from `first` on. Each level has twice the words of the one before it, and is
-    /// made when a number of its range is first acknowledged, so that words never move.
-    acknowledged: [OnceLock<Box<[AtomicU64]>>; LEVELS],
+    /// The numbers that were acknowledged and not deleted, from `first` on.
+    acknowledged: Bits,
+    /// The numbers below `first` that were deleted.
+    deleted: Bits,
 }
 
 impl InsertedKeys {
@@ -37,19 +39,25 @@ impl InsertedKeys {
             first: workload.records,
             next: AtomicU64::new(workload.records),
             end: AtomicU64::new(workload.records),
-            acknowledged: [const { OnceLock::new() }; LEVELS],
+            acknowledged: Bits::default(),
+            deleted: Bits::default(),
         }
     }
 
     /// Tells that the database has added this record: from now on operations may ask for it.
     pub fn acknowledge(&self, record: u64) {
         let Some(place) = record.checked_sub(self.first) else { return };
-        let (level, word) = level_and_word(place / WORD_BITS);
-        let words = self.acknowledged[level].get_or_init(|| {
-            (0..1_usize << (FIRST_LEVEL_BITS as usize + level)).map(|_| AtomicU64::new(0)).collect()
-        });
-        words[word].fetch_or(1 << (place % WORD_BITS), Ordering::Release);
+        self.acknowledged.set(place);
         self.end.fetch_max(record + 1, Ordering::Release);
+    }
+
+    /// Whether nobody has deleted this record, or is about to.
+    #[must_use]
+    pub fn is_there(&self, record: u64) -> bool {
+        match record.checked_sub(self.first) {
+            Some(place) => self.acknowledged.is_set(place),
+            None => !self.deleted.is_set(record),
+        }
     }
 
     /// One past the newest record that was acknowledged; without any, one past the records from the beginning.
@@ -69,29 +77,92 @@ impl InsertedKeys {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Tells that this record is about to be deleted: from now on no operation begins to ask for it.
+    pub(crate) fn delete(&self, record: u64) {
+        match record.checked_sub(self.first) {
+            Some(place) => self.acknowledged.clear(place),
+            None => self.deleted.set(record),
+        }
+    }
+
     /// How many records may have been added, holes included.
     pub(crate) fn added(&self) -> u64 {
         self.end() - self.first
     }
 
-    /// This record, or the nearest below it that is there.
-    pub(crate) fn at_or_below(&self, record: u64) -> u64 {
-        let Some(place) = record.checked_sub(self.first) else { return record };
-        let mut word = place / WORD_BITS;
-        // The bits of the place and of those below it.
-        let mut bits = self.word(word) & (u64::MAX >> (WORD_BITS - 1 - place % WORD_BITS));
-        while bits == 0 {
-            let Some(below) = word.checked_sub(1) else { return self.first.saturating_sub(1) };
-            word = below;
-            bits = self.word(word);
+    /// This record, or the nearest below it that is there, or else the newest one; itself where none is left.
+    pub(crate) fn nearest(&self, record: u64) -> u64 {
+        self.at_or_below(record).or_else(|| self.at_or_below(self.end().checked_sub(1)?)).unwrap_or(record)
+    }
+
+    fn at_or_below(&self, record: u64) -> Option<u64> {
+        let added = record.checked_sub(self.first).and_then(|place| self.acknowledged.last_set(place));
+        match added {
+            Some(place) => Some(self.first + place),
+            None => self.deleted.last_clear(record.min(self.first.checked_sub(1)?)),
         }
-        self.first + word * WORD_BITS + u64::from(bits.ilog2())
+    }
+}
+
+/// A bit for each of any number of places, clear at first.
+///
+/// Each level has twice the words of the one before it, and is made when a bit of its range is first set, so that words
+/// never move.
+#[derive(Debug)]
+struct Bits([OnceLock<Box<[AtomicU64]>>; LEVELS]);
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self([const { OnceLock::new() }; LEVELS])
+    }
+}
+
+impl Bits {
+    fn set(&self, place: u64) {
+        let (level, word) = level_and_word(place / WORD_BITS);
+        let words = self.0[level].get_or_init(|| {
+            (0..1_usize << (FIRST_LEVEL_BITS as usize + level)).map(|_| AtomicU64::new(0)).collect()
+        });
+        words[word].fetch_or(1 << (place % WORD_BITS), Ordering::Release);
+    }
+
+    fn clear(&self, place: u64) {
+        let (level, word) = level_and_word(place / WORD_BITS);
+        if let Some(words) = self.0[level].get() {
+            words[word].fetch_and(!(1 << (place % WORD_BITS)), Ordering::Release);
+        }
+    }
+
+    fn is_set(&self, place: u64) -> bool {
+        self.word(place / WORD_BITS) >> (place % WORD_BITS) & 1 == 1
+    }
+
+    /// This place, or the nearest below it whose bit is set.
+    fn last_set(&self, place: u64) -> Option<u64> {
+        last(place, |number| self.word(number))
+    }
+
+    /// This place, or the nearest below it whose bit is clear.
+    fn last_clear(&self, place: u64) -> Option<u64> {
+        last(place, |number| !self.word(number))
     }
 
     fn word(&self, number: u64) -> u64 {
         let (level, word) = level_and_word(number);
-        self.acknowledged[level].get().map_or(0, |words| words[word].load(Ordering::Acquire))
+        self.0[level].get().map_or(0, |words| words[word].load(Ordering::Acquire))
     }
+}
+
+/// The last place up to this one whose bit is set in the words of these numbers.
+fn last(place: u64, word_of: impl Fn(u64) -> u64) -> Option<u64> {
+    let mut word = place / WORD_BITS;
+    // The bits of the place and of those below it.
+    let mut bits = word_of(word) & (u64::MAX >> (WORD_BITS - 1 - place % WORD_BITS));
+    while bits == 0 {
+        word = word.checked_sub(1)?;
+        bits = word_of(word);
+    }
+    Some(word * WORD_BITS + u64::from(bits.ilog2()))
 }
 
 /// In which level the word of this number is, and where there.
@@ -138,7 +209,7 @@ mod tests {
             }
         });
         assert_eq!(inserted.end(), 400_007);
-        assert!((0..400_007).all(|record| inserted.at_or_below(record) == record));
+        assert!((0..400_007).all(|record| inserted.nearest(record) == record));
     }
 
     #[test]
@@ -147,8 +218,27 @@ mod tests {
         // Far more than the 2^20 numbers that YCSB's window has room for.
         (11..3_000_000).for_each(|record| inserted.acknowledge(record));
         assert_eq!(inserted.end(), 3_000_000);
-        assert_eq!(inserted.at_or_below(10), 9);
-        assert_eq!(inserted.at_or_below(11), 11);
+        assert_eq!(inserted.nearest(10), 9);
+        assert_eq!(inserted.nearest(11), 11);
+    }
+
+    #[test]
+    fn a_record_that_is_deleted_is_asked_for_no_more_until_none_is_left() {
+        let inserted = after(200);
+        inserted.take();
+        inserted.acknowledge(200);
+        // From the newest of the beginning down, over several words.
+        for record in (70..200).rev() {
+            inserted.delete(record);
+        }
+        assert!(inserted.is_there(69) && !inserted.is_there(70));
+        assert_eq!([199, 70, 69].map(|record| inserted.nearest(record)), [69; 3]);
+        inserted.delete(0);
+        assert_eq!(inserted.nearest(0), 200, "with none below, the newest");
+        inserted.delete(200);
+        assert_eq!((inserted.is_there(200), inserted.nearest(200)), (false, 69));
+        (1..70).for_each(|record| inserted.delete(record));
+        assert_eq!(inserted.nearest(33), 33, "none is left");
     }
 
     proptest! {
@@ -165,7 +255,7 @@ mod tests {
             for record in asked {
                 let there = acknowledged.iter().map(|place| first + place).chain(0..first);
                 let expected = there.filter(|there| *there <= record).max();
-                prop_assert_eq!(Some(inserted.at_or_below(record)), expected);
+                prop_assert_eq!(Some(inserted.nearest(record)), expected);
             }
             let newest = acknowledged.last().map_or(first, |place| first + place + 1);
             prop_assert_eq!(inserted.end(), newest);

@@ -3,6 +3,8 @@
 //! Pure arithmetic on a seed: no clock and no I/O.
 
 mod check;
+mod decimal;
+mod expected;
 #[cfg(test)]
 mod goodness;
 mod hash;
@@ -14,13 +16,15 @@ mod properties;
 mod records;
 mod text;
 mod validation;
+mod values;
 mod workload;
 mod zipfian;
 
 pub use check::Check;
 pub use inserted::InsertedKeys;
-pub use operation::{Key, Kind, Operation, Selection, Value, Values};
+pub use operation::{Key, Kind, Operation, Selection};
 pub use operations::Operations;
 pub use properties::{InvalidProperties, Problem, Properties, PropertyFile, RunProperties};
 pub use validation::{Flaw, InvalidWorkload};
+pub use values::{Value, Values};
 pub use workload::{InsertOrder, LengthDistribution, Mix, RequestDistribution, Workload};

@@ -1,11 +1,12 @@
 //! One operation on a database.
 
-use std::ops::Deref;
 use std::str;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decimal::digits_from_the_last;
 use crate::hash::scattered;
+use crate::values::Values;
 use crate::workload::InsertOrder;
 
 /// What an operation does.
@@ -64,17 +65,17 @@ impl Key {
 
     /// Becomes the key of this record.
     pub(crate) fn set(&mut self, record: u64, order: InsertOrder, zero_padding: usize) {
-        let mut number = match order {
+        let number = match order {
             InsertOrder::Hashed => scattered(record),
             InsertOrder::Ordered => record,
         };
-        let mut buffer = [b'0'; DIGITS_MAX];
+        let mut buffer = [0; DIGITS_MAX];
         let mut start = DIGITS_MAX;
-        while start == DIGITS_MAX || number > 0 {
-            start -= 1;
-            buffer[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
+        digits_from_the_last(number, |digits| {
+            let end = start;
+            start -= digits.len();
+            buffer[start..end].copy_from_slice(digits);
+        });
         self.0.clear();
         self.0.push_str(KEY_PREFIX);
         self.0.extend((DIGITS_MAX - start..zero_padding).map(|_| '0'));
@@ -98,56 +99,6 @@ pub enum Selection {
     One(usize),
 }
 
-/// One field that is written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Value {
-    /// The index of the field.
-    pub field: usize,
-    /// What it is to hold: printable ASCII.
-    pub text: String,
-}
-
-/// The fields that an operation writes, as a slice. Those that it does not write keep their memory for a later one.
-#[derive(Clone, Debug, Default)]
-pub struct Values {
-    made: Vec<Value>,
-    used: usize,
-}
-
-impl Values {
-    /// None from now on.
-    pub(crate) fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    /// One more, whose text is still that of another operation.
-    pub(crate) fn add(&mut self, field: usize) -> &mut String {
-        if self.used == self.made.len() {
-            self.made.push(Value::default());
-        }
-        let value = &mut self.made[self.used];
-        self.used += 1;
-        value.field = field;
-        &mut value.text
-    }
-}
-
-impl Deref for Values {
-    type Target = [Value];
-
-    fn deref(&self) -> &[Value] {
-        &self.made[..self.used]
-    }
-}
-
-impl PartialEq for Values {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Values {}
-
 /// One operation. It is made again in the same place, so that the steady state does not allocate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
@@ -167,7 +118,7 @@ pub struct Operation {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Values};
+    use super::Key;
     use crate::workload::InsertOrder;
 
     fn key(record: u64, order: InsertOrder, zero_padding: usize) -> String {
@@ -194,16 +145,5 @@ mod tests {
         assert_eq!(key(5, InsertOrder::Ordered, 8), "user00000005");
         assert_eq!(key(123_456_789, InsertOrder::Ordered, 8), "user123456789");
         assert_eq!(key(u64::MAX, InsertOrder::Ordered, 0), "user18446744073709551615");
-    }
-
-    #[test]
-    fn values_that_an_operation_does_not_write_keep_their_memory() {
-        let mut values = Values::default();
-        values.add(3).push_str("a text");
-        let place = values[0].text.as_ptr();
-        values.clear();
-        assert!(values.is_empty());
-        assert_eq!(values.add(1).as_ptr(), place);
-        assert_eq!(values[0].field, 1);
     }
 }

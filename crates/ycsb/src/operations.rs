@@ -1,26 +1,25 @@
 //! The operations of a phase, one after the other.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use loadcurve_plan::{Purpose, Random};
 
+use crate::expected::append_expected;
 use crate::inserted::InsertedKeys;
 use crate::lengths::Lengths;
 use crate::operation::{Kind, Operation, Selection};
 use crate::records::Records;
-use crate::text::{fill, fill_expected};
+use crate::text::Texts;
 use crate::validation::InvalidWorkload;
 use crate::workload::{InsertOrder, Mix, Workload};
 
 /// Makes the operations of one phase of a workload.
 ///
 /// Operation `number` of the phase depends on the workload, the seed and its number alone, so that threads divide a phase
-/// by arithmetic, in any order. Two things depend on what happened before it, as they must: an insert of the run phase adds
-/// the record whose turn it is, and where the distribution reaches records that were added, which of them an operation asks
-/// for depends on which are there.
-///
-/// A record that was deleted stays among those that are asked for, because who deletes and who reads do not know of each
-/// other: the database rightly says that it is not there.
+/// by arithmetic, in any order. Three things depend on what happened before it, as they must: an insert of the run phase
+/// adds the record whose turn it is; where the distribution reaches records that were added, which of them an operation
+/// asks for depends on which are there; and in the place of a record that was deleted it asks for a neighbour.
 #[derive(Clone, Debug)]
 pub struct Operations {
     random: Random,
@@ -87,7 +86,7 @@ impl Operations {
         Self {
             random: Random::new(seed, Purpose::Operations),
             phase,
-            fields: Fields::new(workload),
+            fields: Fields::new(workload, seed),
             insert_order: workload.insert_order,
             zero_padding: workload.zero_padding,
         }
@@ -96,7 +95,6 @@ impl Operations {
     /// Makes operation `number` (from zero) of the phase in the place of another.
     pub fn make(&mut self, number: u64, operation: &mut Operation) {
         let mut random = self.random.at(number);
-        operation.values.clear();
         operation.selection = Selection::All;
         operation.scan_records = 0;
         let written = match &mut self.phase {
@@ -109,12 +107,9 @@ impl Operations {
         };
         operation.key.set(operation.record, self.insert_order, self.zero_padding);
         match written {
-            None => {}
-            Some(Selection::All) => {
-                (0..self.fields.names.len())
-                    .for_each(|field| self.fields.write(field, &mut random, operation));
-            }
-            Some(Selection::One(field)) => self.fields.write(field, &mut random, operation),
+            None => operation.values.clear(),
+            Some(Selection::All) => self.fields.write(0..self.fields.names.len(), &mut random, operation),
+            Some(Selection::One(field)) => self.fields.write(field..field + 1, &mut random, operation),
         }
     }
 }
@@ -133,6 +128,9 @@ impl Run {
             Kind::Insert => self.inserted.take(),
             _ => self.records.choose(number, random, &self.inserted),
         };
+        if operation.kind == Kind::Delete {
+            self.inserted.delete(operation.record);
+        }
         if operation.kind == Kind::Scan {
             operation.scan_records = self.scan_records.draw(random);
         }
@@ -186,12 +184,19 @@ impl Kinds {
 struct Fields {
     names: Vec<String>,
     lengths: Lengths,
-    /// Whether texts follow from key and name.
-    is_verified: bool,
+    content: Content,
+}
+
+/// What the texts of fields are.
+#[derive(Clone, Debug)]
+enum Content {
+    Random(Texts),
+    /// They follow from key and name.
+    Verified,
 }
 
 impl Fields {
-    fn new(workload: &Workload) -> Self {
+    fn new(workload: &Workload, seed: u64) -> Self {
         Self {
             names: workload.field_names(),
             lengths: Lengths::new(
@@ -199,18 +204,26 @@ impl Fields {
                 workload.field_bytes_min,
                 workload.field_bytes,
             ),
-            is_verified: workload.verify_values,
+            content: if workload.verify_values {
+                Content::Verified
+            } else {
+                Content::Random(Texts::new(seed))
+            },
         }
     }
 
-    fn write(&self, field: usize, random: &mut Random, operation: &mut Operation) {
-        let text = operation.values.add(field);
-        let length = self.lengths.draw(random);
-        if self.is_verified {
-            fill_expected(text, length, operation.key.as_str(), &self.names[field]);
-        } else {
-            fill(text, length, random);
-        }
+    fn write(&self, fields: Range<usize>, random: &mut Random, operation: &mut Operation) {
+        let Operation { key, values, .. } = operation;
+        values.lay_out(fields.map(|field| (field, self.lengths.draw(random))));
+        values.write(|text, parts| match &self.content {
+            Content::Random(texts) => texts.fill(text, parts.last().map_or(0, |part| part.place.end), random),
+            Content::Verified => {
+                text.clear();
+                for part in parts {
+                    append_expected(text, part.place.len(), key.as_str(), &self.names[part.field]);
+                }
+            }
+        });
     }
 }
 

@@ -63,7 +63,7 @@ impl Records {
 
     /// The record that operation `number` asks for. There must be one.
     pub(crate) fn choose(&mut self, number: u64, random: &mut Random, inserted: &InsertedKeys) -> u64 {
-        match &mut self.choice {
+        let record = match &mut self.choice {
             Choice::Uniform => self.first + random.next_below(self.count),
             Choice::Sequential => self.first + number % self.count,
             Choice::Hotspot { hot, operations } => {
@@ -81,19 +81,20 @@ impl Records {
                 let place = address(hash, self.count, self.count + inserted.added());
                 match place.checked_sub(self.count) {
                     None => self.first + place,
-                    Some(added) => inserted.at_or_below(self.end + added),
+                    Some(added) => self.end + added,
                 }
             }
             Choice::Latest(items) => {
                 let end = inserted.end();
                 items.set_items(end);
-                inserted.at_or_below(end - 1 - items.at(1.0 - random.next_unit()))
+                end - 1 - items.at(1.0 - random.next_unit())
             }
             Choice::Exponential { mean } => {
                 let end = inserted.end();
-                inserted.at_or_below(end - 1 - exponential(random.next_unit(), *mean, end))
+                end - 1 - exponential(random.next_unit(), *mean, end)
             }
-        }
+        };
+        inserted.nearest(record)
     }
 }
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_plan import DEFAULT_DURATION, cpus_of, rate_of, seconds_of
-from loadcurve.cli.watched_load import failures_in_words, print_result, watched
+from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.result.load import LoadResult
 from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import EngineDatabasePlan, Phase, records_inserted
 from loadcurve.run.load import LoadInterrupted
@@ -72,10 +73,25 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
         with _refusals_told(plan.url):
             result = marked_by_count(result, table.count(), before + records_inserted(plan.workload))
     print_result(result, json_output=json_output)
+    if plan.phase == "run" and (result.errors.not_found or result.errors.rejected):
+        with _refusals_told(plan.url):
+            _tell_other_records(plan, result, table.count())
     if not result.requests.answered:
         failed = failures_in_words(result)
         raise NothingMeasured(f"{result.load.address}: no operation was answered: {failed}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
+
+
+def _tell_other_records(plan: EngineDatabasePlan, result: LoadResult, found: int) -> None:
+    """Say that a table held other records than the workload begins with, which explains some failures."""
+    inserted = sum(one.answered for one in result.operations if one.operation == "insert")
+    if plan.workload.mix.delete or found - inserted == plan.workload.records:
+        return
+    talk().print(
+        f"{plan.namespace}.{plan.table} holds {found:,} records now, and this load took it to begin with "
+        f"{plan.workload.records:,}: those that are missing are not found, and those that are there already "
+        "cannot be inserted. Say with --records how many there are, or begin anew with --phase load --drop."
+    )
 
 
 def database_plan_of(options: DatabaseOptions) -> EngineDatabasePlan:

@@ -2,24 +2,30 @@
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
 from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
 
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def end_on_interrupts() -> None:
     """From now on an interrupt ends the process at once: there is nothing to clean up."""
-    for number in INTERRUPTS:
-        signal.signal(number, _end_at_once)
+    _handle_interrupts(_end_at_once)
 
 
 def raise_on_interrupts() -> None:
     """From now on an interrupt is an exception, so that what was started is stopped and results are kept."""
+    _handle_interrupts(_interrupt)
+
+
+def _handle_interrupts(handler: Callable[[int, FrameType | None], NoReturn]) -> None:
     for number in INTERRUPTS:
-        signal.signal(number, _interrupt)
+        # What nohup starts is to outlive its terminal.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def _end_at_once(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -176,9 +176,15 @@ def load(
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Put one load on one URL: a web server or a database."""
-    from loadcurve.server.protocol import protocol_of_url
+    from loadcurve.server.protocol import protocol_of_url, without_passwords
 
-    if protocol_of_url(url) not in {"http", None}:
+    protocol = protocol_of_url(url)
+    if protocol is None:
+        raise BadInput(
+            f"{without_passwords(url)}: {_scheme_in_words(url)}; expected http://host:port/path, or for a "
+            "database mongodb://host:port or postgresql://host:port"
+        )
+    if protocol != "http":
         from loadcurve.cli.database_load import DatabaseOptions, database_load_command
 
         raise_on_interrupts()
@@ -238,6 +244,11 @@ def load(
         io=io,
     )
     raise typer.Exit(load_command(options, json_output=json_output))
+
+
+def _scheme_in_words(url: str) -> str:
+    scheme, separator, _ = url.partition("://")
+    return f"the scheme is {scheme!r}" if separator else "the scheme is missing"
 
 
 def _refuse(context: typer.Context, foreign: frozenset[str], because: str) -> None:

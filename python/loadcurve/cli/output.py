@@ -1,11 +1,15 @@
-"""stdout, where results go: when it fails, the command ends with one sentence and not with a traceback."""
+"""stdout, where results go, and stderr, where the talk goes.
+
+When stdout fails, the command ends with one sentence and not with a traceback; without stderr it goes on.
+"""
 
 import codecs
 import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from loadcurve.errors import BadInput, LoadcurveError
@@ -61,6 +65,15 @@ class _Results(io.FileIO):
             raise ResultsLost(f"the results could not be written to stdout: {reason}") from error
 
 
+class _Talk(io.FileIO):
+    """The file behind stderr: that nobody can be told is no reason to end what goes on."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        with suppress(OSError):
+            super().write(data)
+        return memoryview(data).nbytes
+
+
 def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return what stands in for a sign that cannot be encoded, and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
@@ -92,18 +105,25 @@ def results_on_stdout() -> Iterator[None]:
         SystemExit: with the code 1, where its reader has gone away.
 
     """
+    codecs.register_error(PLAIN, _plain)
+    sys.stderr = _talk(sys.stderr)
     given = sys.stdout
     if given is None:
         raise BadInput("stdout is closed, and the results go there; give it a place, such as a file")
     results = io.BufferedWriter(_Results(given.fileno(), "wb", closefd=False))
-    codecs.register_error(PLAIN, _plain)
     errors = PLAIN if given.errors in {"strict", "surrogateescape"} else given.errors
     sys.stdout = io.TextIOWrapper(
         results, encoding=_encoding(given), errors=errors, line_buffering=bool(given.line_buffering)
     )
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(encoding=_encoding(sys.stderr), errors=PLAIN)
     try:
         yield
     finally:
         sys.stdout.flush()
+
+
+def _talk(given: TextIO | None) -> TextIO:
+    """Return what stands for stderr; one that is closed leads nowhere."""
+    if given is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    talk = io.BufferedWriter(_Talk(given.fileno(), "wb", closefd=False))
+    return io.TextIOWrapper(talk, encoding=_encoding(given), errors=PLAIN, line_buffering=True)

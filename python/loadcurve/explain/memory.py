@@ -29,7 +29,7 @@ SETTINGS_MIN = 3
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How resident memory grew within a window."""
+    """How memory grew within a window."""
 
     bytes_per_request: float
     grown_bytes: float
@@ -64,13 +64,12 @@ def _leaks(subject: Subject) -> list[Finding]:
 def _growth(record: PointRecord) -> Growth | None:
     """Return how memory grew; ``None`` unless it grew through the whole window, and enough to count."""
     series, answered_rps = record.probe.series, record.load.rate_rps.answered
-    if series is None or series.memory_bytes is None or not answered_rps:
+    if series is None or not answered_rps:
         return None
-    told = [
-        (t_s, memory)
-        for t_s, memory in zip(series.t_s, series.memory_bytes, strict=True)
-        if memory is not None
-    ]
+    column = series.memory_bytes if _is_one_process(record) else series.proportional_memory_bytes
+    if column is None:
+        return None
+    told = [(t_s, memory) for t_s, memory in zip(series.t_s, column, strict=True) if memory is not None]
     if len(told) < LEAK_SAMPLES_MIN:
         return None
     quarter = len(told) // 4
@@ -172,9 +171,21 @@ def _per_connection(subject: Subject) -> list[Finding]:
 
 
 def _memory(records: Collection[PointRecord]) -> list[tuple[PointRecord, float]]:
-    """Return the memory in each record of a trial; shared pages count once if all records can tell that."""
+    """Return the memory in each record of a trial, each page counted once."""
     servers = [(record, record.probe.server) for record in records if record.probe.server is not None]
     proportional = [(record, server.proportional_memory_bytes) for record, server in servers]
     resident = [(record, server.memory_mean_bytes) for record, server in servers]
-    chosen = resident if any(value is None for _, value in proportional) else proportional
+    one_process = all(map(_is_one_process, records))
+    is_complete = all(value is not None for _, value in proportional)
+    chosen = resident if one_process and not is_complete else proportional
     return [(record, value) for record, value in chosen if value is not None]
+
+
+def _is_one_process(record: PointRecord) -> bool:
+    """Say whether the server's resident memory is its own.
+
+    That of several processes counts what they share once for each: a database's buffers, and a program's
+    pages after a fork, would grow with every process that touches them.
+    """
+    server = record.probe.server
+    return server is not None and server.processes is not None and server.processes.max == 1

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, estimated, ranged
@@ -18,6 +18,10 @@ CODE = "processes_changed"
 THREADS_MIN = 2
 THREADS_SHARE = 0.2
 """Threads count as changed from two and a fifth of them on: runtimes start and end single ones."""
+FOLLOWED_CONNECTIONS_MIN = 10
+"""Whether processes follow the connections can be seen where these differ by so many."""
+HELPERS_MAX = 2
+"""So many more or fewer than one for each connection come and go beside them."""
 REACH = (-2, -1, 1, 2)
 """The neighbours through which a smooth curve is drawn."""
 AROUND_MIN = 3
@@ -44,6 +48,7 @@ def find(subject: Subject) -> list[Finding]:
     sightings = [
         Sighting(records[place], change)
         for records in subject.by_trial().values()
+        if not _has_one_for_each_connection(records.values())
         for place in sorted(records)
         if (change := _change(records, place)) is not None
     ]
@@ -60,6 +65,23 @@ def _change(records: dict[int, PointRecord], place: int) -> Change | None:
     first, last = change.threads
     threads_changed = abs(last - first) >= max(THREADS_MIN, THREADS_SHARE * first)
     return change if change.of_processes or threads_changed else None
+
+
+def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
+    """Say whether the load alone tells how many processes, or else threads, a server has in a trial."""
+    connections = [record.load.load.connections for record in records]
+    if max(connections) - min(connections) < FOLLOWED_CONNECTIONS_MIN:
+        return False
+    counts = zip(*(_ranges(record) for record in records), strict=True)
+    return any(_follow(connections, counted) for counted in counts)
+
+
+def _follow(connections: Sequence[int], counted: Sequence[CountRange | None]) -> bool:
+    told = [count.max for count in counted if count is not None]
+    if len(told) < len(connections):
+        return False
+    others = [count - opened for count, opened in zip(told, connections, strict=True)]
+    return max(others) - min(others) <= HELPERS_MAX
 
 
 def _ranges(record: PointRecord) -> tuple[CountRange | None, CountRange | None]:

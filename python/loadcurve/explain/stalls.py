@@ -8,6 +8,7 @@ from loadcurve.explain.finding import Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
+from loadcurve.result.pauses import PAUSED
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
@@ -108,6 +109,8 @@ def _stalled(record: PointRecord) -> Stalled | None:
     longest = stalls[0][0]
     lateness = load.generator.lateness_ms
     if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
+        return None
+    if any(reason.code == PAUSED for reason in load.verdict.reasons):
         return None
     server = record.probe.server
     return Stalled(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from loadcurve.result.load import Count, DatabasePlan, LoadResult, Reason, Record, Time, Verdict
+from loadcurve.result.pauses import doubted
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -81,7 +82,4 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
         f"{ceiling_rps:,.0f} that this rig reaches with {plan.connections:,} connections against a server "
         "that does nothing: the limit is the rig's rather than the server's"
     )
-    status = "invalid" if result.verdict.status == "invalid" else "suspect"
-    reasons = [*result.verdict.reasons, Reason(code="rig_ceiling", text=text)]
-    verdict = result.verdict.model_copy(update={"status": status, "reasons": reasons})
-    return result.model_copy(update={"verdict": verdict})
+    return doubted(result, Reason(code="rig_ceiling", text=text))

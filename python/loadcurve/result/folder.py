@@ -204,8 +204,8 @@ class RunFolder:
             os.fsync(self._trials.fileno())
         except OSError as error:
             raise LoadcurveError(
-                f"a result cannot be written to {trials_file}: {error.strerror}. "
-                "What was measured before is kept."
+                f"a result cannot be written to {trials_file}: {error.strerror}. What was measured before is "
+                f"kept, and this makes its report elsewhere: loadcurve report {self.path} --out DIR"
             ) from error
 
 

@@ -1,12 +1,13 @@
 """One load: started, watched, and brought to its result."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcurve._engine import DatabaseLoad, Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
 from loadcurve.run.database_plan import EngineDatabasePlan
 from loadcurve.run.plan import EnginePlan
 
@@ -44,18 +45,35 @@ def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
 
     """
     load = _started(plan)
+    watch = _PauseWatch()
     try:
         while not load.is_finished():
             time.sleep(LOOK_INTERVAL_S)
+            watch.look()
             observe(Progress(*load.progress()))
     except KeyboardInterrupt as interrupt:
+        watch.look()
         load.stop()
-        raise LoadInterrupted(_result(load)) from interrupt
+        raise LoadInterrupted(_result(load, watch.pauses)) from interrupt
     except BaseException:
         load.stop()
         load.finish()
         raise
-    return _result(load)
+    return _result(load, watch.pauses)
+
+
+class _PauseWatch:
+    """Notices that this process did not run, by looks that come later than they should."""
+
+    def __init__(self) -> None:
+        self.pauses: list[Pause] = []
+        self._due_s = time.monotonic() + LOOK_INTERVAL_S
+
+    def look(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._due_s >= PAUSE_MIN_S:
+            self.pauses.append(Pause(self._due_s, now_s))
+        self._due_s = now_s + LOOK_INTERVAL_S
 
 
 def _started(plan: Plan) -> Load | DatabaseLoad:
@@ -68,5 +86,5 @@ def _started(plan: Plan) -> Load | DatabaseLoad:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load | DatabaseLoad) -> LoadResult:
-    return LoadResult.model_validate_json(load.finish())
+def _result(load: Load | DatabaseLoad, pauses: Sequence[Pause]) -> LoadResult:
+    return marked_as_paused(LoadResult.model_validate_json(load.finish()), pauses)

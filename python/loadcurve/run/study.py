@@ -1,7 +1,7 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +37,8 @@ from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
-from loadcurve.server.ledger import clean_up_after_killed_runs
+from loadcurve.server.interrupts import interrupts_deferred
+from loadcurve.server.ledger import clean_up_after_killed_runs, other_owners
 from loadcurve.server.protocol import without_password, without_passwords
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
@@ -130,13 +131,14 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        for caveat in self._caveats():
+        caveats = (*self._shared_cpus(), *_others_at_work())
+        for caveat in caveats:
             self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
         with (
             own_threads_on(self._cpus.load),
             content as served,
-            RunFolder.create(self.folder, self._record(served), self._study_text()) as folder,
+            RunFolder.create(self.folder, self._record(served, caveats), self._study_text()) as folder,
         ):
             return self._run_trials(folder, served)
 
@@ -151,7 +153,8 @@ class StudyRun:
                 # Closing ends the trial's server, too, when a record cannot be written.
                 with closing(runner.run(trial, self._servers[trial.server])) as records:
                     for record in records:
-                        folder.append(record)
+                        with interrupts_deferred():
+                            folder.append(record)
                         measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
                         watched += figures([record], rule) if rule else []
                         self._display.record_is_safe(record)
@@ -162,7 +165,7 @@ class StudyRun:
                     break
         return measured
 
-    def _record(self, served: Served | None) -> RunRecord:
+    def _record(self, served: Served | None, caveats: tuple[Reason, ...]) -> RunRecord:
         return RunRecord(
             format="loadcurve-run/1",
             loadcurve_version=__version__,
@@ -179,7 +182,7 @@ class StudyRun:
             noise=self._noise,
             servers=self._server_records(served),
             content=dict(served.records) if served else {},
-            caveats=self._caveats(),
+            caveats=caveats,
         )
 
     def _study_record(self) -> dict[str, Any]:
@@ -190,13 +193,11 @@ class StudyRun:
                 server["url"] = without_password(server["url"])
         return record
 
-    def _caveats(self) -> tuple[Reason, ...]:
-        """Return what must be known of the whole run; servers that run already were bound by others."""
-        if not self._cpus.overlap or not any(isinstance(one, FoundServer) for one in self._servers.values()):
-            return ()
-        cpus = ", ".join(map(str, self._cpus.overlap))
-        text = f"servers and load share CPU {cpus}, so they disturb each other: read the numbers with care"
-        return (Reason(code="cpus_shared", text=text),)
+    def _shared_cpus(self) -> Iterator[Reason]:
+        """Yield what must be known of the whole run; servers that run already were bound by others."""
+        if self._cpus.overlap and any(isinstance(one, FoundServer) for one in self._servers.values()):
+            cpus = ", ".join(map(str, self._cpus.overlap))
+            yield _caveat("cpus_shared", f"servers and load share CPU {cpus}")
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
@@ -219,6 +220,17 @@ class StudyRun:
             if server.url is not None:
                 text = text.replace(server.url, without_password(server.url))
         return without_passwords(text)
+
+
+def _others_at_work() -> Iterator[Reason]:
+    """Yield what must be known of the whole run where another one had begun before it and goes on."""
+    if others := other_owners():
+        pids = ", ".join(map(str, sorted(others)))
+        yield _caveat("not_alone", f"another run was under way on this machine (process {pids})")
+
+
+def _caveat(code: str, cause: str) -> Reason:
+    return Reason(code=code, text=f"{cause}, so they disturb each other: read the numbers with care")
 
 
 def _has_trials(server: Found | MissingServer) -> bool:

@@ -1,4 +1,4 @@
-"""Putting off Ctrl-C while something must not be torn in two."""
+"""Putting off Ctrl-C, and what else ends a command, while something must not be torn in two."""
 
 import signal
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-DEFERRED_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+DEFERRED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager

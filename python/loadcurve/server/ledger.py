@@ -46,6 +46,7 @@ from loadcurve.server.processes import (
     uses_folder,
 )
 from loadcurve.study.container import EngineName
+from loadcurve.study.text_file import require_utf8
 
 MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
@@ -159,9 +160,10 @@ class LedgerEntry:
         """Record a start that will use a new private folder below ``parent``, and may use a control group.
 
         Raises:
-            BadInput: the state folder cannot be written.
+            BadInput: the state folder cannot be written, or no record can name ``parent``.
 
         """
+        require_utf8(parent, "name another folder for temporary files in TMPDIR")
         mark = secrets.token_hex(8)
         owner = identify(os.getpid())
         self.start = Start(
@@ -265,15 +267,23 @@ def clean_up_after_killed_runs() -> list[CleanedUp]:
 
     Files that another version wrote, or another machine that shares the state folder, are left alone.
     """
-    cleaned = []
+    return [_clean_up(start, file) for start, file in _starts_here() if not _owner_lives(start)]
+
+
+def other_owners() -> set[int]:
+    """Return the ids of the other processes of this user that have servers on this machine now."""
+    owners = {start.owner.pid for start, _ in _starts_here() if _owner_lives(start)}
+    return owners - {os.getpid()}
+
+
+def _starts_here() -> Iterator[tuple[Start, Path]]:
     for file in sorted(ledger_folder().glob("*.json")):
         try:
             start = Start.model_validate_json(file.read_bytes())
         except (ValidationError, OSError):
             continue
-        if start.host == socket.gethostname() and not _owner_lives(start):
-            cleaned.append(_clean_up(start, file))
-    return cleaned
+        if start.host == socket.gethostname():
+            yield start, file
 
 
 def _owner_lives(start: Start) -> bool:

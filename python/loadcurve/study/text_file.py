@@ -14,6 +14,7 @@ def read_text(path: Path, expected: str) -> str:
         BadInput: the file cannot be read, or is not UTF-8; then with the line.
 
     """
+    require_utf8(path, "rename it, or the folder that is named so")
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -27,3 +28,11 @@ def read_text(path: Path, expected: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadInput(f"{path}:{line}: not UTF-8 text; expected {expected}") from error
+
+
+def require_utf8(path: Path, advice: str) -> None:
+    """Require a path that records can hold; raises BadInput where bytes of it are no UTF-8."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{path}: the path is not UTF-8, and records have to name it; {advice}") from None

@@ -3,6 +3,7 @@
 use loadcurve_record::Failure;
 use mongodb::error::{Error, ErrorKind, WriteFailure};
 
+use super::options::CA_FILE;
 use crate::database::Failed;
 use crate::network;
 
@@ -15,7 +16,7 @@ const DUPLICATE_KEY: i32 = 11000;
 /// The class of an error of the driver, and its explanation.
 pub(super) fn failed(error: &Error) -> Failed {
     match &*error.kind {
-        ErrorKind::Io(error) => Failed::new(network::failure_of(error), error.to_string()),
+        ErrorKind::Io(error) => network::failed(error, CA_FILE),
         ErrorKind::Authentication { message, .. } => Failed::new(Failure::AccessDenied, message),
         ErrorKind::Command(refusal) => refused(refusal.code, &refusal.code_name, &refusal.message),
         ErrorKind::Write(WriteFailure::WriteError(refusal)) => {
@@ -47,6 +48,34 @@ pub(super) fn failed(error: &Error) -> Failed {
         }
         other => Failed::new(Failure::Rejected, other.to_string()),
     }
+}
+
+/// The failure to look up what only an address with `mongodb+srv` leaves to be looked up.
+pub(super) fn of_lookup(failed: &Failed) -> Failed {
+    let text = format!(
+        "mongodb+srv:// leaves the names of the servers to the domain name service, which does not tell them ({}); \
+         mongodb:// names them itself",
+        failed.text
+    );
+    Failed::new(failed.failure, text)
+}
+
+/// The failure of a first question, which may be that only one side speaks TLS: servers of this protocol do not say so,
+/// but close the connection, say what cannot be read, or wait for the rest of what they cannot read.
+pub(super) fn in_sight_of_tls(failed: Failed, is_encrypted: bool) -> Failed {
+    let hint = match failed.failure {
+        Failure::Reset | Failure::ClosedEarly | Failure::Malformed | Failure::ConnectTimeout
+            if is_encrypted =>
+        {
+            "the address asks for TLS, which the server may not speak, or only with clients that show a certificate \
+             (tlsCertificateKeyFile)"
+        }
+        Failure::Reset | Failure::ClosedEarly | Failure::Malformed => {
+            "the server may speak TLS only, which an address asks for with tls=true"
+        }
+        _ => return failed,
+    };
+    Failed::new(failed.failure, format!("{}; {hint}", failed.text))
 }
 
 fn refused(code: i32, name: &str, message: &str) -> Failed {

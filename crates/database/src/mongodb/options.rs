@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use mongodb::options::{
     Acknowledgment, ClientOptions, ConnectionString, HostInfo, ReadConcern, ReadPreference,
-    SelectionCriteria, ServerMonitoringMode, WriteConcern,
+    SelectionCriteria, ServerMonitoringMode, Tls, TlsOptions, WriteConcern,
 };
 
 use crate::database::{InvalidTarget, Target};
 use crate::settings::{chosen, invalid, parsed, refuse_unknown};
+use crate::tls;
 
 /// The settings that this module knows.
 const SETTINGS: [&str; 7] = [
@@ -23,6 +24,10 @@ const SETTINGS: [&str; 7] = [
 
 /// The collection that names the collections that we made.
 pub(super) const MARKS: &str = "loadcurve_made";
+
+/// The option of an address that names the certificates to trust.
+pub(super) const CA_FILE: &str = "tlsCAFile";
+const CERTIFICATE_KEY_FILE: &str = "tlsCertificateKeyFile";
 
 /// What the settings say; what is none is left to the address and the driver.
 #[derive(Debug)]
@@ -122,12 +127,27 @@ pub(super) fn check(target: &Target) -> Result<(), InvalidTarget> {
     if matches!(&read.host_info, HostInfo::HostIdentifiers(hosts) if hosts.is_empty()) {
         return Err(InvalidTarget("the address of the database names no host".into()));
     }
+    if let Some(Tls::Enabled(options)) = &read.tls {
+        check_files(options)?;
+    }
     match read.write_concern.and_then(|concern| concern.w) {
         Some(Acknowledgment::Nodes(0)) => {
             Err(InvalidTarget("the address says w=0; the driver cannot leave writes unacknowledged".into()))
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that the files of encryption are there, and what they should be.
+fn check_files(options: &TlsOptions) -> Result<(), InvalidTarget> {
+    if let Some(file) = &options.ca_file_path {
+        tls::certificates(CA_FILE, file)?;
+    }
+    if let Some(file) = &options.cert_key_file_path {
+        tls::certificates(CERTIFICATE_KEY_FILE, file)?;
+        tls::private_key(CERTIFICATE_KEY_FILE, file)?;
+    }
+    Ok(())
 }
 
 fn check_names(target: &Target) -> Result<(), InvalidTarget> {

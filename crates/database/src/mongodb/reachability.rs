@@ -31,6 +31,8 @@ pub(super) enum Reach {
 #[derive(Default)]
 struct Servers {
     asked: HashMap<ServerAddress, Reach>,
+    /// Whether the driver has turned away from any.
+    is_any_left_out: bool,
 }
 
 impl Servers {
@@ -41,6 +43,7 @@ impl Servers {
             }
             SdamEvent::ServerClosed(event) => {
                 self.asked.remove(&event.address);
+                self.is_any_left_out = true;
             }
             SdamEvent::ServerHeartbeatSucceeded(event) => {
                 self.asked.insert(event.server_address, Reach::Reached);
@@ -59,6 +62,11 @@ impl Servers {
 
     /// What holds for all together: the best that is known of any.
     fn reach(&self) -> Reach {
+        if self.asked.is_empty() && self.is_any_left_out {
+            let text =
+                "no server that the address names belongs to the replica set that it names (replicaSet)";
+            return Reach::Unreachable(Failed::new(Failure::ConnectRefused, text));
+        }
         let rank = |reach: &Reach| match reach {
             Reach::Reached => 0,
             Reach::Slow => 1,

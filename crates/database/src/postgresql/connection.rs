@@ -9,13 +9,61 @@ use std::task::Poll;
 use std::time::Duration;
 
 use loadcurve_record::Failure;
-use tokio_postgres::tls::NoTlsStream;
-use tokio_postgres::{Client, Config, Error, NoTls, Socket};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, Error, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::failures::failed;
-use crate::database::Failed;
+use super::encryption::Encryption;
+use super::failures::{failed, is_of_handshake};
+use crate::database::{Failed, InvalidTarget};
 
-type Wire = tokio_postgres::Connection<Socket, NoTlsStream>;
+type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// How connections to a server are made.
+pub(super) struct Connector {
+    first: Config,
+    /// With encryption where the first is without, or without it.
+    second: Option<Config>,
+    tls: MakeRustlsConnect,
+    timeout: Duration,
+}
+
+impl Connector {
+    /// Each connection is to be there within the timeout, and each answer.
+    pub(super) fn new(
+        config: &Config,
+        encryption: Encryption,
+        timeout: Duration,
+    ) -> Result<Self, InvalidTarget> {
+        let (first, second) = encryption.attempts(config)?;
+        Ok(Self { first, second, tls: encryption.connector, timeout })
+    }
+
+    async fn connect(&self) -> Result<(Client, Wire), Failed> {
+        let error = match self.first.connect(self.tls.clone()).await {
+            Ok(connected) => return Ok(connected),
+            Err(error) => error,
+        };
+        let refused = failed(&error);
+        match &self.second {
+            Some(second) if is_of_handshake(&error) || refused.failure == Failure::AccessDenied => {
+                let connected = second.connect(self.tls.clone()).await;
+                connected.map_err(|error| refused_twice(&refused, failed(&error), second.get_ssl_mode()))
+            }
+            _ => Err(refused),
+        }
+    }
+}
+
+/// What is said once a second attempt, with or without encryption as its mode says, has failed, too.
+fn refused_twice(first: &Failed, second: Failed, mode: SslMode) -> Failed {
+    if first.text == second.text {
+        return second;
+    }
+    let how = if mode == SslMode::Disable { "without" } else { "with" };
+    Failed::new(second.failure, format!("{}; {how} encryption: {}", first.text, second.text))
+}
 
 /// A connection to the server, ready for requests.
 pub(super) struct Connection {
@@ -26,10 +74,11 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects and authenticates, in time.
-    pub(super) async fn open(config: &Config, timeout: Duration) -> Result<Self, Failed> {
-        match tokio::time::timeout(timeout, config.connect(NoTls)).await {
+    pub(super) async fn open(connector: &Connector) -> Result<Self, Failed> {
+        let timeout = connector.timeout;
+        match tokio::time::timeout(timeout, connector.connect()).await {
             Ok(Ok((client, wire))) => Ok(Self { client, wire, timeout }),
-            Ok(Err(error)) => Err(failed(&error)),
+            Ok(Err(failed)) => Err(failed),
             Err(_) => Err(Failed::new(Failure::ConnectTimeout, "no connection in time")),
         }
     }

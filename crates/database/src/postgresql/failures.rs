@@ -7,6 +7,7 @@ use loadcurve_record::Failure;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
+use super::encryption::ROOT_CERTIFICATE;
 use crate::database::Failed;
 use crate::network;
 
@@ -17,7 +18,14 @@ pub(super) fn failed(error: &Error) -> Failed {
     }
     let cause = error.source();
     if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
-        return Failed::new(network::failure_of(error), error.to_string());
+        return network::failed(error, ROOT_CERTIFICATE);
+    }
+    if is_of_handshake(error) {
+        // The server has answered that it does not.
+        return Failed::new(
+            Failure::ConnectRefused,
+            "the server speaks no TLS, and the address asks for it (sslmode)",
+        );
     }
     if error.is_closed() {
         return Failed::new(Failure::ClosedEarly, "the server closed the connection");
@@ -27,6 +35,11 @@ pub(super) fn failed(error: &Error) -> Failed {
     let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
     let failure = if is_about_passwords(&text) { Failure::AccessDenied } else { Failure::Malformed };
     Failed::new(failure, text)
+}
+
+/// Whether a connection was not made because of TLS, which the driver only says in words.
+pub(super) fn is_of_handshake(error: &Error) -> bool {
+    error.to_string() == "error performing TLS handshake"
 }
 
 /// The class of an answer with an error, by its code.

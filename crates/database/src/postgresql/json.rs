@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use loadcurve_ycsb::Value;
+use loadcurve_ycsb::Values;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::database::Found;
 
 /// Fields as a JSON object.
-pub(super) fn written(values: &[Value], names: &[String]) -> String {
+pub(super) fn written(values: &Values, names: &[String]) -> String {
     serde_json::to_string(&Fields { values, names }).expect("strings as JSON in memory cannot fail")
 }
 
 struct Fields<'a> {
-    values: &'a [Value],
+    values: &'a Values,
     names: &'a [String],
 }
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.values.iter().map(|value| (&self.names[value.field], &value.text)))
+        serializer.collect_map(self.values.iter().map(|value| (&self.names[value.field], value.text)))
     }
 }
 
@@ -65,8 +65,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let values = ["plain", r#"quote " and \ backslash"#].into_iter().enumerate();
-        let values: Vec<_> = values.map(|(field, text)| Value { field, text: text.into() }).collect();
+        let values = ["plain", r#"quote " and \ backslash"#].into_iter().enumerate().collect();
         let fields = ["field0".to_owned(), "field1".to_owned()];
         let text = written(&values, &fields);
         assert_eq!(text, r#"{"field0":"plain","field1":"quote \" and \\ backslash"}"#);

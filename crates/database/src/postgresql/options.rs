@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
 
+use super::connection::Connector;
+use super::encryption::{self, Encryption};
 use crate::database::{InvalidTarget, Target};
 use crate::settings::{chosen, refuse_unknown};
 
@@ -34,7 +35,7 @@ impl Layout {
 pub(super) fn check(target: &Target) -> Result<(), InvalidTarget> {
     refuse_unknown(&target.settings, "postgresql", &SETTINGS)?;
     Layout::of(target)?;
-    configuration(target)?;
+    connector(target)?;
     check_name("the namespace", &target.namespace)?;
     check_name("the table", &target.table)?;
     let workload = &target.workload;
@@ -57,21 +58,32 @@ fn check_name(what: &str, name: &str) -> Result<(), InvalidTarget> {
     Ok(())
 }
 
+/// How connections to a target are made.
+pub(super) fn connector(target: &Target) -> Result<Connector, InvalidTarget> {
+    let (url, options) = encryption::taken_from(&target.url);
+    let config = configuration(&url, target)?;
+    Connector::new(&config, Encryption::of(&options)?, Duration::from_secs_f64(target.timeout_s))
+}
+
 /// The driver's configuration: what the address says, and what our settings add.
-pub(super) fn configuration(target: &Target) -> Result<Config, InvalidTarget> {
+fn configuration(url: &str, target: &Target) -> Result<Config, InvalidTarget> {
     // The driver's text may quote what it could not read, which may be a part of a password.
-    let mut config: Config = target.url.parse().map_err(|_| {
+    let mut config: Config = url.parse().map_err(|_| {
         InvalidTarget(
-            "the address of the database cannot be read; expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE, \
-             user and password percent-encoded (@ is %40, : is %3A, / is %2F)"
+            "the address of the database cannot be read; expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTIONS, \
+             user and password percent-encoded (@ is %40, : is %3A, / is %2F), and options that are known (of those of \
+             encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
                 .into(),
         )
     })?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(InvalidTarget("the address of the database names no host".into()));
     }
-    if config.get_ssl_mode() == SslMode::Require {
-        return Err(InvalidTarget("sslmode=require: loads on PostgreSQL are not encrypted".into()));
+    if config.get_hosts().is_empty() {
+        // An encrypted connection is to a host.
+        for address in config.get_hostaddrs().to_vec() {
+            config.host(address.to_string());
+        }
     }
     let words = ["on", "off", "local", "remote_write", "remote_apply"].map(|word| (word, word));
     if let Some(word) = chosen(&target.settings, "synchronous_commit", &words)? {

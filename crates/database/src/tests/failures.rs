@@ -77,6 +77,35 @@ fn a_database_that_comes_back_is_asked_again() {
 }
 
 #[test]
+fn a_database_that_dies_halfway_gives_no_valid_result_although_few_operations_fail() {
+    let dies_at_ms = 10_000;
+    let server = reacting(move |asked| match asked.at_ms {
+        at_ms if at_ms < dies_at_ms => Reaction::Answer(1),
+        _ => Reaction::Fail(0, Failure::ClosedEarly, "terminating connection"),
+    });
+    let server = server.accepting(|attempt| match attempt {
+        0 => Reaction::Answer(0),
+        _ => Reaction::Fail(0, Failure::ConnectRefused, "refused"),
+    });
+    let result = Simulation::of(run_phase(READS, 1, Stop::DurationS(20.0))).run(server).result;
+    // The connection that is lost; then attempts after 0, 10, 30, 70, 150, 250 … 9,950 ms.
+    assert_eq!((result.requests.answered, result.requests.failed), (10_000, 1 + 5 + 98));
+    assert_eq!(codes(&result), ["errors", "stopped_answering"]);
+    let text = &result.verdict.reasons[1].text;
+    assert!(text.contains("the database stopped") && text.contains("10.0 of 20.0 s (50.0 %)"), "{text}");
+}
+
+#[test]
+fn a_database_that_answers_with_errors_up_to_the_end_has_not_stopped_answering() {
+    let server = reacting(|asked| match asked.at_ms {
+        0..1_000 => Reaction::Answer(1),
+        _ => Reaction::Fail(1, Failure::Rejected, "read-only transaction"),
+    });
+    let result = Simulation::of(run_phase(READS, 1, Stop::DurationS(2.0))).run(server).result;
+    assert_eq!(codes(&result), ["errors"]);
+}
+
+#[test]
 fn a_wrong_password_is_no_lost_connection() {
     let server =
         Server::taking(1).accepting(|_| Reaction::Fail(2, Failure::AccessDenied, "authentication failed"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 use tokio::time::Instant;
 
 use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
@@ -207,11 +207,11 @@ impl Session for MemorySession {
         self.tell(key.as_str(), selection, found)
     }
 
-    async fn update(&mut self, key: &Key, values: &[Value]) -> Result<(), Failed> {
+    async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
         ask("update", key, 1).await?;
         with(|server| {
             let record = server.records.get_mut(key.as_str()).ok_or_else(not_found)?;
-            record.extend(values.iter().map(|value| (value.field, value.text.clone())));
+            record.extend(values.iter().map(|value| (value.field, value.text.to_owned())));
             Ok(())
         })
     }
@@ -220,7 +220,7 @@ impl Session for MemorySession {
         ask("insert", records[0].key, records.len()).await?;
         with(|server| {
             for record in records {
-                let fields = record.values.iter().map(|value| (value.field, value.text.clone())).collect();
+                let fields = record.values.iter().map(|value| (value.field, value.text.to_owned())).collect();
                 if server.records.insert(record.key.as_str().into(), fields).is_some() {
                     return Err(Failed::new(Failure::Rejected, "there already"));
                 }

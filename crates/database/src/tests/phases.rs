@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use loadcurve_engine::LoadResult;
 use loadcurve_plan::Stop;
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Mix, Workload};
+use loadcurve_ycsb::{Mix, RequestDistribution, Workload};
 
 use super::memory::{Asked, Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, load_phase, run_phase, workload};
+use crate::description::DatabaseDescription;
 use crate::plan::DatabasePlan;
 
 /// A server that holds the records of the workload, as a load phase leaves it.
@@ -72,7 +74,7 @@ fn a_record_that_was_added_is_asked_for_only_after_the_database_has_acknowledged
     // Every second operation inserts, slowly, and the others read the newest records: none is ever missing.
     let mix = Mix { read: 0.5, insert: 0.5, ..Mix { read: 0.0, ..READS } };
     let plan = run_phase(mix, 8, Stop::RequestsTotal(2_000));
-    let latest = loadcurve_ycsb::RequestDistribution::Latest;
+    let latest = RequestDistribution::Latest;
     let workload = Workload { request_distribution: latest, ..plan.workload.clone() };
     let before = loaded(&workload).records;
     let server = Server::reacting(|asked| Reaction::Answer(if asked.what == "insert" { 50 } else { 1 }))
@@ -158,4 +160,29 @@ fn a_batch_that_fails_fails_with_all_its_records() {
     let result = Simulation::of(load_phase(1, 10)).run(server).result;
     assert_eq!((result.requests.answered, result.errors.rejected), (90, 10));
     assert_eq!((result.error_messages[0].text.as_str(), result.error_messages[0].count), ("disk full", 10));
+}
+
+/// What comes of a mix with deletes that asks 8 clients at once for the newest of 100 records.
+fn with_deletes(mix: Mix, operations: u64) -> LoadResult<DatabaseDescription> {
+    let latest = RequestDistribution::Latest;
+    let workload = Workload { request_distribution: latest, ..workload(mix) };
+    let server = loaded(&workload);
+    let plan = DatabasePlan { workload, ..run_phase(READS, 8, Stop::RequestsTotal(operations)) };
+    Simulation::of(plan).run(server).result
+}
+
+#[test]
+fn records_that_are_deleted_meanwhile_are_no_failures_and_are_asked_for_no_more() {
+    let mix = Mix { read: 0.5, update: 0.1, insert: 0.15, scan: 0.0, read_modify_write: 0.1, delete: 0.15 };
+    let result = with_deletes(mix, 10_000);
+    assert_eq!((result.requests.answered, result.requests.failed), (10_000, 0), "{:?}", result.errors);
+}
+
+#[test]
+fn where_all_records_are_deleted_operations_fail() {
+    let mix = Mix { delete: 0.5, ..READS };
+    let result = with_deletes(mix, 1_000);
+    assert_eq!(result.errors.not_found, result.requests.failed);
+    let deletes = result.operations.iter().find(|operation| operation.operation == "delete").unwrap();
+    assert_eq!(deletes.answered, 100, "each record once");
 }

@@ -15,7 +15,7 @@ fn updated(answer: fn(&Document) -> Document) -> Result<(), Failed> {
         let target = target(&serve(answer).await);
         let database = MongoDb::open(&target, 1).await.unwrap();
         let mut session = database.session().await.unwrap();
-        session.update(&Key::from("user7"), &[value(0, "new")]).await
+        session.update(&Key::from("user7"), &value(0, "new")).await
     })
 }
 
@@ -114,7 +114,7 @@ fn records_are_stored_as_ycsb_stores_them_and_read_as_strings_too() {
         let database = MongoDb::open(&target(&serve(answer).await), 1).await.unwrap();
         let mut session = database.session().await.unwrap();
         assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("one")));
-        let sent = session.update(&Key::from("user1"), &[value(0, "new")]).await.unwrap_err().text;
+        let sent = session.update(&Key::from("user1"), &value(0, "new")).await.unwrap_err().text;
         // "new" in base 64, of the generic kind of binary data.
         assert_eq!(sent, r#"{ "$set": { "field0": Binary(0x0, bmV3) } } (1)"#);
     });

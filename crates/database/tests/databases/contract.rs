@@ -2,7 +2,7 @@
 
 use loadcurve_database::{Database, NewRecord, Session, Target};
 use loadcurve_record::Failure;
-use loadcurve_ycsb::{Key, Selection, Value};
+use loadcurve_ycsb::{Key, Selection, Values};
 
 use crate::support::{Told, insert, opened, read, told, value, values};
 
@@ -23,7 +23,7 @@ pub(crate) async fn reads_one_field<D: Database>(target: Target) {
     insert(&mut session, "user1", &values("one")).await.unwrap();
     let mut one = Told::default();
     session.read(&Key::from("user1"), Selection::One(1), &mut one).await.unwrap();
-    assert_eq!(one.0, told("user1", &[value(1, "one 1")]));
+    assert_eq!(one.0, told("user1", &value(1, "one 1")));
     database.remove().await.unwrap();
 }
 
@@ -32,8 +32,8 @@ pub(crate) async fn updates<D: Database>(target: Target) {
     let mut session = database.session().await.unwrap();
     insert(&mut session, "user1", &values("old")).await.unwrap();
     insert(&mut session, "user2", &values("other")).await.unwrap();
-    session.update(&Key::from("user1"), &[value(1, "new")]).await.unwrap();
-    let expected = [value(0, "old 0"), value(1, "new"), value(2, "old 2")];
+    session.update(&Key::from("user1"), &value(1, "new")).await.unwrap();
+    let expected = [(0, "old 0"), (1, "new"), (2, "old 2")].into_iter().collect();
     assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &expected));
     session.update(&Key::from("user1"), &values("all")).await.unwrap();
     assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("all")));
@@ -57,7 +57,7 @@ pub(crate) async fn scans<D: Database>(target: Target) {
     assert_eq!(all.keys(), keys);
     let mut some = Told::default();
     assert_eq!(session.scan(&Key::from(keys[2]), 3, Selection::One(2), &mut some).await, Ok(3));
-    let expected = keys[2..5].iter().flat_map(|key| told(key, &[value(2, &format!("{key} 2"))]));
+    let expected = keys[2..5].iter().flat_map(|key| told(key, &value(2, &format!("{key} 2"))));
     assert_eq!(some.0, expected.collect::<Vec<_>>());
     let mut none = Told::default();
     assert_eq!(session.scan(&Key::from("zzz"), 3, Selection::All, &mut none).await, Ok(0));
@@ -92,7 +92,7 @@ pub(crate) async fn finds_nothing<D: Database>(target: Target) {
     let mut session = database.session().await.unwrap();
     let key = Key::from("user1");
     assert_eq!(read(&mut session, "user1").await.unwrap_err().failure, Failure::NotFound);
-    assert_eq!(session.update(&key, &[value(0, "x")]).await.unwrap_err().failure, Failure::NotFound);
+    assert_eq!(session.update(&key, &value(0, "x")).await.unwrap_err().failure, Failure::NotFound);
     assert_eq!(session.delete(&key).await.unwrap_err().failure, Failure::NotFound);
     assert_eq!(database.count().await, Ok(0), "an update must not insert");
     database.remove().await.unwrap();
@@ -133,7 +133,7 @@ pub(crate) async fn keeps_any_text<D: Database>(target: Target) {
     let database: D = opened(&target).await;
     let mut session = database.session().await.unwrap();
     let texts = [r#"quotes ' " and \ backslash, {} and $1"#, "", "ünïcødé 🦀"];
-    let values: Vec<_> = texts.iter().enumerate().map(|(field, text)| value(field, text)).collect();
+    let values = texts.into_iter().enumerate().collect();
     insert(&mut session, "user1", &values).await.unwrap();
     insert(&mut session, r#"it's "user2"#, &values).await.unwrap();
     assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values));
@@ -175,8 +175,7 @@ pub(crate) async fn says_its_version<D: Database>(target: Target) {
 }
 
 async fn insert_all(session: &mut impl Session, keys: &[String]) {
-    let records: Vec<(Key, Vec<Value>)> =
-        keys.iter().map(|key| (Key::from(key.as_str()), values(key))).collect();
+    let records: Vec<(Key, Values)> = keys.iter().map(|key| (Key::from(key.as_str()), values(key))).collect();
     let records: Vec<_> = records.iter().map(|(key, values)| NewRecord { key, values }).collect();
     session.insert(&records).await.unwrap();
 }

@@ -11,12 +11,19 @@ const OP_MSG: i32 = 2013;
 /// Serves until the test ends; returns its address. What is no greeting is answered by `answer`, which is given the
 /// command.
 pub(crate) async fn serve(answer: fn(&Document) -> Document) -> String {
+    serve_first(usize::MAX, answer).await
+}
+
+/// The same for so many connections; those that come later are closed at once. The first is that of the driver's monitor.
+pub(crate) async fn serve_first(connections: usize, answer: fn(&Document) -> Document) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::task::spawn_local(async move {
-        loop {
+        for number in 0.. {
             let (client, _) = listener.accept().await.unwrap();
-            tokio::task::spawn_local(converse(client, answer));
+            if number < connections {
+                tokio::task::spawn_local(converse(client, answer));
+            }
         }
     });
     format!("mongodb://{address}/")

@@ -4,6 +4,7 @@
 //! named says so and is skipped. Each test works in a namespace of its own and removes it.
 
 mod answers;
+mod connections;
 mod contract;
 mod fake_mongodb;
 mod faults;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use loadcurve_database::{Database, Failed, Found, NewRecord, Session, Target};
-use loadcurve_ycsb::{Key, Selection, Value, Workload};
+use loadcurve_ycsb::{Key, Selection, Values, Workload};
 
 /// How many fields the records of tests have.
 pub(crate) const FIELDS: usize = 3;
@@ -75,20 +75,21 @@ impl Told {
 }
 
 /// A text for each field, which names the field and what it is given.
-pub(crate) fn values(tag: &str) -> Vec<Value> {
-    (0..FIELDS).map(|field| value(field, &format!("{tag} {field}"))).collect()
+pub(crate) fn values(tag: &str) -> Values {
+    let texts: Vec<_> = (0..FIELDS).map(|field| format!("{tag} {field}")).collect();
+    texts.iter().map(String::as_str).enumerate().collect()
 }
 
-pub(crate) fn value(field: usize, text: &str) -> Value {
-    Value { field, text: text.into() }
+pub(crate) fn value(field: usize, text: &str) -> Values {
+    [(field, text)].into_iter().collect()
 }
 
 /// What must be told of a record with these values.
-pub(crate) fn told(key: &str, values: &[Value]) -> Vec<(String, String, String)> {
-    values.iter().map(|value| (key.into(), format!("field{}", value.field), value.text.clone())).collect()
+pub(crate) fn told(key: &str, values: &Values) -> Vec<(String, String, String)> {
+    values.iter().map(|value| (key.into(), format!("field{}", value.field), value.text.into())).collect()
 }
 
-pub(crate) async fn insert(session: &mut impl Session, key: &str, values: &[Value]) -> Result<(), Failed> {
+pub(crate) async fn insert(session: &mut impl Session, key: &str, values: &Values) -> Result<(), Failed> {
     session.insert(&[NewRecord { key: &Key::from(key), values }]).await
 }
 

@@ -16,6 +16,9 @@ pub(crate) struct Evidence {
     /// How long the window was.
     pub(crate) duration_s: f64,
     pub(crate) requests: Requests,
+    /// For how long at the end of the window nothing was answered any more while requests failed; none where that is not
+    /// so.
+    pub(crate) silent_at_end_s: Option<f64>,
     pub(crate) warm_up: WarmUpCounts,
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
@@ -104,6 +107,7 @@ impl Evidence {
             interrupted: result.interrupted,
             duration_s: result.duration_s,
             requests: result.requests,
+            silent_at_end_s: merged.silent_at_end_s(),
             warm_up: merged.recorder.warm_up,
             failures: result.errors,
             status: result.status,

@@ -5,14 +5,49 @@ use loadcurve_record::{FailureCounts, PERCENTILES};
 
 use super::{Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
-use crate::words::{grouped, list, percentage};
+use crate::words::{grouped, list, percentage, rate};
 
-/// Failed requests above this share spoil a result; any at all cast doubt on it.
+/// Failed requests above this share spoil a result, as a silence does above this share of the window; any at all cast
+/// doubt on it.
 const INVALID_ERROR_SHARE: f64 = 0.01;
+/// Shorter silences at the end of a window are pauses rather than ends, in s.
+const LEAST_SILENCE_S: f64 = 0.1;
 /// Operations that a sentence names.
 const MOST_EXAMPLES: usize = 3;
 /// Requests without an end above this share may have been the slowest.
 const SUSPECT_UNANSWERED_SHARE: f64 = 0.01;
+
+/// The end of a window, in which a server that had answered before answered nothing.
+pub(super) struct SilenceAtEnd {
+    length_s: f64,
+    /// Of the window.
+    share: f64,
+}
+
+impl SilenceAtEnd {
+    /// Had the server been asked as before, as large a share of the requests would have failed.
+    fn status(&self) -> Status {
+        if self.share > INVALID_ERROR_SHARE { Status::Invalid } else { Status::Suspect }
+    }
+}
+
+impl Evidence {
+    /// The silence in which the window ended. A client that cannot connect rests, so a server that is gone gives few
+    /// failures, however long it is gone.
+    ///
+    /// None in a load of a number of requests: in vain or not, it makes all of them.
+    fn silence_at_end(&self) -> Option<SilenceAtEnd> {
+        let length_s = self.silent_at_end_s.filter(|length_s| *length_s >= LEAST_SILENCE_S)?;
+        let is_told = matches!(self.stop, Stop::DurationS(_)) && self.requests.answered > 0;
+        is_told.then(|| SilenceAtEnd { length_s, share: length_s / self.duration_s })
+    }
+
+    /// Whether the server stopped answering so early that a rate below the asked one, or a change of level, needs no
+    /// other reason.
+    pub(super) fn has_stopped_answering(&self) -> bool {
+        self.silence_at_end().is_some_and(|silence| silence.status() == Status::Invalid)
+    }
+}
 
 impl Verdict {
     pub(super) fn judge_completeness(&mut self, evidence: &Evidence) {
@@ -24,7 +59,16 @@ impl Verdict {
             self.add(Status::Invalid, "nothing_answered", text);
         } else if requests.answered == 0 {
             let (due, what) = (grouped(requests.due), evidence.loaded.requests());
-            let text = format!("none of the {due} {what} that fell due was answered");
+            let text = match evidence.answered_rps {
+                Some(answered_rps) if answered_rps > 0.0 && requests.never_sent == requests.due => format!(
+                    "none of the {due} {what} that fell due in the measured part was sent: the {} was busy with those of \
+                     the warm-up to the end, and answered {} of them per second; ask for less, or allow more {}",
+                    evidence.loaded.server(),
+                    rate(answered_rps),
+                    evidence.loaded.connections()
+                ),
+                _ => format!("none of the {due} {what} that fell due was answered"),
+            };
             self.add(Status::Invalid, "nothing_answered", text);
         }
         if evidence.interrupted {
@@ -57,6 +101,22 @@ impl Verdict {
             what = evidence.loaded.requests()
         );
         self.add(status_of_share(failed, due), "errors", text);
+    }
+
+    pub(super) fn judge_end(&mut self, evidence: &Evidence) {
+        let Some(silence) = evidence.silence_at_end() else { return };
+        let loaded = evidence.loaded;
+        let text = format!(
+            "the {server} stopped answering: in the last {:.1} of {:.1} s ({:.1} %) no answer came, and what was tried \
+             failed; the rates count that time, too, and failures are few only because a {connection} that gets no \
+             answer asks less often; the {server}'s log may say why",
+            silence.length_s,
+            evidence.duration_s,
+            100.0 * silence.share,
+            server = loaded.server(),
+            connection = loaded.connection()
+        );
+        self.add(silence.status(), "stopped_answering", text);
     }
 
     pub(super) fn judge_lengths(&mut self, evidence: &Evidence) {

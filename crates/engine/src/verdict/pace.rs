@@ -61,7 +61,7 @@ impl Verdict {
         let (Some(scheduled), Some(answered_rps)) = (evidence.scheduled, evidence.answered_rps) else {
             return;
         };
-        if evidence.keeps_pace() {
+        if evidence.keeps_pace() || evidence.has_stopped_answering() {
             return;
         }
         let loaded = evidence.loaded;

@@ -16,6 +16,9 @@ impl Verdict {
     /// Suspect, and never invalid, however large the change: the numbers are true of the window, and what they are not
     /// is those of another window.
     pub(super) fn judge_settled(&mut self, evidence: &Evidence) {
+        if evidence.has_stopped_answering() {
+            return;
+        }
         let measure = Measure::of(evidence);
         let Some(unsettled) = measure.judge(evidence) else { return };
         let (seen, server) = (seen(&unsettled, measure, evidence), evidence.loaded.server());

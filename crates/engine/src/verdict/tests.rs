@@ -29,6 +29,7 @@ fn closed() -> Evidence {
         interrupted: false,
         duration_s: 10.0,
         requests: REQUESTS,
+        silent_at_end_s: None,
         warm_up: WarmUpCounts::default(),
         failures: FailureCounts::default(),
         status: Some(StatusCounts { success: 100_000, ..StatusCounts::default() }),
@@ -94,6 +95,27 @@ fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
     assert_eq!(verdict(&failing(1_000)), (Status::Suspect, vec!["errors"]));
     assert_eq!(verdict(&failing(1_001)), (Status::Invalid, vec!["errors"]));
     assert_says(&failing(2_500), "errors", &["2,500 of 100,000 requests (2.5 %) failed", "by a reset"]);
+}
+
+#[test]
+fn a_silence_of_failures_up_to_the_end_spoils_a_result_from_the_share_from_which_failures_do() {
+    let silent = |silent_s, duration_s| Evidence {
+        silent_at_end_s: Some(silent_s),
+        stop: Stop::DurationS(duration_s),
+        duration_s,
+        ..closed()
+    };
+    assert_eq!(verdict(&silent(5.0, 10.0)), (Status::Invalid, vec!["stopped_answering"]));
+    assert_says(
+        &silent(5.0, 10.0),
+        "stopped_answering",
+        &["the last 5.0 of 10.0 s (50.0 %)", "server's log"],
+    );
+    assert_eq!(verdict(&silent(0.11, 10.0)), (Status::Invalid, vec!["stopped_answering"]));
+    assert_eq!(verdict(&silent(0.5, 60.0)), (Status::Suspect, vec!["stopped_answering"]));
+    assert_eq!(verdict(&silent(0.09, 1.0)), (Status::Valid, vec![]), "a pause");
+    let counted = Evidence { stop: Stop::RequestsTotal(100_000), ..silent(5.0, 10.0) };
+    assert_eq!(verdict(&counted), (Status::Valid, vec![]), "each of its requests has an end of its own");
 }
 
 #[test]

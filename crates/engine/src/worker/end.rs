@@ -178,7 +178,7 @@ impl<I: Io> Worker<I> {
         connection.failed_attempts = 0;
         self.connecting -= 1;
         self.connect_deadlines.clear(slot);
-        self.recorder.connected(Some(length));
+        self.recorder.connected(length);
         if !connection.in_flight.is_empty() {
             for in_flight in &mut connection.in_flight {
                 in_flight.connect = Some(length);

@@ -5,6 +5,7 @@ use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Nanos, Rate, Stop}
 use super::simulated::{START, Simulation};
 use super::{closed, ms, open, plan, silent, taking};
 use crate::result::LoadResult;
+use crate::verdict::Status;
 
 fn codes(result: &LoadResult) -> Vec<&str> {
     result.verdict.reasons.iter().map(|reason| reason.code).collect()
@@ -85,4 +86,64 @@ fn failures_of_the_warm_up_are_noted() {
     assert_eq!(result.errors.timeout, 2);
     let notes: Vec<_> = result.verdict.notes.iter().map(|note| note.text.as_str()).collect();
     assert!(notes.iter().any(|text| text.contains("4 of 4 requests of the warm-up")), "{notes:?}");
+}
+
+/// A server that takes 10 ms for each request until it hangs, so long after the start.
+fn hanging_from(hangs: Nanos) -> impl FnMut(Nanos) -> Option<Nanos> {
+    move |arrival| (arrival < START + hangs).then(|| arrival + ms(10))
+}
+
+#[test]
+fn a_server_that_hangs_halfway_gives_no_valid_result_although_few_requests_fail() {
+    // 2 connections get 500 answers each in 5 s, and wait for one more in vain.
+    let result = Simulation::of(&closed(2, Stop::DurationS(10.0))).result(hanging_from(ms(5_000)));
+    assert_eq!((result.requests.answered, result.errors.timeout), (1_000, 2));
+    assert_eq!(codes(&result), ["errors", "stopped_answering"]);
+    assert_eq!(result.verdict.status, Status::Invalid);
+    let text = &result.verdict.reasons[1].text;
+    assert!(text.contains("the last 5.0 of 10.0 s (50.0 %)"), "{text}");
+}
+
+#[test]
+fn a_server_that_hangs_on_a_schedule_is_told_likewise() {
+    let result = Simulation::of(&open(2, 100.0, Stop::DurationS(10.0))).result(hanging_from(ms(5_000)));
+    assert_eq!(codes(&result), ["errors", "stopped_answering"]);
+}
+
+#[test]
+fn a_slow_server_has_not_stopped_answering_while_its_last_requests_are_under_way() {
+    // One request is lost; those of the last half of the window are answered after its end.
+    let mut arrived = 0;
+    let service = move |arrival| {
+        arrived += 1;
+        let took = if arrival < START + ms(5_000) { ms(10) } else { ms(6_000) };
+        (arrived != 100).then(|| arrival + took)
+    };
+    let plan = LoadPlan { timeout_s: 8.0, ..closed(2, Stop::DurationS(10.0)) };
+    let result = Simulation::of(&plan).result(service);
+    assert_eq!(result.errors.timeout, 1);
+    assert!(!codes(&result).contains(&"stopped_answering"), "{:?}", result.verdict);
+}
+
+#[test]
+fn a_load_that_is_interrupted_in_a_silence_without_a_failure_does_not_know_that_it_ended() {
+    let plan = closed(2, Stop::DurationS(10.0));
+    let simulation = Simulation { stop_at: START + ms(8_000), ..Simulation::of(&plan) };
+    let result = simulation.result(hanging_from(ms(5_000)));
+    assert_eq!(result.requests.unanswered, 2);
+    assert!(!codes(&result).contains(&"stopped_answering"), "{:?}", result.verdict);
+}
+
+#[test]
+fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_sent() {
+    // 400 requests fall due in each of two seconds, and one connection of 10 ms makes 200 of the first in both.
+    let plan = LoadPlan { warmup_s: 1.0, ..open(1, 400.0, Stop::DurationS(1.0)) };
+    let result = Simulation::of(&plan).result(taking(ms(10)));
+    assert_eq!((result.requests.due, result.requests.never_sent), (400, 400));
+    let reason = &result.verdict.reasons[0];
+    assert_eq!(reason.code, "nothing_answered");
+    assert!(
+        reason.text.contains("those of the warm-up") && reason.text.contains("100 of them per second"),
+        "{reason:?}"
+    );
 }

@@ -114,6 +114,20 @@ fn every_request_that_was_due_is_accounted_for_over_all_workers() {
 }
 
 #[test]
+fn the_end_is_silent_from_the_last_answer_on_where_requests_fail_after_it_on_any_worker() {
+    let length = Nanos(1_000);
+    let (mut first, mut second) = (recorder(), recorder());
+    answered(&mut first, 1_100, 1_100, 1_300);
+    assert_eq!(first.silent_at_end(length), None, "nothing has failed");
+    timed_out(&mut second, 1_200, 1_200, 2_400);
+    assert_eq!(second.silent_at_end(length), Some(length), "nothing was answered");
+    first.merge(&second);
+    assert_eq!(first.silent_at_end(length), Some(Nanos(700)));
+    answered(&mut first, 1_900, 1_900, 2_500);
+    assert_eq!(first.silent_at_end(length), None, "what was under way was answered after the window");
+}
+
+#[test]
 fn requests_of_the_warm_up_are_counted_for_themselves() {
     let mut recorder = recorder();
     for due in [800, 900, 1_100] {
@@ -149,10 +163,10 @@ fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
 #[test]
 fn the_most_connections_at_once_is_not_the_number_opened() {
     let mut recorder = recorder();
-    recorder.connected(Some(Nanos(1)));
-    recorder.connected(Some(Nanos(1)));
+    recorder.connected(Nanos(1));
+    recorder.connected(Nanos(1));
     recorder.disconnected(Some(Nanos(5)));
-    recorder.connected(Some(Nanos(1)));
+    recorder.connected(Nanos(1));
     assert_eq!((recorder.connections.opened, recorder.connections.concurrent_max), (3, 2));
 }
 
