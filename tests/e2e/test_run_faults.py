@@ -213,7 +213,8 @@ def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_measured(sandbox):
 def test_a_run_that_may_open_no_more_files_records_what_fails_and_keeps_what_was_measured(
     sandbox, monkeypatch
 ):
-    sandbox.write("tiny.toml", study_text(trials=50))
+    # One start for many points, so that at any moment there is a server to be left behind.
+    sandbox.write("tiny.toml", study_text(connections=f"{[*range(1, 51)]}", trials=1))
     command = sandbox.start("run", "tiny.toml", "--out", "run")
     trials = sandbox.work / "run" / "trials.jsonl"
     wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")

@@ -378,8 +378,10 @@ def test_a_server_at_its_share_of_the_cpus_is_throttled_and_a_free_one_is_not(sa
     servers = """\
 [servers.free]
 use = "limit"
+work = "1ms"
 [servers.limited]
 use = "limit"
+work = "1ms"
 limits = { cpus = 0.04 }
 """
     study = study_text(servers, load='duration = "1s"', connections="[10]", trials=1)

@@ -33,8 +33,10 @@ def test_a_limited_server_is_throttled_and_the_record_says_so_and_another_is_not
     servers = """\
 [servers.free]
 use = "limit"
+work = "1ms"
 [servers.limited]
 use = "limit"
+work = "1ms"
 limits = { cpus = 0.04, memory = "64MiB" }
 """
     sandbox.write("tiny.toml", study_text(servers, load='duration = "500ms"', connections="[10]", trials=1))
