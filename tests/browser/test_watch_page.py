@@ -9,20 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from loadcurve.result.progress import ProgressFile
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun, progress
-from support.opened_report import LOADCURVE, REMEMBER_VIEWS, Opened
+from support.opened_report import DESK, LOADCURVE, PATIENCE_MS, PHONE, Opened, OpenPage, pages_in
+from support.readable import scrolls_sideways, serious_violations
+from support.run_pages import HOSTILE
 from support.sandbox import wait_until
 from support.watched_run import page_of
 
-expect.set_options(timeout=180_000)
-PHONE, DESK = 390, 1440
-OpenPage = Callable[..., Opened]
-HOSTILE = "</script><script>stolen = 1</script><img src=x onerror='stolen = 1'>"
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
@@ -41,23 +39,8 @@ def url(run: GrowingRun) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Give what opens an address of this machine in a fresh profile and watches it."""
-    contexts = []
-
-    def open_page(url: str, *, width: int = DESK, **options: object) -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        context.add_init_script(REMEMBER_VIEWS)
-        opened = Opened(context.new_page())
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.on("console", lambda message: opened.complaints.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-        opened.page.goto(url)
-        return opened
-
-    yield open_page
-    for context in contexts:
-        context.close()
+    with pages_in(browser) as open_page:
+        yield open_page
 
 
 def means(opened: Opened, figure: str) -> dict[tuple[str, float], tuple[float, int]]:
@@ -232,9 +215,8 @@ def test_axe_finds_nothing_serious_and_nothing_sticks_out(
     run.add(30)
     opened = open_page(url, width=width, color_scheme=colour_scheme)
     see_throughput(opened)
-    found = Axe().run(opened.page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
-    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+    assert serious_violations(opened) == []
+    assert not scrolls_sideways(opened, width)
 
 
 def test_what_is_going_on_is_read_aloud_politely_and_the_seconds_are_not(open_page: OpenPage, url: str):
