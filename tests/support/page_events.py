@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-READ_TIMEOUT_S = 40.0
+READ_TIMEOUT_S = 180.0
 
 
 @dataclass
