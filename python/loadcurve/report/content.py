@@ -248,7 +248,9 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
 
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
-    return Cell(text.number(value), value, text.interval(estimate))
+    # A line may break before the upper end, in narrow columns, but not within two words of it.
+    ends = text.interval(estimate)
+    return Cell(text.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
 
 
 def _caveats(run: Run) -> list[Caveat]:
