@@ -16,6 +16,8 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
+MOST_LOGS = 3
+"""The ends of at most this many servers' logs stand unfolded."""
 
 
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
@@ -59,6 +61,7 @@ def render_run(run: Run, objective: Objective | None = None) -> str:
         "words": run.words,
         "with_columns": with_columns,
         "most_rows": MOST_ROWS,
+        "most_logs": MOST_LOGS,
         "where": where,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,

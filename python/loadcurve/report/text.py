@@ -99,6 +99,11 @@ def point(settings: Point | None) -> str:
     return ", ".join(f"{key} = {setting(value)}" for key, value in settings.items()) or "the only point"
 
 
+def at_point(settings: Point | None) -> str:
+    """Return where something happened: ``at connections = 50``, or before any point."""
+    return point(settings) if settings is None else f"at {point(settings)}"
+
+
 def point_values(settings: Point, keys: Sequence[str]) -> str:
     """Return the values of a point as ``50, 2``, in the order of the keys that a heading names."""
     return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
