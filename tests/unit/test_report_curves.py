@@ -8,7 +8,7 @@ import pytest
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
-from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.figure import Figure, log_ticks
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, latency_figure, throughput_figure
 from loadcurve.result.ceiling import Ceiling
@@ -196,3 +196,16 @@ def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_fl
     assert domains == [whole] * len(domains)
     [area] = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "area"]
     assert area["mark"]["clip"]
+
+
+@pytest.mark.parametrize("reach", [1.05, 1.2, 1.7, 2, 3, 5, 9.9, 100, 20_000])
+@pytest.mark.parametrize("low", [0.0123, 0.95, 1.15, 4.2, 61, 810])
+def test_a_logarithmic_axis_names_three_values_or_more_however_short_it_is(low: float, reach: float):
+    ticks = log_ticks(low, low * reach)
+    assert len(ticks) >= 3
+    assert ticks == sorted(set(ticks))
+    assert low <= ticks[0] < ticks[-1] <= low * reach
+
+
+def test_a_short_logarithmic_axis_has_round_numbers_equally_far_apart():
+    assert log_ticks(1.15, 1.41) == [1.15, 1.2, 1.25, 1.3, 1.35, 1.4]
