@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from loadcurve.explain.finding import Finding, estimated, ranged
+from loadcurve.explain.finding import Finding, estimated, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, finding, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -160,8 +160,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
             Told(
                 weight="explains",
                 certainty="shown" if estimate.low is not None else "likely",
-                seen=f"The server's memory grows with the connections: {estimate.value / 1024:,.1f} KiB for "
-                "each.",
+                seen=f"The server's memory grows with the connections: {_size(estimate.value)} for each.",
                 evidence=told_evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
                 advice="Plan its memory by the connections that are open at once, not by the requests per "
@@ -178,3 +177,8 @@ def _memory(records: Collection[PointRecord]) -> list[tuple[PointRecord, float]]
     resident = [(record, server.memory_mean_bytes) for record, server in servers]
     chosen = resident if any(value is None for _, value in proportional) else proportional
     return [(record, value) for record, value in chosen if value is not None]
+
+
+def _size(length_bytes: float) -> str:
+    kib = length_bytes / 1024
+    return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit

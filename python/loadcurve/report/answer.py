@@ -7,7 +7,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.ranking import in_words
-from loadcurve.report.shape_words import capacity_figure, capacity_words
+from loadcurve.report.shape_words import capacity_briefly, capacity_words
 from loadcurve.result.folder import Run
 from loadcurve.stats.capacity import Capacity
 from loadcurve.stats.curves import Curve, curves
@@ -61,7 +61,7 @@ def answer_words(run: Run) -> str:
 
 
 def caution(findings: Sequence[Finding]) -> str | None:
-    """Say which figures an answer rests on that findings say are not to be used; ``None`` where all may be."""
+    """Name the figures that findings say are not to be used; ``None`` where all may be."""
     named = [
         f"{finding.server} at {points_in_words(finding.points)}"
         for finding in findings
@@ -98,8 +98,8 @@ def _by_capacity(shaped: SliceShapes) -> str | None:
     (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
     said = f"{where}{best} {capacity_words(key, reached, limits)}"
     if others:
-        named = [f"{name} {capacity_figure(one)}" for name, one in others]
-        said += f" Of the others, {text.listing(_first(named))}."
+        named = [f"{name} {capacity_briefly(one)}" for name, one in others]
+        said += f" Of the others, {'; '.join(_first(named))}."
     return said
 
 

@@ -195,6 +195,14 @@ def capacity_figure(found: Capacity) -> str:
     )
 
 
+def capacity_briefly(found: Capacity) -> str:
+    """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
+    if found.bound == "below":
+        return "keeps them at no load"
+    by_trial = ", by trial," if found.load is None and found.bound != "at_least" else ""
+    return f"keeps them{by_trial} up to {capacity_figure(found)}"
+
+
 def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> str:
     """Say which server keeps the limits for the least money in each range of load."""
     loads = [text.load(key, float(f"{offer.up_to:.3g}")) for offer in offers]

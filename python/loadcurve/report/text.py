@@ -14,6 +14,9 @@ ABSENT = "—"
 LEAST_SHARE = 1e-4
 """Smaller shares are not told apart."""
 
+MOST_EVEN = 0.2
+"""Up to this share of a value, its interval is told as if both ends were equally far."""
+
 _KEY_TITLES = {
     "rate": "rate (per second)",
     "connection_rate": "connection rate (connections/s)",
@@ -59,11 +62,20 @@ def interval(value: Estimate | None) -> str | None:
 
 
 def short_estimate(value: Estimate | None) -> str:
-    """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval."""
+    """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval.
+
+    Of a wide interval both ends are told, as in ``4,200 (-33 to +49 %)``: on a scale of ratios the upper one
+    lies much farther away.
+    """
     if value is None:
         return ABSENT
     reach = value.relative_half_width
-    return number(value.value) if reach is None else f"{number(value.value)} ± {percent(reach)}"
+    if reach is None or value.low is None or value.high is None:
+        return number(value.value)
+    if reach <= MOST_EVEN:
+        return f"{number(value.value)} ± {percent(reach)}"
+    below, above = (number(100 * abs(end / value.value - 1), 2) for end in (value.low, value.high))
+    return f"{number(value.value)} (-{below} to +{above} %)"
 
 
 def setting(value: float) -> str:

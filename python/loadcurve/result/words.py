@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-_REQUEST = re.compile(r"(?<![\w.-])([Rr])equest(s?)(?![\w-])")
+_REQUEST = re.compile(r"(?<![\w.-])(?:([Aa]) )?([Rr])equest(s?)(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +26,5 @@ def words_of_model(model: object) -> Words:
 
 
 def _operation(found: re.Match[str]) -> str:
-    return f"{'O' if found[1] == 'R' else 'o'}peration{found[2]}"
+    article = f"{found[1]}n " if found[1] else ""
+    return f"{article}{'O' if found[2] == 'R' else 'o'}peration{found[3]}"
