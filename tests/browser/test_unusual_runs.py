@@ -12,6 +12,7 @@ from support.opened_report import OpenReport, reported
 Records = Sequence[PointRecord | FailureRecord]
 
 PHONE = 390
+WIDE = 1920
 LONG_NAME = "Supercalifragilisticexpialidocious_with_eight_workers_and_no_hyphen"
 
 
@@ -49,6 +50,23 @@ def test_every_figure_is_drawn_and_nothing_complains(
     for figure in figures:
         assert opened.marks(figure), figure
     assert opened.complaints == []
+
+
+def test_a_wide_window_shows_the_table_of_all_figures_whole(report: Path, open_report: OpenReport):
+    table = open_report(report, width=WIDE).page.locator("section[aria-labelledby=numbers] .scroller")
+    assert table.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+    box = table.bounding_box()
+    assert box is not None
+    assert box["x"] > 0
+    assert box["x"] + box["width"] < WIDE
+
+
+def test_a_title_that_runs_from_right_to_left_does_so(open_report: OpenReport, tmp_path: Path):
+    texts = synthetic.Texts(title="أي خادم أسرع؟", question="Which?")
+    page = open_report(reported(synthetic.write_run(tmp_path / "run", texts=texts))).page
+    direction = "one => getComputedStyle(one).direction"
+    assert page.locator("h1").evaluate(direction) == "rtl"
+    assert page.locator(".question").evaluate(direction) == "ltr"
 
 
 def test_a_long_name_does_not_make_the_page_wider_than_a_phone(open_report: OpenReport, tmp_path: Path):

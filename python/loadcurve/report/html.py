@@ -55,6 +55,7 @@ def render_run(run: Run, objective: Objective | None = None) -> str:
         "resource_titles": [*map(run.words, RESOURCE_TITLES.values())],
         "cost_titles": [*map(run.words, COST_TITLES)],
         "absent": text.ABSENT,
+        "moment": text.moment,
         "key_title": text.key_title,
         "plural": text.plural,
         "trial_titles": {name: run.words(title) for name, title in TRIAL_TITLES.items()},

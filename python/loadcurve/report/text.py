@@ -1,6 +1,7 @@
 """Numbers and settings as people read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from loadcurve.result.records import Point
@@ -125,6 +126,15 @@ def listing(words: Iterable[str]) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def moment(iso: str) -> str:
+    """Return a moment as ``2026-03-14 09:26 UTC``; what is none in ISO 8601 stays as it is."""
+    try:
+        known = datetime.fromisoformat(iso).astimezone(UTC)
+    except ValueError:
+        return iso
+    return f"{known:%Y-%m-%d %H:%M} UTC"
 
 
 def plural(count: int, noun: str) -> str:

@@ -28,8 +28,8 @@ SHORTEST_SPAN = 3
 FEWEST_STEPS = 3
 """The distances of such ticks fit into the axis at least so many times."""
 
-WHOLE_NUMBERS = ",.12~g"
-"""All digits of a number. Without a precision a linear axis takes that of its steps: 125,000 becomes 1.3e+5."""
+ALL_DIGITS = ",.12~g"
+"""A linear axis gives a format without a precision that of its steps: 125,000 would become 1.3e+5."""
 
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
@@ -61,7 +61,7 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
         scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
     few = len(shown.values) <= MOST_LABELLED_VALUES
     axis = altair.Axis(
-        format=WHOLE_NUMBERS, labelOverlap="greedy", values=shown.values if few else altair.Undefined
+        format=ALL_DIGITS, labelOverlap="greedy", values=shown.values if few else altair.Undefined
     )
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
