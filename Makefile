@@ -28,7 +28,7 @@ SECONDS ?= 30
 	fuzz fuzz-corpus format wheel test-wheel bench lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 $(STAMPS)/toolchain: packaging/check-toolchain
 	@mkdir -p $(STAMPS)
@@ -113,7 +113,7 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
-bench: setup ## Compare the engine with other load generators and the floor; lateness, connections, large files; databases; the probe; findings; the page, as a file and of a run as it goes
+bench: setup ## Compare the engine with others and the floor; time the probe, findings and pages
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness

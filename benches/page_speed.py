@@ -1,11 +1,10 @@
 """How soon the page of a large run can be used: 10 servers, 50 points, 10 trials, in the system's Chromium.
 
-One short load is measured for real and its record copied, as for `findings_speed`. Each visit begins in a
-fresh profile; given are the medians. The page can be used when its scripts have run and its first figure
-stands; the figures that are not in sight follow one by one, and what they keep the page busy is given, too.
+The run is that of `benches.large_run`. Each visit begins in a fresh profile; given are the medians. The page
+can be used when its scripts have run and its first figure stands; the figures that are not in sight follow
+one by one, and what they keep the page busy is given, too.
 """
 
-import argparse
 import shutil
 import statistics
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benches.findings_speed import large_run, measured_record
+from benches.large_run import large_run, parser_of_size
 from benches.rig import machine
 from loadcurve.report.html import render_run
 
@@ -56,24 +55,14 @@ MILESTONES = """async (figures) => {
 
 def main() -> None:
     """Print how large the page is and when it reaches each milestone, beside the goals."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--servers", type=int, default=10)
-    parser.add_argument("--points", type=int, default=50)
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument(
-        "--duration", type=int, default=10, metavar="SECONDS", help="of the load that is copied"
-    )
+    parser = parser_of_size(__doc__)
     parser.add_argument("--visits", type=int, default=7)
     arguments = parser.parse_args()
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("needs chromium; on Debian: apt-get install chromium")
     print(machine())
-    run = large_run(
-        measured_record(arguments.duration), arguments.servers, arguments.points, arguments.trials
-    )
+    run = large_run(arguments)
     before_s = time.perf_counter()
     page = render_run(run).encode()
     print(f"{'written':<26}{time.perf_counter() - before_s:>7.2f} s")

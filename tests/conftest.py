@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.containers import Containers, open_containers
 
@@ -13,6 +14,14 @@ INSTALL_HINTS = {
     "setpriv": "apt-get install util-linux",
     "ss": "apt-get install iproute2",
 }
+settings.register_profile(
+    "reproducible",
+    # Nothing that passes may fail when it is run once more, nor because the machine is slow.
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("reproducible")
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
 
 

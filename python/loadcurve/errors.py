@@ -1,5 +1,6 @@
 """The errors that end a command; their text, printed on stderr, is for the person who typed it."""
 
+import os
 from typing import ClassVar
 
 
@@ -19,3 +20,9 @@ class NothingMeasured(LoadcurveError):  # noqa: N818 -- as above
     """The input was good, and yet nothing could be measured."""
 
     exit_code = 4
+
+
+def refusal(error: OSError) -> str:
+    """Return what the system said, behind the file that it is about, where it names one."""
+    said = os.strerror(error.errno) if error.errno else str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"

@@ -1,4 +1,4 @@
-"""One browser for all tests, and the report of the synthetic run as the command writes it."""
+"""One browser for all tests, and the pages of synthetic runs as the command writes them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ from playwright.sync_api import Browser
 
 from support import synthetic_run as synthetic
 from support.opened_report import OpenReport, reported, reports_in, system_browser
+from support.run_pages import write_comparison, write_index
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +27,15 @@ def open_report(browser: Browser) -> Iterator[OpenReport]:
 def report(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the report of the synthetic run, where there is a browser to open it."""
     return reported(synthetic.write_run(tmp_path_factory.mktemp("browser") / "run"))
+
+
+@pytest.fixture(scope="session")
+def index(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the list of a few runs."""
+    return write_index(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def comparison(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of three runs side by side."""
+    return write_comparison(tmp_path_factory.mktemp("side-by-side"))

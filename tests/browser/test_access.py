@@ -1,18 +1,17 @@
-"""The report can be read by everybody: by keyboard, on a phone, in the dark, on paper, without colour."""
+"""The pages can be read by everybody: by keyboard, on a phone, in the dark, on paper, without colour."""
 
 from pathlib import Path
 
 import pytest
 
 from support.colours import contrast, luminance
-from support.opened_report import OpenReport
+from support.opened_report import DESK, PHONE, OpenReport
 from support.readable import (
-    DESK,
     LEAST_CONTRAST,
     PAPER,
-    PHONE,
     cut_off,
     lay_on_paper,
+    lay_open,
     pale_words,
     scrolls_sideways,
     serious_violations,
@@ -20,21 +19,58 @@ from support.readable import (
     walk_by_tab,
 )
 
+WORDS_ON_PAPER = {
+    "report": ("h1", ".caption"),
+    "index": ("h1", ".runs th", ".runs .started", ".asked", ".suspect", "dt"),
+    "comparison": ("h1", ".caption", ".verdict.invalid", ".finding summary small"),
+}
+"""Each page by the fixture that writes it, and words of it that have an ink of their own."""
+
+
+@pytest.fixture(params=WORDS_ON_PAPER)
+def page_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def page_file(request: pytest.FixtureRequest, page_name: str) -> Path:
+    return Path(request.getfixturevalue(page_name))
+
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
-def test_axe_finds_nothing_serious(open_report: OpenReport, report: Path, width: int, colour_scheme: str):
-    opened = open_report(report, width=width, color_scheme=colour_scheme)
+def test_axe_finds_nothing_serious(open_report: OpenReport, page_file: Path, width: int, colour_scheme: str):
+    opened = open_report(page_file, width=width, color_scheme=colour_scheme)
+    lay_open(opened)
     assert serious_violations(opened) == []
 
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_nothing_scrolls_sideways_but_tables_in_their_frames(
-    open_report: OpenReport, report: Path, width: int
+    open_report: OpenReport, page_file: Path, width: int
 ):
-    opened = open_report(report, width=width)
+    opened = open_report(page_file, width=width)
+    lay_open(opened)
     assert not scrolls_sideways(opened, width)
     assert sticking_out(opened, width) == []
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
+    open_report: OpenReport, page_name: str, page_file: Path, colour_scheme: str
+):
+    opened = open_report(page_file, color_scheme=colour_scheme)
+    lay_on_paper(opened)
+    assert sticking_out(opened, PAPER, but_within="svg") == []
+    assert cut_off(opened) == []
+    figures = (f"#{figure} svg.marks text" for figure in opened.figures())
+    assert pale_words(opened, *WORDS_ON_PAPER[page_name], *figures) == []
+
+
+def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(
+    open_report: OpenReport, page_file: Path
+):
+    walk_by_tab(open_report(page_file))
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
@@ -62,22 +98,6 @@ def test_turning_dark_while_it_is_open_draws_the_figures_for_the_dark(open_repor
     paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert contrast(ink, paper) >= LEAST_CONTRAST
     assert luminance(paper) < luminance(ink)
-
-
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
-    open_report: OpenReport, report: Path, colour_scheme: str
-):
-    opened = open_report(report, color_scheme=colour_scheme)
-    lay_on_paper(opened)
-    assert sticking_out(opened, PAPER, but_within="svg") == []
-    assert cut_off(opened) == []
-    figures = (f"#{figure} svg.marks text" for figure in opened.figures())
-    assert pale_words(opened, "h1", ".caption", *figures) == []
-
-
-def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(open_report: OpenReport, report: Path):
-    walk_by_tab(open_report(report))
 
 
 @pytest.mark.parametrize("key", ["Enter", " "])

@@ -7,8 +7,8 @@ import pytest
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
 from support.opened_report import OpenReport, reported
+from support.run_pages import HOSTILE
 
-HOSTILE = "</script><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"
 HOSTILE_URL = "http://127.0.0.1/\"><script>stolen = 1</script>?<img src='//127.0.0.1/x' onerror='stolen = 1'>"
 
 

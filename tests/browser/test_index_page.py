@@ -1,47 +1,10 @@
-"""The index page of ``loadcurve runs --html``: what it lists, where it leads, and who can read it."""
+"""The index page of ``loadcurve runs --html``: what it lists and where it leads."""
 
 from pathlib import Path
 
-import pytest
-
 from support import synthetic_run as synthetic
-from support.opened_report import OpenReport, page_written_by, reported
-from support.readable import (
-    DESK,
-    PAPER,
-    PHONE,
-    cut_off,
-    lay_on_paper,
-    pale_words,
-    scrolls_sideways,
-    serious_violations,
-    sticking_out,
-    walk_by_tab,
-)
-
-HOSTILE = "</title><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"
-HOSTILE_FOLDER = "b&amp;<img src=x onerror='stolen = 1'>?#%41"
-LONG = "a-word-without-any-place-to-break-it-" * 6
-
-
-@pytest.fixture(scope="module")
-def index(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three runs: one with its report, a hostile one that was interrupted, and one whose texts are long.
-
-    A fourth folder is none.
-    """
-    folder = tmp_path_factory.mktemp("runs")
-    record = synthetic.run_record()
-    reported(synthetic.write_run(folder / "first", record))
-    for name, started_at, text in (
-        (HOSTILE_FOLDER, "2026-03-15T08:00:00Z", HOSTILE),
-        ("long", "2026-01-02T23:10:00Z", LONG),
-    ):
-        texts = synthetic.Texts(title=text, question=text)
-        later = synthetic.run_record(texts).model_copy(update={"started_at": started_at})
-        synthetic.write_run(folder / name, later, synthetic.trial_records(record)[:10], texts)
-    (folder / "no run").mkdir()
-    return page_written_by("runs", folder, "--html")
+from support.opened_report import OpenReport, page_written_by
+from support.run_pages import HOSTILE, HOSTILE_FOLDER
 
 
 def test_the_runs_stand_newest_first_with_question_answer_and_what_was_measured(
@@ -98,31 +61,3 @@ def test_nothing_is_said_on_the_console_and_nothing_is_asked_for(open_report: Op
     opened.page.wait_for_load_state("networkidle")
     assert opened.complaints == []
     assert opened.requests == [index.as_uri()]
-
-
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_axe_finds_nothing_serious(open_report: OpenReport, index: Path, width: int, colour_scheme: str):
-    assert serious_violations(open_report(index, width=width, color_scheme=colour_scheme)) == []
-
-
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_nothing_scrolls_sideways_not_even_by_long_words(open_report: OpenReport, index: Path, width: int):
-    opened = open_report(index, width=width)
-    assert not scrolls_sideways(opened, width)
-    assert sticking_out(opened, width, but_within="svg") == []
-
-
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
-    open_report: OpenReport, index: Path, colour_scheme: str
-):
-    opened = open_report(index, color_scheme=colour_scheme)
-    lay_on_paper(opened)
-    assert sticking_out(opened, PAPER, but_within="svg") == []
-    assert cut_off(opened) == []
-    assert pale_words(opened, "h1", ".runs th", ".runs .started", ".asked", ".suspect", "dt") == []
-
-
-def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(open_report: OpenReport, index: Path):
-    walk_by_tab(open_report(index))

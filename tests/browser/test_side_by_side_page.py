@@ -1,4 +1,4 @@
-"""The page of several runs side by side: its figures are the runs', and everybody can read it."""
+"""The page of several runs side by side: its figures are the runs'."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,25 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
-from support.opened_report import Opened, OpenReport, page_written_by, reported, reports_in
-from support.readable import (
-    DESK,
-    PAPER,
-    PHONE,
-    cut_off,
-    lay_on_paper,
-    pale_words,
-    scrolls_sideways,
-    serious_violations,
-    sticking_out,
-    walk_by_tab,
-)
-
-HOSTILE = "</script><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"
-HALF = 0.5
-"""How many times the throughput of the base the second run has."""
+from support.opened_report import Opened, OpenReport, page_written_by, reports_in
+from support.run_pages import HALF, HOSTILE
 
 LOOKS_OF_MARKS = """(marks) => marks.map(
   (one) => [one.__data__.datum.run, one.__data__.shape, one.getAttribute("fill")])"""
@@ -38,31 +22,6 @@ MEASURES = {
     4: lambda truth, connections: truth.cpu_us,
 }
 """What each figure of a server shows: the samples are the middles of 500 equal shares."""
-
-
-@pytest.fixture(scope="module")
-def comparison(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A base with its report, a run of half the throughput on another kernel, and an interrupted one."""
-    folder = tmp_path_factory.mktemp("side-by-side")
-    record = synthetic.run_record()
-    records = synthetic.trial_records(record)
-    later = {"started_at": "2026-03-15T08:00:00Z", "host": {**record.host, "kernel": "Linux 7"}}
-    base = synthetic.write_run(folder / "base", record)
-    half = synthetic.write_run(folder / "half", record.model_copy(update=later), slower(records))
-    third = synthetic.write_run(folder / "interrupted", record, records[:30])
-    reported(base)
-    return page_written_by("report", base, half, third, "--out", folder)
-
-
-def slower(records: list[PointRecord | FailureRecord]) -> list[PointRecord | FailureRecord]:
-    """The records with ``HALF`` the throughput, and latencies as they were."""
-
-    def changed(record: PointRecord) -> PointRecord:
-        rate = record.load.rate_rps
-        rates = rate.model_copy(update={"answered": HALF * (rate.answered or 0)})
-        return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rates})})
-
-    return [changed(record) if isinstance(record, PointRecord) else record for record in records]
 
 
 @pytest.fixture(scope="module")
@@ -159,39 +118,6 @@ def test_the_report_of_a_run_is_reached_from_here(open_report: OpenReport, compa
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert page.url == (comparison.parent / "base" / "report.html").as_uri()
-
-
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_axe_finds_nothing_serious(open_report: OpenReport, comparison: Path, width: int, colour_scheme: str):
-    assert serious_violations(open_report(comparison, width=width, color_scheme=colour_scheme)) == []
-
-
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_nothing_scrolls_sideways_but_tables_in_their_frames(
-    open_report: OpenReport, comparison: Path, width: int
-):
-    opened = open_report(comparison, width=width)
-    assert not scrolls_sideways(opened, width)
-    assert sticking_out(opened, width) == []
-
-
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
-    open_report: OpenReport, comparison: Path, colour_scheme: str
-):
-    opened = open_report(comparison, color_scheme=colour_scheme)
-    lay_on_paper(opened)
-    assert sticking_out(opened, PAPER, but_within="svg") == []
-    assert cut_off(opened) == []
-    figures = (f"#{figure} svg.marks text" for figure in opened.figures())
-    assert pale_words(opened, "h1", ".caption", ".verdict.invalid", ".finding summary small", *figures) == []
-
-
-def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(
-    open_report: OpenReport, comparison: Path
-):
-    walk_by_tab(open_report(comparison))
 
 
 def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, comparison: Path):

@@ -147,7 +147,9 @@ def test_an_interrupted_search_keeps_what_it_measured_and_says_its_capacity_so_f
     sandbox.write("tiny.toml", study_text(connections="[1, 1000]", trials=50))
     command = sandbox.start("capacity", "tiny.toml", "--out", "run", "--slo", "p50 < 10s")
     measured = sandbox.work / "run" / "trials.jsonl"
-    wait_until(lambda: measured.exists() and measured.read_text().count("\n") >= 2, "two points are measured")
+    wait_until(
+        lambda: measured.exists() and measured.read_bytes().count(b"\n") >= 2, "two points are measured"
+    )
     command.send_signal(signal.SIGINT)
     finished = finish(command)
     assert finished.returncode == 130

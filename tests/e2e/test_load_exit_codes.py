@@ -1,11 +1,10 @@
 """`loadcurve load`: how it ends, and what it says of it."""
 
 import json
-import socket
 
 import pytest
 
-from support.recording_server import full_listener, recording_server, silent_listener
+from support.recording_server import deaf_port, full_listener, recording_server, silent_listener
 
 
 @pytest.mark.parametrize(
@@ -82,11 +81,10 @@ def test_answers_that_are_errors_make_the_numbers_invalid(sandbox, limit_url):
 
 
 def test_where_nobody_listens_nothing_can_be_measured(sandbox):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    finished = sandbox.run("load", f"http://127.0.0.1:{port}/")
+    with deaf_port() as address:
+        finished = sandbox.run("load", f"http://{address}/")
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert f"127.0.0.1:{port}: nobody answers there (127.0.0.1: Connection refused)" in finished.stderr
+    assert f"{address}: nobody answers there (127.0.0.1: Connection refused)" in finished.stderr
     assert "is the server running" in finished.stderr
 
 

@@ -63,7 +63,7 @@ def test_an_interrupted_build_is_ended_and_what_it_left_is_not_used(number, sand
     wait_until(lambda: any((sandbox.folder / "cache").rglob("server")), "the build is under way")
     process.send_signal(number)
     assert finish(process).returncode == 130
-    assert sandbox.processes() == []
+    wait_until(lambda: sandbox.processes() == [], "nothing of the build runs on")
     mended.touch()
     finished = sandbox.run("servers", "check", "own", *WITH_CATALOG)
     assert finished.returncode == 0, finished.stderr

@@ -19,7 +19,7 @@ def test_nginx_in_a_container_is_measured_within_its_limits_and_the_record_says_
     servers = f"""\
 [servers.nginx]
 workers = 2
-limits = {{ cpus = 0.1, memory = "64MiB" }}
+limits = {{ cpus = 0.05, memory = "64MiB" }}
 {containers.keys}
 """
     sandbox.write("tiny.toml", study_text(servers, load='duration = "1s"', connections="[20]", trials=1))

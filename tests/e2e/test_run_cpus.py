@@ -29,15 +29,24 @@ PROGRAMS = {"apache-event": "apache2", "apache-prefork": "apache2"}
 def allowed_cpus(pid: int) -> dict[str, set[int]]:
     """Return the CPUs of each thread of a process, by the thread's id and name; empty when it has ended."""
     found = {}
-    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+    for thread in threads_of(pid):
         try:
-            fields = dict(re.findall(r"^(\w+):\t(.*)$", status.read_text(), re.MULTILINE))
+            status = Path(f"/proc/{pid}/task/{thread}/status").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue
+        fields = dict(re.findall(r"^(\w+):\t(.*)$", status, re.MULTILINE))
         ranges = [part.split("-") for part in fields["Cpus_allowed_list"].split(",")]
         cpus = {cpu for bounds in ranges for cpu in range(int(bounds[0]), int(bounds[-1]) + 1)}
-        found[f"{status.parent.name} {fields['Name']}"] = cpus
+        found[f"{thread} {fields['Name']}"] = cpus
     return found
+
+
+def threads_of(pid: int) -> list[str]:
+    """Return the ids of the threads of a process; none when it has ended."""
+    try:
+        return [thread.name for thread in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def bound_threads(command: psutil.Process) -> dict[str, dict[str, set[int]]]:

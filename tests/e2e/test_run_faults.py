@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,24 +11,29 @@ from pathlib import Path
 import pytest
 
 from loadcurve.result.folder import read_run
+from loadcurve.server.ledger import clean_up_after_killed_runs
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text, write_failing_server, write_missing_server
 
+REQUESTS_BEFORE_LOAD = 2
+"""One asks whether the server is ready, one verifies it."""
 REQUESTS_BEFORE_FAILURE = 12
-"""Enough to get ready and be verified, and far fewer than a load sends within its warm-up."""
+MORE_REQUESTS = "requests_total = 100"
+"""A load that ends by their number goes on to the failure, however slow this machine is."""
 
 
 def records_of(folder):
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
-def write_frail_server(sandbox, failure):
-    write_failing_server(sandbox.work / "catalog", "frail", failure, requests_total=REQUESTS_BEFORE_FAILURE)
+def write_frail_server(sandbox, failure, requests_total=REQUESTS_BEFORE_FAILURE):
+    write_failing_server(sandbox.work / "catalog", "frail", failure, requests_total=requests_total)
 
 
 def test_a_server_that_dies_is_recorded_with_its_last_words_and_the_run_goes_on(sandbox):
     write_frail_server(sandbox, "exits")
-    sandbox.write("tiny.toml", study_text("[servers.frail]\n[servers.limit]", trials=1))
+    study = study_text("[servers.frail]\n[servers.limit]", warmup="0s", load=MORE_REQUESTS, trials=1)
+    sandbox.write("tiny.toml", study)
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert finished.returncode == 0, finished.stderr
     records = records_of(sandbox.work / "run")
@@ -44,8 +50,7 @@ def test_a_server_that_dies_is_recorded_with_its_last_words_and_the_run_goes_on(
 
 def test_where_every_point_has_its_own_start_a_failure_costs_one_point(sandbox):
     write_frail_server(sandbox, "exits")
-    # With the questions whether it is ready and serves the right content, the server answers 12 requests.
-    few, many = REQUESTS_BEFORE_FAILURE - 2, REQUESTS_BEFORE_FAILURE * 2
+    few, many = REQUESTS_BEFORE_FAILURE - REQUESTS_BEFORE_LOAD, REQUESTS_BEFORE_FAILURE * 2
     sandbox.write(
         "tiny.toml",
         study_text("[servers.frail]", load="connections = 1", restart="point", warmup="0s", trials=1).replace(
@@ -83,9 +88,10 @@ def test_a_server_that_does_not_start_is_recorded_at_the_point_that_it_was_start
 @pytest.mark.parametrize(
     "load",
     [
-        pytest.param('duration = "100ms"', id="the load goes on"),
+        # The end of the server ends the load, too.
+        pytest.param('duration = "30s"', id="the load goes on"),
         # The kernel refuses the rest of these requests at once, before anyone looks at the server.
-        pytest.param("requests_total = 40", id="the load is over at once"),
+        pytest.param(MORE_REQUESTS, id="the load is over at once"),
     ],
 )
 def test_a_run_whose_only_server_dies_measures_nothing_and_says_where_the_reasons_are(load, sandbox):
@@ -99,9 +105,9 @@ def test_a_run_whose_only_server_dies_measures_nothing_and_says_where_the_reason
 
 
 def test_a_run_without_a_single_answer_measures_nothing(sandbox):
-    write_frail_server(sandbox, "hangs")
+    write_frail_server(sandbox, "hangs", REQUESTS_BEFORE_LOAD)
     load = 'duration = "100ms"\ntimeout = "100ms"'
-    text = study_text("[servers.frail]", warmup="1s", load=load, connections="[2]", trials=1)
+    text = study_text("[servers.frail]", load=load, connections="[2]", trials=1)
     sandbox.write("tiny.toml", text)
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert (finished.returncode, finished.stdout) == (4, "")
@@ -112,7 +118,8 @@ def test_a_run_without_a_single_answer_measures_nothing(sandbox):
 
 def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sandbox):
     write_frail_server(sandbox, "shortens")
-    sandbox.write("tiny.toml", study_text("[servers.frail]", connections="[2]", trials=1))
+    study = study_text("[servers.frail]", warmup="0s", load=MORE_REQUESTS, connections="[2]", trials=1)
+    sandbox.write("tiny.toml", study)
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert finished.returncode == 3, finished.stderr
     (record,) = records_of(sandbox.work / "run")
@@ -200,6 +207,41 @@ def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_measured(sandbox):
     assert f"a result cannot be written to {trials}: No space left on device" in finished.stderr
     assert all(json.loads(line)["kind"] == "point" for line in lines if line.endswith("\n"))
     assert json.loads(lines[0])["kind"] == "point"
+
+
+def test_a_run_that_may_open_no_more_files_records_what_fails_and_keeps_what_was_measured(
+    sandbox, monkeypatch
+):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    command = sandbox.start("run", "tiny.toml", "--out", "run")
+    trials = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+    resource.prlimit(command.pid, resource.RLIMIT_NOFILE, (0, 0))
+    finished = finish(command)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "Traceback" not in finished.stderr
+    assert "Too many open files. What was measured is kept" in finished.stderr
+    assert finished.stderr.endswith("this makes its report: loadcurve report run\n")
+    run = read_run(sandbox.work / "run")
+    assert run.complete
+    assert run.points
+    assert "Too many open files" in run.failures[-1].reason.text
+    # What it could not look at when it ended, the next run removes.
+    monkeypatch.setenv("XDG_STATE_HOME", str(sandbox.state))
+    assert {one.owner_pid for one in clean_up_after_killed_runs()} == {command.pid}
+
+
+def test_a_run_whose_folder_goes_away_ends_with_its_name(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    command = sandbox.start("run", "tiny.toml", "--out", "run")
+    trials = sandbox.work / "run" / "trials.jsonl"
+    wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+    (sandbox.work / "run").rename(sandbox.work / "moved")
+    finished = finish(command)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    said = "run/trials.jsonl was moved or removed during the run; if moved, what was measured is in it."
+    assert said in finished.stderr
+    assert read_run(sandbox.work / "moved").points
 
 
 @contextmanager

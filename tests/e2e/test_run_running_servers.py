@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from support.limit_server import limit_server
+from support.recording_server import deaf_port
 from support.tiny_study import study_text
 
 
@@ -59,9 +60,11 @@ def echo_server() -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), HostEcho) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_server_that_runs_already_is_verified_measured_and_left_running(sandbox, content):
@@ -102,11 +105,10 @@ def test_a_running_server_that_serves_other_content_is_not_measured(sandbox, con
 
 
 def test_a_server_that_does_not_run_is_not_measured(sandbox, content):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    finished = run(sandbox, study_of(f"http://127.0.0.1:{port}"))
+    with deaf_port() as address:
+        finished = run(sandbox, study_of(f"http://{address}"))
     assert finished.returncode == 4
-    assert f"staging is not measured: 127.0.0.1:{port}: nobody answers there" in finished.stderr
+    assert f"staging is not measured: {address}: nobody answers there" in finished.stderr
 
 
 def test_a_running_server_that_names_no_version_is_not_measured_without_one(sandbox, content):

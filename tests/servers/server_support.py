@@ -11,10 +11,14 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+import loadcurve.server.instance as instance_module
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import check_server
 from loadcurve.server.content import content_of_folder
@@ -23,6 +27,7 @@ from loadcurve.server.instance import Server
 from loadcurve.server.ledger import MARK_VARIABLE
 from loadcurve.server.processes import running_processes, uses_folder
 
+T = TypeVar("T")
 NOBODY = 65534
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
@@ -94,7 +99,7 @@ def members_of_session(session: int) -> set[int]:
     return members
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
     """Look again and again until a condition holds; fail where it never does."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -157,6 +162,21 @@ def user_of(pid: int) -> int:
     """Return the user that a process belongs to."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"^Uid:\t(\d+)", status, re.MULTILINE)[1])
+
+
+def told_of_each(ask: Callable[[int], T], pids: set[int]) -> list[T]:
+    """Return what is told of each process that has not ended meanwhile, as children of servers may."""
+    told = []
+    for pid in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            told.append(ask(pid))
+    return told
+
+
+def give_port_first(monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
+    """Let the next server be started on this port, and on any free one after that."""
+    ports = chain([taken], iter(instance_module.free_port, None))
+    monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
 
 
 def answer_to(server: Server, path: str) -> http.client.HTTPResponse:

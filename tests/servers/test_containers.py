@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, answer_to, members_of_session
+from server_support import CATALOG, answer_to, members_of_session, wait_until
 
 from loadcurve.host.cgroups import Limits
 from loadcurve.server.build import build_of
@@ -26,7 +26,11 @@ LONG_S = 60
 @pytest.fixture(autouse=True)
 def _nothing_is_left(containers: Containers) -> Iterator[None]:
     yield
-    assert containers.names() == []
+    left = containers.names()
+    for name in left:
+        # What one test leaves running would disturb all tests behind it.
+        containers.engine.remove_container(name)
+    assert left == []
 
 
 def found_in(
@@ -95,9 +99,9 @@ def test_every_process_of_a_container_is_bound_to_the_servers_cpus(containers, c
     cpus = {max(os.sched_getaffinity(0))}
     found = in_rootfs(containers, "nginx", settings={"workers": 2})
     with started(found, content_folder, cpus) as server:
-        processes = members_of_session(server.pid)
         # One master and two workers.
-        assert len(processes) == 3
+        wait_until(lambda: len(members_of_session(server.pid)) == 3)
+        processes = members_of_session(server.pid)
         assert [os.sched_getaffinity(process) for process in processes] == [cpus] * 3
 
 

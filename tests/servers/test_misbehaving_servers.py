@@ -13,7 +13,16 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from server_support import found, kill_owner, members_of_session, server_of, start_owner, wait_until
+from server_support import (
+    found,
+    give_port_first,
+    kill_owner,
+    marked_processes,
+    members_of_session,
+    server_of,
+    start_owner,
+    wait_until,
+)
 
 import loadcurve.server.instance as instance_module
 from loadcurve.errors import BadInput
@@ -98,7 +107,7 @@ def test_a_server_that_never_listens_is_not_ready(scripted, content_folder):
 
 
 def test_a_server_that_answers_with_an_error_is_not_ready(scripted, content_folder):
-    failure = failure_of(scripted("unavailable", ready_s=0.5), content_folder)
+    failure = failure_of(scripted("unavailable", ready_s=2), content_folder)
     assert failure.code == "not_ready"
     assert "503" in failure.text
 
@@ -172,24 +181,20 @@ def test_a_server_that_ignores_the_stop_signal_is_killed_after_its_timeout(scrip
 
 def test_a_taken_port_is_given_up_for_another(scripted, content_folder, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
-        taken, free = other.getsockname()[1], instance_module.free_port()
-        ports = iter([taken, free])
-        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
-        entry = scripted(ready_s=0.5)
-        # The other program accepts and says nothing, so only the server's own complaint tells.
-        with server_of(entry, content_folder) as server:
-            assert server.port == free
+        taken = other.getsockname()[1]
+        give_port_first(monkeypatch, taken)
+        # The other program accepts and says nothing.
+        with server_of(scripted(), content_folder) as server:
+            assert server.port != taken
 
 
 def test_the_answer_of_another_program_on_the_port_is_not_taken_for_the_servers(
     scripted, content_folder, monkeypatch
 ):
     with server_of(scripted(), content_folder) as other:
-        taken, free = other.port, instance_module.free_port()
-        ports = iter([taken, free])
-        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        give_port_first(monkeypatch, other.port)
         with server_of(scripted(), content_folder) as server:
-            assert server.port == free
+            assert server.port != other.port
             server.verify(["/1k.txt"])
 
 
@@ -219,10 +224,13 @@ def test_a_server_whose_block_is_never_left_ends_with_its_owner(scripted, conten
     assert members_of_session(int(finished.stdout)) == set()
 
 
-def test_an_interrupt_while_waiting_for_the_server_stops_it(scripted, content_folder):
-    server = server_of(scripted("never-listens"), content_folder)
-    timer = threading.Timer(0.3, _thread.interrupt_main)
-    timer.start()
+def test_an_interrupt_while_waiting_for_the_server_stops_it(scripted, content_folder, state):
+    def interrupt() -> None:
+        wait_until(lambda: marked_processes(state) != set())
+        _thread.interrupt_main()
+
+    server = server_of(scripted("never-listens", ready_s=60), content_folder)
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt), server:
         pass
 
@@ -249,9 +257,15 @@ def test_an_interrupt_around_the_spawn_leaves_nothing(moment, scripted, content_
 def test_an_interrupt_during_the_stop_hurries_it_and_leaves_nothing(scripted, content_folder):
     with server_of(scripted("ignores-sigterm", "forks", stop_s=60), content_folder) as server:
         pid = server.pid
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        usual = signal.getsignal(signal.SIGINT)
+
+        def interrupt() -> None:
+            # The stop has begun once it puts off interrupts.
+            wait_until(lambda: signal.getsignal(signal.SIGINT) is not usual)
+            os.kill(os.getpid(), signal.SIGINT)
+
         started = time.monotonic()
-        timer.start()
+        threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt):
             server.stop()
     assert time.monotonic() - started < 30

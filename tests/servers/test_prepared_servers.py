@@ -23,8 +23,8 @@ def prepared(tmp_path):
             documentation = "https://example.org/"
             binary = ["{sys.executable}"]
             prepare = ["/bin/sh", "-c", '''{script}''']
-            start = ["/bin/sh", "-c", "touch {tmp_path}/started; exec sleep 600"]
-            ready = {{ timeout = "300ms" }}
+            start = ["/bin/sh", "-c", ": > {tmp_path}/started; exec sleep 600"]
+            ready = {{ timeout = "1s" }}
             [version]
             command = ["/bin/sh", "-c", "echo prepared 1.0"]
             pattern = 'prepared (\\S+)'

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server_support import server_of
+from server_support import server_of, told_of_each, wait_until
 
 from loadcurve.probe import process
 from loadcurve.probe.process import Probe
@@ -30,15 +30,14 @@ def server(content_folder):
 
 def test_a_server_is_seen_as_long_as_the_block_lasts(server):
     with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
-        time.sleep(10 * INTERVAL_S)
-        record = probe.observed(load_of(8 * INTERVAL_S))
-        children = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
-        assert len(children) == 1
+        time.sleep(20 * INTERVAL_S)
+        record = probe.observed(load_of(18 * INTERVAL_S))
+        assert len(_probes()) == 1
     assert record.caveats == []
     assert record.server.processes.model_dump() == {"min": 1, "max": 1}
     assert record.server.memory_peak_bytes > 0
     assert record.cost.interval_s == INTERVAL_S
-    assert [pid for pid in _children() if _name(pid) == "loadcurve-probe"] == []
+    assert _probes() == []
 
 
 def test_windows_that_follow_each_other_are_each_seen(server):
@@ -53,7 +52,7 @@ def test_windows_that_follow_each_other_are_each_seen(server):
 def test_the_probe_runs_on_the_cpus_that_it_is_given(server):
     cpu = max(ALL_CPUS)
     with Probe(server.marks, server.address, [cpu], INTERVAL_S):
-        (pid,) = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
+        (pid,) = _probes()
         assert os.sched_getaffinity(pid) == {cpu}
     assert os.sched_getaffinity(0) == ALL_CPUS
 
@@ -84,10 +83,10 @@ def test_a_probe_that_ends_at_once_says_why(server, monkeypatch):
 
 def test_a_probe_that_dies_leaves_what_it_saw_until_then(server):
     with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
-        time.sleep(5 * INTERVAL_S)
-        (pid,) = [pid for pid in _children() if _name(pid) == "loadcurve-probe"]
+        time.sleep(20 * INTERVAL_S)
+        (pid,) = _probes()
         os.kill(pid, signal.SIGKILL)
-        record = probe.observed(load_of(4 * INTERVAL_S))
+        record = probe.observed(load_of(18 * INTERVAL_S))
     assert [caveat.code for caveat in record.caveats] == ["probe_died"]
     # Its samples do not reach across the window, so nothing can be said of what grew.
     assert record.server.cpu_share is None
@@ -115,10 +114,13 @@ def test_what_the_probe_should_not_write_is_a_caveat(server, monkeypatch):
 def test_every_process_of_a_server_is_born_in_its_group_which_goes_with_it(content_folder):
     with server_of(load_catalog()["nginx"], content_folder, workers=2) as server:
         group = server.marks.group
-        members = {int(pid) for pid in (group / "cgroup.procs").read_text().split()}
-        assert server.pid in members
-        assert len(members) == 3
-        assert os.getpid() not in members
+
+        def members() -> set[int]:
+            return {int(pid) for pid in (group / "cgroup.procs").read_text().split()}
+
+        wait_until(lambda: len(members()) == 3)
+        assert server.pid in members()
+        assert os.getpid() not in members()
     assert not group.exists()
 
 
@@ -127,6 +129,11 @@ def _script(folder: Path, text: str) -> Path:
     file.write_text(f"#!/bin/sh\n{text}\n")
     file.chmod(0o755)
     return file
+
+
+def _probes() -> list[int]:
+    """Return the running probes that this process has started."""
+    return [pid for pid in _children() if told_of_each(_name, {pid}) == ["loadcurve-probe"]]
 
 
 def _children() -> list[int]:

@@ -23,6 +23,7 @@ from server_support import (
     servers,
     servers_with,
     thread_count,
+    told_of_each,
     user_of,
     version_checked_by_nobody,
     wait_until,
@@ -84,8 +85,11 @@ def test_the_version_of_a_server_that_hides_it_in_its_answers_is_a_version(runni
 @servers("nginx", *APACHES, fixture="running")
 @is_root
 def test_what_root_starts_serves_in_children_of_an_unprivileged_user(running):
-    children = members_of_session(running.server.pid) - {running.server.pid}
-    assert {user_of(pid) for pid in children} == {NOBODY}
+    def users() -> set[int]:
+        return set(told_of_each(user_of, members_of_session(running.server.pid) - {running.server.pid}))
+
+    # A child is born as root's.
+    wait_until(lambda: users() == {NOBODY})
 
 
 @servers("lighttpd", "mini-httpd", "h2o", fixture="running")
@@ -96,8 +100,8 @@ def test_what_root_starts_becomes_an_unprivileged_user(running):
 
 @servers(*SERVERS, fixture="running")
 def test_every_process_is_bound_to_the_servers_cpus_and_this_one_is_not(running):
-    for pid in members_of_session(running.server.pid):
-        assert os.sched_getaffinity(pid) == running.cpus
+    bound = told_of_each(os.sched_getaffinity, members_of_session(running.server.pid))
+    assert set(map(frozenset, bound)) == {frozenset(running.cpus)}
     if (os.cpu_count() or 1) > 1:
         assert os.sched_getaffinity(0) != running.cpus
 
@@ -189,7 +193,7 @@ def test_auto_and_zero_workers_are_one_for_each_cpu(name, given, content_folder)
     with server_of(CATALOG[name], content_folder, **given) as server:
         cpu_count = len(os.sched_getaffinity(0))
         assert server.settings["workers"] == cpu_count
-        assert len(members_of_session(server.pid)) == 1 + cpu_count
+        wait_until(lambda: len(members_of_session(server.pid)) == 1 + cpu_count)
 
 
 @servers("nginx", "lighttpd", "node")
@@ -206,11 +210,11 @@ def test_a_single_worker_is_the_main_process_itself(running):
 
 @servers("h2o")
 def test_each_worker_of_h2o_is_a_thread(name, content_folder):
-    counts = []
-    for workers in (2, 5):
-        with server_of(CATALOG[name], content_folder, workers=workers) as server:
-            counts.append(thread_count(server.pid))
-    assert counts[1] - counts[0] == 5 - 2
+    with (
+        server_of(CATALOG[name], content_folder, workers=2) as two,
+        server_of(CATALOG[name], content_folder, workers=5) as five,
+    ):
+        wait_until(lambda: thread_count(five.pid) - thread_count(two.pid) == 5 - 2)
 
 
 @servers("caddy", fixture="running")

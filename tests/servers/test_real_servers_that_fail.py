@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, SERVERS, is_root, server_of, servers, wait_until
+from server_support import CATALOG, SERVERS, give_port_first, is_root, server_of, servers, wait_until
 
-import loadcurve.server.instance as instance_module
 import loadcurve.server.launch as launch_module
 from loadcurve.server.catalog import read_entry
 from loadcurve.server.content import content_of_folder
@@ -40,11 +39,10 @@ def test_a_server_that_says_that_its_port_is_taken_gets_another(name, content_fo
     with socket.socket() as other:
         # As it does not listen, nobody sees it but a server that wants the same port.
         other.bind(("127.0.0.1", 0))
-        taken, free = other.getsockname()[1], instance_module.free_port()
-        ports = iter([taken, free])
-        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        taken = other.getsockname()[1]
+        give_port_first(monkeypatch, taken)
         with server_of(CATALOG[name], content_folder) as server:
-            assert server.port == free
+            assert server.port != taken
 
 
 @servers(*SERVERS)
@@ -97,7 +95,7 @@ def test_content_that_the_unprivileged_user_cannot_reach_is_explained(name, stat
     folder.mkdir(mode=0o700)
     (folder / "1k.txt").write_bytes(b"x")
     entry = CATALOG[name]
-    ready = entry.description.ready.model_copy(update={"timeout_s": 0.3})
+    ready = entry.description.ready.model_copy(update={"timeout_s": 1.5})
     impatient = replace(entry, description=entry.description.model_copy(update={"ready": ready}))
     failure = failure_of(impatient, folder)
     assert failure.code == "not_ready"

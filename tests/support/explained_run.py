@@ -124,3 +124,26 @@ def found(plant: Planted = nothing_planted, setup: Setup | None = None) -> dict[
 def evidence(finding: Finding) -> dict[str, float]:
     """The value of each piece of evidence by its name."""
     return {one.name: one.value for one in finding.evidence}
+
+
+def distribution_of(times_ms: list[float]) -> Data:
+    return synthetic.distribution(sorted(times_ms))
+
+
+def retried_connects(record: Data, times_ms: list[float], overflows: int | None) -> None:
+    """Connections took these times, and SYNs were sent again."""
+    load = record["load"]
+    load["connect_ms"] = distribution_of(times_ms)
+    load["histograms"]["connect"] = synthetic.encode([round(time * 1e6) for time in times_ms])
+    load["kernel"] |= {"syn_retransmits": 7, "listen_overflows": overflows}
+
+
+def doubt(record: Data, code: str) -> None:
+    """The verdict is suspect for this reason, too."""
+    reasons = [*record["load"]["verdict"]["reasons"], {"code": code, "text": code}]
+    record["load"]["verdict"] = {"status": "suspect", "reasons": reasons, "notes": []}
+
+
+def use_cpus(record: Data, cpus: float, **server: object) -> None:
+    """The server used so many CPUs."""
+    record["probe"]["server"] |= {"cpu_share": cpus, **server}

@@ -42,10 +42,12 @@ class GrowingRun:
         self.file = ProgressFile(self.folder)
 
     def add(self, count: int) -> None:
-        """Append the next records."""
+        """Append the next records, of which a reader sees either none or all."""
         added, self.to_come = self.to_come[:count], self.to_come[count:]
-        with (self.folder / TRIALS_FILE).open("a", encoding="utf-8") as file:
-            file.writelines(one.model_dump_json(by_alias=True) + "\n" for one in added)
+        file, grown = self.folder / TRIALS_FILE, self.folder / "grown"
+        lines = "".join(one.model_dump_json(by_alias=True) + "\n" for one in added)
+        grown.write_text(file.read_text(encoding="utf-8") + lines, encoding="utf-8")
+        grown.replace(file)
 
     def add_all(self) -> None:
         """Append all that are still to come."""

@@ -1,41 +1,22 @@
 """The package's own server `limit`, started for tests of the load."""
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from loadcurve.server.found import NATIVE_FOLDER
-from loadcurve.server.instance import free_port
 from loadcurve.server.spawn import ends_with_parent
-from support.sandbox import wait_until
-
-PORT_ATTEMPTS = 5
 
 
 @contextmanager
 def limit_server(content: Path) -> Iterator[str]:
     """Yield the address of a server of the files in ``content``."""
-    for _ in range(PORT_ATTEMPTS):
-        address = f"127.0.0.1:{free_port()}"
-        command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", address, "--root", content]
-        with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.DEVNULL) as server:
-            try:
-                wait_until(lambda: server.poll() is not None or _accepts(address), "the server listens")  # noqa: B023
-                # It ends at once where another program was faster to take the port.
-                if server.poll() is None:
-                    yield address
-                    return
-            finally:
-                server.kill()
-    raise AssertionError("no free port for the server")
-
-
-def _accepts(address: str) -> bool:
-    host, _, port = address.partition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", "127.0.0.1:0", "--root", content]
+    with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            # It says where it listens, once it does.
+            yield server.stdout.readline().removeprefix("listening on ").strip()
+        finally:
+            server.kill()

@@ -14,6 +14,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PHONE, DESK = 390, 1440
+"""Widths of windows, in CSS pixels."""
+PATIENCE_MS = 180_000
+"""Longer than the browser takes for anything, even on a busy machine."""
 REMEMBER_VIEWS = (Path(__file__).parent / "remember_views.js").read_text(encoding="utf-8")
 
 
@@ -43,6 +47,7 @@ class Opened:
         return list(self.page.evaluate(f"marksOf({figure!r})"))
 
 
+OpenPage = Callable[..., Opened]
 OpenReport = Callable[..., Opened]
 
 
@@ -53,30 +58,42 @@ def system_browser() -> Iterator[Browser]:
     if chromium is None:
         pytest.skip("needs chromium, which is not installed; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
 
 @contextmanager
-def reports_in(browser: Browser) -> Iterator[OpenReport]:
-    """Give what opens a file in a fresh profile and watches it; options are those of Playwright's context."""
+def pages_in(browser: Browser) -> Iterator[OpenPage]:
+    """Give what opens a URL in a fresh profile and watches it; options are those of Playwright's context."""
     contexts = []
 
-    def open_report(path: Path, *, width: int = 1440, **options: Any) -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+    def open_page(url: str, *, width: int = DESK, **options: Any) -> Opened:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         context.add_init_script(REMEMBER_VIEWS)
+        context.set_default_timeout(PATIENCE_MS)
         opened = Opened(context.new_page())
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.on("console", lambda message: opened.complaints.append(message.text))
         opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-        opened.page.goto(path.as_uri())
+        opened.page.goto(url)
         return opened
 
-    yield open_report
+    yield open_page
     for context in contexts:
         context.close()
+
+
+@contextmanager
+def reports_in(browser: Browser) -> Iterator[OpenReport]:
+    """Give what opens a file as :func:`pages_in` opens a URL, without any network."""
+    with pages_in(browser) as open_page:
+
+        def open_report(path: Path, **options: Any) -> Opened:
+            return open_page(path.as_uri(), offline=True, **options)
+
+        yield open_report
 
 
 def reported(folder: Path) -> Path:
@@ -86,7 +103,6 @@ def reported(folder: Path) -> Path:
 
 def page_written_by(*arguments: object) -> Path:
     """Run the command; return the path that it prints last."""
-    written = subprocess.run(
-        [LOADCURVE, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=120
-    )
+    command = [LOADCURVE, *map(str, arguments)]
+    written = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_MS / 1000)
     return Path(written.stdout.splitlines()[-1])

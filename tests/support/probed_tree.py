@@ -1,5 +1,6 @@
 """A scripted tree of processes, and the probe that samples it."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -12,23 +13,27 @@ from typing import Any
 import psutil
 
 from loadcurve.probe.process import PROGRAM
+from support.sandbox import wait_until
 
 PROCESS_TREE = Path(__file__).with_name("process_tree.py")
 MOST_SAMPLES = 1000
-MARK = f"LOADCURVE_TEST_MARK={os.getpid()}"
+MARK_NAME = "LOADCURVE_TEST_MARK"
+_numbers = itertools.count()
 
 
 class ProcessTree:
     """The tree of :mod:`process_tree`, in a session of its own and with a mark in its environment."""
 
     def __init__(self) -> None:
-        name, _, value = MARK.partition("=")
+        # Processes of a tree that has ended may still be ending.
+        value = f"{os.getpid()}-{next(_numbers)}"
+        self.mark = f"{MARK_NAME}={value}"
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", PROCESS_TREE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, name: value},
+            env={**os.environ, MARK_NAME: value},
             start_new_session=True,
         )
         self._answer()
@@ -43,6 +48,20 @@ class ProcessTree:
         self.process.stdin.flush()
         return self._answer()
 
+    def rest(self) -> None:
+        """Return when all processes and threads sleep, and so nothing of them changes by itself."""
+
+        def is_at_rest() -> bool:
+            looks = [self._activity() for _ in range(2)]
+            return looks[0] == looks[1] and all(state == "S" for state, *_ in looks[0].values())
+
+        wait_until(is_at_rest, "the tree is at rest")
+
+    def _activity(self) -> dict[str, list[str]]:
+        """The state of each thread, and how often it has been switched: who slept twice alike never woke."""
+        tasks = [task for member in self.members() for task in Path(f"/proc/{member.pid}/task").iterdir()]
+        return {task.name: _values(task / "status", "State", "voluntary_ctxt_switches") for task in tasks}
+
     def members(self) -> list[psutil.Process]:
         """The processes as psutil finds them: by their ancestors, and by the mark where these have ended."""
         main = psutil.Process(self.pid)
@@ -50,7 +69,7 @@ class ProcessTree:
         for process in psutil.process_iter():
             try:
                 environment = [f"{name}={value}" for name, value in process.environ().items()]
-                if process not in found and MARK in environment:
+                if process not in found and self.mark in environment:
                     found.append(process)
             except psutil.Error:
                 continue
@@ -65,6 +84,12 @@ class ProcessTree:
         answer = self.process.stdout.readline().strip()
         assert answer, f"the tree has ended with status {self.process.wait()}"
         return answer
+
+
+def _values(file: Path, *names: str) -> list[str]:
+    """The first word behind each name in a file of lines."""
+    lines = dict(line.split(":", 1) for line in file.read_text().splitlines())
+    return [lines[name].split()[0] for name in names]
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from axe_playwright_python.sync_playwright import Axe
 from support.colours import contrast
 from support.opened_report import Opened
 
-PHONE, DESK = 390, 1440
 PAPER = 718
 """A page of A4 between margins of one centimetre, in CSS pixels of 1/96 inch."""
 
@@ -23,17 +22,16 @@ _NEXT_BY_TAB = """() => {
 }"""
 
 
-def unfold(opened: Opened) -> None:
-    """Open everything that is folded but the menus of the figures."""
+def lay_open(opened: Opened) -> None:
+    """Have everything drawn, and open everything that is folded but the menus of the figures."""
+    opened.figures()
     opened.page.evaluate(
         "document.querySelectorAll('details').forEach((one) => { one.open ||= !one.closest('.chart'); })"
     )
 
 
 def serious_violations(opened: Opened) -> list[str]:
-    """What axe finds that is serious or worse, on the page with everything drawn and unfolded."""
-    opened.figures()
-    unfold(opened)
+    """What axe finds in the page, as it is now, that is serious or worse."""
     return [
         f"{one['id']}: {one['help']}: {node['html']}"
         for one in Axe().run(opened.page).response["violations"]
@@ -58,9 +56,7 @@ def sticking_out(opened: Opened, width: int, but_within: str = "svg, .scroller")
 
 
 def scrolls_sideways(opened: Opened, width: int) -> bool:
-    """Whether the page with everything drawn and unfolded is wider than its window."""
-    opened.figures()
-    unfold(opened)
+    """Whether the page is wider than its window."""
     return bool(opened.page.evaluate("document.documentElement.scrollWidth") > width)
 
 

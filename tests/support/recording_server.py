@@ -1,4 +1,4 @@
-"""Web servers inside the test itself: one keeps every request that reaches it, one never answers."""
+"""Servers inside the test itself: one keeps every request that reaches it, others answer none."""
 
 import http.server
 import socket
@@ -69,6 +69,14 @@ def full_listener(places: int) -> Iterator[str]:
         socket.create_connection(listener.getsockname()),
     ):
         yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextmanager
+def deaf_port() -> Iterator[str]:
+    """Yield the address of a port on which nobody listens, and nobody will: it is taken."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{holder.getsockname()[1]}"
 
 
 @contextmanager

@@ -17,3 +17,17 @@ def formats_of(
     run = synthetic.write_renamed_run(folder / "run", "tiny", server)
     objective = None if limits is None else parse_objective(limits)
     return {path.name: path.read_bytes() for path in write_formats(run, formats, objective, folder / "out")}
+
+
+def write_run_of_two_keys(folder: Path) -> Path:
+    """Write a run whose every load was measured at two depths of the pipeline."""
+    depths = (1.0, 8.0)
+    record = synthetic.run_record()
+    points = [{**point, "pipeline": depth} for point in record.points for depth in depths]
+    measured = [
+        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
+        for one in synthetic.trial_records(record)
+        if one.kind == "point"
+        for depth in depths
+    ]
+    return synthetic.write_run(folder, record.model_copy(update={"points": points}), list(measured))

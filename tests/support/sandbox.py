@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -14,13 +14,14 @@ from typing import IO
 import psutil
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
-COMMAND_TIMEOUT_S = 60
+COMMAND_TIMEOUT_S = 180
+"""Several times what any command of a test takes on a machine that has nothing else to do."""
 CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
 """Variables of the person who runs the tests that must not reach the command."""
 POLL_S = 0.01
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 20) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
     """Look again and again until ``condition`` holds; fail with ``what`` was waited for."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -129,6 +130,18 @@ class Sandbox:
                 continue
         return found
 
+    def end_processes(self) -> None:
+        """Kill what runs here, and what it starts meanwhile, until nothing does."""
+
+        def none_is_left() -> bool:
+            running = self.processes()
+            for process in running:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            return running == []
+
+        wait_until(none_is_left, "the processes of the sandbox end")
+
     def leftovers(self) -> list[str]:
         """Return what the command left behind: processes, records of started servers, temporary files."""
         return [
@@ -140,12 +153,17 @@ class Sandbox:
 
 @contextmanager
 def open_sandbox(byte_code: Path) -> Iterator[Sandbox]:
-    """Yield a new sandbox, which is gone at the end."""
+    """Yield a new sandbox, which is gone at the end; nothing of any command may be left in it by then."""
     # Not below the folders of pytest, through which the user that root's servers become cannot pass.
     with tempfile.TemporaryDirectory(prefix="loadcurve-e2e-") as name:
         sandbox = Sandbox(Path(name).resolve(), byte_code)
         sandbox.make()
         yield sandbox
+        left = sandbox.leftovers()
+        if left:
+            # What one test leaves running would disturb all tests behind it.
+            sandbox.end_processes()
+        assert left == [], f"this was left behind: {', '.join(left)}"
 
 
 def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:

@@ -8,11 +8,10 @@ from typer.testing import CliRunner
 
 from loadcurve.cli import database_load
 from loadcurve.cli.interrupts import INTERRUPTS
-from loadcurve.cli.load_arguments import DATABASE_SCHEMES, OF_DATABASES, OF_WEB_SERVERS
+from loadcurve.cli.load_arguments import OF_DATABASES, OF_WEB_SERVERS
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.run import database as database_module
-from loadcurve.server.protocol import SCHEMES
 from support.fake_database import FakeEngine
 
 URL = "mongodb://127.0.0.1:1"
@@ -151,10 +150,6 @@ def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):
     assert isinstance(finished.exception, NothingMeasured)
     assert "authentication failed" in str(finished.exception)
     assert "secret" not in str(finished.exception)
-
-
-def test_every_scheme_of_a_database_is_known_to_the_command():
-    assert set(DATABASE_SCHEMES) == {scheme for scheme, spoken in SCHEMES.items() if spoken != "http"}
 
 
 def test_every_option_of_one_kind_is_an_option_of_the_command():

@@ -18,7 +18,7 @@ from loadcurve.probe.process import PROGRAM
 from loadcurve.probe.samples import Header, Sample
 from loadcurve.server.group import born_in_group, group_parent
 from loadcurve.server.processes import identify, is_running
-from support.probed_tree import MARK, process_tree, running_probe
+from support.probed_tree import MOST_SAMPLES, process_tree, running_probe
 from support.sandbox import wait_until
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -58,28 +58,28 @@ def test_a_tree_agrees_with_psutil(tree, found_by):
         for command in ("fork 3", "thread 5", "grow 32", "burn 0.3", "brief 2 0.1"):
             tree.do(command)
         # Nothing runs any more: what one sees, the other must see.
+        tree.rest()
         members = tree.members()
-        before_s = sum(map(cpu_s, members))
         seen = probe.last()["tree"]
         assert (seen["processes"], len(members)) == (4, 4)
         assert seen["threads"] == sum(process.num_threads() for process in members) == 9
         assert seen["memory_bytes"] == sum(process.memory_info().rss for process in members)
         assert seen["memory_bytes"] > 32 << 20
         total_s = seen["cpu_user_s"] + seen["cpu_system_s"]
-        # Going back to sleep may complete a tick in between.
-        assert before_s - TICK_S / 2 <= total_s <= sum(map(cpu_s, members)) + TICK_S / 2
+        assert total_s == pytest.approx(sum(map(cpu_s, members)))
         assert total_s >= 0.5
 
 
 def test_what_is_read_rarely_agrees_with_psutil(tree):
-    for command in ("fork 2", "thread 3"):
+    # Most of the memory is the tree's alone: who else maps the rest may change in between.
+    for command in ("grow 32", "fork 2", "thread 3"):
         tree.do(command)
+    tree.rest()
     with running_probe("--session", tree.pid, "--interval", "20ms") as probe:
         footprint, switches = probe.first("footprint"), probe.first("context_switches")
         members = tree.members()
         assert footprint["open_files"] == sum(process.num_fds() for process in members)
         proportional = sum(process.memory_full_info().pss for process in members)
-        # Who else maps the same pages may have changed in between.
         assert footprint["proportional_memory_bytes"] == pytest.approx(proportional, rel=0.2)
         # psutil tells the first thread of each process; the others are read here as the kernel writes them.
         files = [file for process in members for file in Path(f"/proc/{process.pid}/task").glob("*/status")]
@@ -94,12 +94,13 @@ def test_the_busiest_process_is_the_one_that_psutil_finds(tree):
         probe.next()
         tree.do("fork 3")
         tree.do("burn 0.4")
+        tree.rest()
         sample = probe.last()
         times = {process.pid: process.cpu_times() for process in tree.members()}
     used_s = {pid: told.user + told.system for pid, told in times.items()}
     found = sample["busiest_process"]
     assert found["pid"] == tree.pid == max(used_s, key=used_s.get)
-    assert found["cpu_s"] == pytest.approx(used_s[tree.pid], abs=TICK_S / 2)
+    assert found["cpu_s"] == pytest.approx(used_s[tree.pid])
     # All of its threads but one do nothing, and there is but one.
     thread = sample["busiest_thread"]
     assert (thread["pid"], thread["thread"]) == (tree.pid, tree.pid)
@@ -114,18 +115,22 @@ def test_the_busiest_thread_is_found_among_those_that_wait(tree):
     thread = int(tree.do("busy"))
     main = psutil.Process(tree.pid)
     assert thread != tree.pid
-    before, before_s = _thread_time_s(main, thread), time.monotonic()
+    # Of equals, such as threads that all wait for a CPU, the one counts that has used the most altogether.
+    wait_until(lambda: _thread_time_s(main, thread) > _thread_time_s(main, tree.pid), "it is ahead")
+    before = _thread_time_s(main, thread)
     with running_probe("--session", tree.pid, "--interval", "50ms") as probe:
-        shares = [one["busiest_thread"] for one in (probe.next() for _ in range(20)) if one["busiest_thread"]]
-        passed_s = time.monotonic() - before_s
+        taken = (probe.next() for _ in range(MOST_SAMPLES))
+        samples = list(itertools.islice((one for one in taken if one["busiest_thread"]), 10))
         after = _thread_time_s(main, thread)
-    assert len(shares) > 5, "one busy process of nine threads is cheap enough for most samples"
-    assert {(found["pid"], found["thread"]) for found in shares} == {(tree.pid, thread)}
-    told = [found["cpu_s"] for found in shares]
+    found = [one["busiest_thread"] for one in samples]
+    assert len(found) == 10
+    assert {(one["pid"], one["thread"]) for one in found} == {(tree.pid, thread)}
+    told = [one["cpu_s"] for one in found]
     assert before - TICK_S <= told[0] <= told[-1] <= after + TICK_S
     # The machine may give it less than all of a CPU, but what it had is known.
-    mean = sum(found["cpu_share"] for found in shares) / len(shares)
-    assert mean == pytest.approx((after - before) / passed_s, rel=0.3)
+    passed_s = [later["t_s"] - earlier["t_s"] for earlier, later in itertools.pairwise(samples)]
+    used_s = sum(one["cpu_share"] * length_s for one, length_s in zip(found[1:], passed_s, strict=True))
+    assert used_s == pytest.approx(told[-1] - told[0], rel=0.3)
 
 
 def _thread_time_s(process: psutil.Process, thread: int) -> float:
@@ -141,14 +146,17 @@ def test_the_queue_of_the_servers_address_is_the_one_that_ss_shows(tree):
         address = "{}:{}".format(*server.getsockname())
         for _ in range(4):
             clients.enter_context(socket.create_connection(server.getsockname()))
+        wait_until(lambda: _queue_by_ss(address) == ["4", "23"], "ss shows all clients in the queue")
         with running_probe("--pid", tree.pid, "--listen", address, "--interval", LONG) as probe:
             assert probe.next()["listen_queue"] == {"waiting": 4, "backlog": 23}
-            listed = subprocess.run(
-                ["ss", "-Hltn", "src", address], capture_output=True, text=True, check=True
-            )
-            assert listed.stdout.split()[1:3] == ["4", "23"]
             server.accept()[0].close()
             assert probe.last()["listen_queue"] == {"waiting": 3, "backlog": 23}
+
+
+def _queue_by_ss(address: str) -> list[str]:
+    """How many wait in the queue of an address, and how many may."""
+    command = ["ss", "-Hltn", "src", address]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[1:3]
 
 
 def test_sockets_are_counted_in_the_states_that_closing_one_end_brings_them_to(tree):
@@ -193,10 +201,10 @@ def _number(file: Path, name: str) -> int:
 def test_children_that_come_and_go_unseen_are_counted_through_their_parent(tree):
     with running_probe("--session", tree.pid, "--interval", LONG) as probe:
         before = probe.next()
-        children_s = float(tree.do("brief 20 0.04"))
+        children_s = float(tree.do("brief 8 0.1"))
         after = probe.last()
-    # The kernel tells the children's times as one sum in ticks, and the parent has worked a little, too.
-    assert used_s(after) - used_s(before) == pytest.approx(children_s, rel=0.1, abs=2 * TICK_S)
+    # The kernel tells the children's times as one sum in ticks; beginning and ending them costs time, too.
+    assert 0.9 * children_s <= used_s(after) - used_s(before) <= 1.5 * children_s
 
 
 def test_new_processes_are_found_and_ended_ones_are_not_counted(tree):
@@ -221,14 +229,15 @@ def test_the_total_never_falls_whatever_comes_and_goes(tree):
         samples = [first, *probe.rest()]
     totals = [used_s(sample) for sample in samples if sample["tree"]]
     assert all(earlier <= later for earlier, later in itertools.pairwise(totals))
-    assert totals[-1] - totals[0] <= children_s * 1.1 + 2 * TICK_S
+    # Beginning and ending them costs time, too, but nothing is counted twice.
+    assert totals[-1] - totals[0] <= 1.5 * children_s + 2 * TICK_S
 
 
 def test_a_process_that_left_the_session_and_its_parent_is_known_by_its_mark(tree):
     tree.do("leave 2")
     with running_probe("--session", tree.pid, "--interval", LONG) as probe:
         assert probe.next()["tree"]["processes"] == 1
-    with running_probe("--session", tree.pid, "--mark", MARK, "--interval", LONG) as probe:
+    with running_probe("--session", tree.pid, "--mark", tree.mark, "--interval", LONG) as probe:
         assert probe.next()["tree"]["processes"] == len(tree.members()) == 3
 
 
@@ -249,10 +258,11 @@ def test_in_a_group_of_its_own_the_time_of_forgotten_children_is_exact(group):
             tree = running.enter_context(process_tree())
         probe = running.enter_context(running_probe("--cgroup", group, "--interval", LONG))
         before = probe.next()
-        children_s = float(tree.do("forget 20 0.04"))
+        children_s = float(tree.do("forget 8 0.1"))
         after = probe.last()
     grown_s = used_s(after, "group") - used_s(before, "group")
-    assert grown_s == pytest.approx(children_s, rel=0.1)
+    # Exact to the microsecond; beginning and ending the children costs time, too.
+    assert children_s - 0.001 <= grown_s <= 1.5 * children_s
     # Over the processes nothing of them is left.
     assert used_s(after) - used_s(before) < children_s / 4
 
@@ -314,10 +324,16 @@ def test_samples_come_at_the_interval_by_the_monotonic_clock(tree):
     before_s = time.monotonic()
     with running_probe("--pid", tree.pid, "--interval", "50ms") as probe:
         moments_s = [probe.next()["t_s"] for _ in range(21)]
+        # A busy machine may delay some of them, but two that it leaves alone are an interval apart ...
+        later_s = (probe.next()["t_s"] for _ in range(MOST_SAMPLES))
+        gaps_s = (
+            later - earlier for earlier, later in itertools.pairwise(itertools.chain(moments_s, later_s))
+        )
+        assert any(gap_s == pytest.approx(0.05, rel=0.1) for gap_s in gaps_s)
     assert before_s < moments_s[0]
     assert moments_s[-1] < time.monotonic()
-    # A busy machine may delay some of them, but never makes them come more often.
-    assert (moments_s[-1] - moments_s[0]) / 20 == pytest.approx(0.05, rel=0.2)
+    # ... and never do they come more often.
+    assert (moments_s[-1] - moments_s[0]) / 20 >= 0.95 * 0.05
 
 
 def test_it_ends_when_its_owner_is_killed(tree):

@@ -15,7 +15,7 @@ from loadcurve.report.formats.write import write_formats
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
-from support.report_formats import formats_of
+from support.report_formats import formats_of, write_run_of_two_keys
 
 WORDS = {
     "throughput": ("Requests/s by connections", "connections"),
@@ -147,15 +147,7 @@ def test_a_name_with_signs_that_no_picture_can_hold_is_drawn_without_them(tmp_pa
 
 
 def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp_path: Path):
-    record = synthetic.run_record()
-    grid = [{**point, "pipeline": depth} for point in record.points for depth in (1.0, 8.0)]
-    points = [
-        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
-        for one in synthetic.trial_records(record)
-        if one.kind == "point"
-        for depth in (1.0, 8.0)
-    ]
-    run = synthetic.write_run(tmp_path, record.model_copy(update={"points": grid}), list(points))
+    run = write_run_of_two_keys(tmp_path)
     names = [picture.name for picture in pictures(content_of(read_run(run)))]
     assert {"pipeline-1-throughput", "pipeline-8-throughput", "distribution"} <= set(names)
     assert len(set(names)) == len(names)

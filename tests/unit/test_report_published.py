@@ -14,10 +14,11 @@ from loadcurve.report.html import render_run
 from loadcurve.report.published_content import PublishedContent
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.published import agreement, ranks
+from loadcurve.study.find import bundled_studies
 from loadcurve.study.published import PublishedFile
-from loadcurve.study.read import bundled_studies, read_study
 from loadcurve.study.toml_document import read_toml_model
 from support import synthetic_run as synthetic
+from support.read_study import read_study
 
 FIGURE = {
     "title": "Requests per second",

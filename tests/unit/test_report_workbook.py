@@ -12,7 +12,7 @@ from openpyxl.chart import BarChart, ScatterChart
 from loadcurve.report.appearance import appearances
 from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
-from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of
+from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of, write_run_of_two_keys
 
 REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
 """How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
@@ -140,15 +140,7 @@ def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
 
 
 def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_path: Path):
-    record = synthetic.run_record()
-    grid = [{**point, "pipeline": depth} for point in record.points for depth in (1.0, 8.0)]
-    points = [
-        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
-        for one in synthetic.trial_records(record)
-        if one.kind == "point"
-        for depth in (1.0, 8.0)
-    ]
-    run = synthetic.write_run(tmp_path, record.model_copy(update={"points": grid}), list(points))
+    run = write_run_of_two_keys(tmp_path)
     [path] = write_formats(run, ["xlsx"], None, None)
     book = openpyxl.load_workbook(path)
     charts = book["charts"]._charts

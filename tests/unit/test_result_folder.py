@@ -1,5 +1,6 @@
 """Writing a run folder, and reading it back whole, cut off or broken."""
 
+import json
 import os
 import shutil
 from collections import namedtuple
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.result.folder import BYTES_PER_POINT, RUN_FILE, TRIALS_FILE, RunFolder, read_run
 from loadcurve.result.records import SearchRecord
@@ -98,9 +100,31 @@ def test_a_folder_that_is_no_run_folder_is_refused_with_advice(tmp_path: Path):
 def test_a_run_record_of_another_format_is_refused(folder: Path):
     run_file = folder / RUN_FILE
     run_file.write_text(run_file.read_text().replace("loadcurve-run/1", "loadcurve-run/9"))
-    with pytest.raises(
-        BadInput, match=r"run\.json cannot be read as a run record: format: .*loadcurve-run/1"
-    ):
+    with pytest.raises(BadInput, match=r"another version .* format loadcurve-run/9, .* loadcurve-run/1\."):
+        read_run(folder)
+
+
+@pytest.mark.parametrize(("file", "field"), [(RUN_FILE, "seed"), (TRIALS_FILE, "started_at")])
+def test_a_folder_of_an_earlier_version_is_refused_with_both_versions_and_what_to_do(
+    folder: Path, file: str, field: str
+):
+    run = json.loads((folder / RUN_FILE).read_text())
+    (folder / RUN_FILE).write_text(json.dumps(run | {"loadcurve_version": "0.0.7"}))
+    first, *others = (folder / file).read_text().splitlines()
+    lines = [json.dumps({key: value for key, value in json.loads(first).items() if key != field}), *others]
+    (folder / file).write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadInput) as raised:
+        read_run(folder)
+    said = str(raised.value)
+    assert said.startswith(f"{folder} was written by another version of Loadcurve, or changed since")
+    assert f"{field}: Field required" in said
+    assert f"names version 0.0.7 and format loadcurve-run/1, and this is version {__version__}," in said
+    assert said.endswith(f"measure again: loadcurve run {folder}/study.toml")
+
+
+def test_a_file_that_is_no_record_at_all_is_not_taken_for_another_versions(folder: Path):
+    (folder / RUN_FILE).write_text("[]")
+    with pytest.raises(BadInput, match=r"run\.json cannot be read as a run record: "):
         read_run(folder)
 
 
@@ -130,11 +154,11 @@ def test_the_estimate_of_room_is_above_what_a_record_takes(folder: Path):
     assert max(len(line) for line in (folder / TRIALS_FILE).read_text().splitlines()) < BYTES_PER_POINT
 
 
-def test_a_result_that_cannot_be_written_says_what_is_kept(tmp_path: Path):
+def test_a_folder_that_goes_away_during_a_run_is_told(tmp_path: Path):
     record = synthetic.run_record()
     writer = RunFolder.create(tmp_path / "run", record, "")
     shutil.rmtree(tmp_path / "run")
-    with pytest.raises(LoadcurveError, match="What was measured before is kept"):
+    with pytest.raises(LoadcurveError, match=r"trials\.jsonl was moved or removed"):
         writer.append(synthetic.trial_records(record)[0])
 
 

@@ -6,8 +6,8 @@ from loadcurve.run import database as database_module
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
-from loadcurve.study.read import read_study
 from support.fake_database import FakeEngine
+from support.read_study import read_study
 
 TABLE = "loadcurve.usertable"
 RUN = "threads = 4\noperations = 50"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from loadcurve.run.database_plan import DatabasePlans, records_inserted
-from loadcurve.study.read import read_study
+from support.read_study import read_study
 
 COMMON = 'model = "ycsb"\nworkload = "a"\nthreads = 4\n'
 

@@ -1,5 +1,8 @@
 """Building servers from source: when, how often, and what is told when it fails."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -96,6 +99,57 @@ def test_changed_sources_are_built_anew_beside_what_was_built_before(tiny, build
     assert not new.is_done()
     new.run(silent)
     assert (builds(), old.is_done()) == (2, True)
+
+
+def build_one_after_the_other(tiny, count):
+    """Build so many states of the sources, a second apart by the clock of the files; return their folders."""
+    folders = []
+    for number in range(1, count + 1):
+        build = building(tiny(f"# state {number}"))
+        build.run(silent)
+        os.utime(build.folder / "done", (number, number))
+        folders.append(build.folder)
+    return folders
+
+
+def test_only_the_newest_builds_of_a_server_are_kept(tiny, tmp_path):
+    other_server = tmp_path / "cache" / "loadcurve" / "tiny-too-0123456789abcdef"
+    other_server.mkdir(parents=True)
+    (other_server / "lock").touch()
+    folders = build_one_after_the_other(tiny, 5)
+    assert [folder.exists() for folder in folders] == [False, False, True, True, True]
+    assert other_server.exists()
+
+
+def test_a_build_that_failed_goes_before_one_that_is_used(tiny):
+    with pytest.raises(ServerFailure):
+        building(tiny("exit 1")).run(silent)
+    failed = building(tiny("exit 1")).folder
+    folders = build_one_after_the_other(tiny, 3)
+    assert not failed.exists()
+    assert all(folder.exists() for folder in folders)
+
+
+USES_A_BUILD = """
+import sys
+from pathlib import Path
+from loadcurve.server.catalog import read_entry
+from loadcurve.server.found import find_server
+print(find_server(read_entry(Path(sys.argv[1])), {}).version, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_build_that_another_run_uses_is_not_removed_before_that_ends(tiny):
+    (used,) = build_one_after_the_other(tiny, 1)
+    command = [sys.executable, "-c", USES_A_BUILD, tiny("# state 1").folder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as user:
+        assert user.stdout.readline() == "1.0\n"
+        build_one_after_the_other(tiny, 5)
+        assert (used / "tiny").exists()
+        user.stdin.close()
+    build_one_after_the_other(tiny, 6)
+    assert not used.exists()
 
 
 def test_a_file_of_another_name_is_another_source(tiny):

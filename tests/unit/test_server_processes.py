@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -26,6 +26,7 @@ from loadcurve.server.processes import (
     uses_folder,
 )
 from loadcurve.server.spawn import ends_with_parent, spawn
+from support.sandbox import wait_until
 
 
 @pytest.fixture
@@ -82,7 +83,8 @@ def test_a_signal_for_an_earlier_process_of_the_same_id_is_not_sent(sleeper):
 def test_the_environment_tells_whose_a_process_is():
     process = subprocess.Popen(["sleep", "3600"], env={**os.environ, "MARK": "abc"})
     try:
-        assert carries_variable(identify(process.pid), "MARK=abc")
+        # The kernel shows the environment a moment after the program has begun.
+        wait_until(lambda: carries_variable(identify(process.pid), "MARK=abc"), "the environment is shown")
         assert not carries_variable(identify(process.pid), "MARK=ab")
     finally:
         process.kill()
@@ -167,11 +169,11 @@ def test_a_process_ends_when_the_one_that_started_it_is_killed(tmp_path):
     owner = subprocess.Popen([sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True)
     pid = int(owner.stdout.readline())
     process = identify(pid)
-    wait_until(lambda: b"sleep\0" in open(f"/proc/{pid}/cmdline", "rb").read(6))  # noqa: PTH123, SIM115
+    wait_until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep\0"), "it has begun")
     owner.kill()
     owner.wait()
     owner.stdout.close()
-    wait_until(lambda: not is_running(process))
+    wait_until(lambda: not is_running(process), "it has ended with its owner")
 
 
 def test_a_spawned_process_leads_its_own_session_in_its_folder(tmp_path):
@@ -182,13 +184,6 @@ def test_a_spawned_process_leads_its_own_session_in_its_folder(tmp_path):
     finally:
         process.kill()
         process.wait()
-
-
-def wait_until(condition, timeout_s=10):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_command_whose_parent_ended_before_it_could_ask_the_kernel_does_not_begin(tmp_path):

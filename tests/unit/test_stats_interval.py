@@ -12,14 +12,13 @@ from loadcurve.stats.interval import Estimate, geometric_interval, mean_interval
 def test_one_trial_gives_its_value_without_an_interval():
     estimate = mean_interval([41.5])
     assert (estimate.value, estimate.low, estimate.high, estimate.n) == (41.5, None, None, 1)
-    assert estimate.half_width is None
 
 
-def test_the_half_width_is_the_tabulated_t_times_the_standard_error():
+def test_the_interval_reaches_as_far_as_the_tabulated_t_times_the_standard_error():
     # t(0.975, 4) = 2.776 in every table; the values have mean 3 and variance 10 / 4.
     estimate = mean_interval([1, 2, 3, 4, 5])
-    assert estimate.value == 3
-    assert estimate.half_width == pytest.approx(2.776 * (2.5 / 5) ** 0.5, rel=1e-3)
+    reach = 2.776 * (2.5 / 5) ** 0.5
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((3 - reach, 3, 3 + reach), rel=1e-3)
 
 
 def test_two_trials_use_the_t_value_of_one_degree_of_freedom():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from loadcurve.errors import BadInput
-from loadcurve.study.read import read_study
+from support.read_study import problems_of, read_study
 
 COUNTED = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 1000\n'
 LOADING = 'model = "ycsb"\nworkload = "a"\nthreads = 4\nphase = "load"\n'
@@ -27,10 +26,7 @@ def study_file(folder, load, sweep="timeout = [1]", head=""):
 
 
 def problems_in(folder, load, sweep="timeout = [1]", head=""):
-    path = study_file(folder, load, sweep, head)
-    with pytest.raises(BadInput) as raised:
-        read_study(path)
-    return [line.removeprefix(str(path)) for line in str(raised.value).splitlines()]
+    return problems_of(study_file(folder, load, sweep, head))
 
 
 def load_of(folder, load, sweep="timeout = [1]"):

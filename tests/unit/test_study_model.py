@@ -204,14 +204,13 @@ def test_the_quick_form_shortens_a_swept_duration():
     assert study(load, {"duration": ["100ms", "1s", "10s"]}).quick().sweep == {"duration": [0.1, 0.5]}
 
 
-def test_the_estimate_adds_up_points_trials_servers_and_starts():
-    several = study(trials={"count": 4}, servers={"nginx": {}, "limit": {}})
-    assert estimated_duration_s(several) == 4 * 2 * (2 * (1.0 + 2.0) + TRIAL_START_S)
+def test_the_estimate_adds_up_trials_points_and_starts():
+    assert estimated_duration_s(study(), trials=8) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S)
 
 
 def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     restarted = study(trials={"count": 4, "restart": "point"})
-    assert estimated_duration_s(restarted) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
+    assert estimated_duration_s(restarted, trials=4) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
 
 
 @pytest.mark.parametrize(
@@ -223,26 +222,24 @@ def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     ],
 )
 def test_the_duration_of_a_number_that_comes_at_no_constant_rate_is_unknown(load, sweep):
-    assert estimated_duration_s(study(load, sweep)) is None
+    assert estimated_duration_s(study(load, sweep), trials=1) is None
 
 
 def test_the_estimate_of_a_number_of_sessions_comes_from_their_rate():
     # A warm-up of 1 s and 100 connections at 50 per second, then 200 of them; 1 s for the start.
-    sessions = study(SESSIONS, {"num_connections": [100, 200]}, trials={"count": 1})
-    assert estimated_duration_s(sessions) == (1 + 2) + (1 + 4) + TRIAL_START_S
+    sessions = study(SESSIONS, {"num_connections": [100, 200]})
+    assert estimated_duration_s(sessions, trials=1) == (1 + 2) + (1 + 4) + TRIAL_START_S
 
 
 def test_the_estimate_of_a_number_of_requests_in_an_open_loop_comes_from_their_rate():
     load = {"model": "open", "requests": ["/a"], "rate": 100, "requests_total": 300, "warmup": "1s"}
-    assert (
-        estimated_duration_s(study(load, {"connections": [1]}, trials={"count": 1})) == 1 + 3 + TRIAL_START_S
-    )
+    assert estimated_duration_s(study(load, {"connections": [1]}), trials=1) == 1 + 3 + TRIAL_START_S
 
 
 def test_the_estimate_follows_a_swept_duration():
     load = {"model": "closed", "requests": ["/a"], "connections": 1, "warmup": "1s"}
-    swept = study(load, {"duration": ["2s", "4s"]}, trials={"count": 1})
-    assert estimated_duration_s(swept) == (1 + 2) + (1 + 4) + TRIAL_START_S
+    swept = study(load, {"duration": ["2s", "4s"]})
+    assert estimated_duration_s(swept, trials=1) == (1 + 2) + (1 + 4) + TRIAL_START_S
 
 
 def test_trials_until_an_interval_is_narrow_begin_with_enough_of_them():
@@ -258,9 +255,3 @@ def test_a_fixed_number_of_trials_is_the_most_there_are():
 def test_the_quick_form_does_not_wait_for_narrow_intervals():
     trials = study(trials={"until": "3 %", "at_most": 30, "measure": "p99"}).quick().trials
     assert (trials.count, trials.most) == (3, 3)
-
-
-def test_the_longest_estimate_is_that_of_the_most_trials():
-    several = study(trials={"until": "3 %", "at_most": 12})
-    assert estimated_duration_s(several) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S)
-    assert estimated_duration_s(several, several.trials.most) == 12 * (2 * (1.0 + 2.0) + TRIAL_START_S)

@@ -53,14 +53,15 @@ def test_a_warm_up_that_is_long_enough_is_a_time_to_draw(run: GrowingRun):
 
 
 def test_curves_that_have_waited_for_long_are_drawn_in_any_case(run, monkeypatch):
+    now_s = 1000.0
+    monkeypatch.setattr(feed_module.time, "monotonic", lambda: now_s)
     feed = Feed(run.folder)
     run.says(point={"connections": 2}, since_unix_s=time.time(), warmup_s=0.0)
     run.add(1)
     assert drawn_points(feed) == 0
-    now_s = time.monotonic()
-    monkeypatch.setattr(feed_module.time, "monotonic", lambda: now_s + feed_module.LONGEST_WAIT_S - 1)
+    now_s += feed_module.LONGEST_WAIT_S - 1
     assert drawn_points(feed) == 0
-    monkeypatch.setattr(feed_module.time, "monotonic", lambda: now_s + feed_module.LONGEST_WAIT_S + 1)
+    now_s += 1
     assert drawn_points(feed) == 1
 
 

@@ -57,19 +57,26 @@ pub(crate) fn kernel_socket() -> Option<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use std::net::{SocketAddr, TcpStream};
+    use std::os::fd::OwnedFd;
 
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
 
     use super::{ListenQueue, Listener};
 
-    /// A socket of this family that listens with this backlog, and its address.
-    fn listening(address: &str, backlog: i32) -> (impl Sized, SocketAddr) {
+    /// A socket that is bound to this address, and which port it has got.
+    fn bound(address: &str) -> (OwnedFd, SocketAddr) {
         let address: SocketAddr = address.parse().unwrap();
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = socket(family, SocketType::STREAM, None).unwrap();
         bind(&socket, &address).unwrap();
-        listen(&socket, backlog).unwrap();
         let bound = getsockname(&socket).unwrap().try_into().unwrap();
+        (socket, bound)
+    }
+
+    /// A socket that listens at this address with this backlog.
+    fn listening(address: &str, backlog: i32) -> (OwnedFd, SocketAddr) {
+        let (socket, bound) = bound(address);
+        listen(&socket, backlog).unwrap();
         (socket, bound)
     }
 
@@ -93,8 +100,8 @@ mod tests {
 
     #[test]
     fn where_nobody_listens_there_is_no_queue() {
-        let (socket, address) = listening("127.0.0.1:0", 9);
-        drop(socket);
+        // A socket that is bound and does not listen keeps its port from everybody else.
+        let (_socket, address) = bound("127.0.0.1:0");
         assert_eq!(Listener::new(address).unwrap().queue(), None);
     }
 }

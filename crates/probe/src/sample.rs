@@ -169,8 +169,3 @@ impl From<Pressure> for PressureSample {
 fn seconds_of_us(us: u64) -> f64 {
     us as f64 / 1e6
 }
-
-/// Nanoseconds as seconds.
-pub(crate) fn seconds_of_ns(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}

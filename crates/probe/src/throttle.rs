@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::file::Buffer;
 use crate::parse::group::{Throttled, limiting_folders, throttled};
-use crate::sample::seconds_of_ns;
 
 /// The groups around a process that can limit its processor time.
 #[derive(Default)]
@@ -45,4 +44,8 @@ impl Limits {
             throttled_s: seconds_of_ns(sum(|group| group.throttled_ns)),
         })
     }
+}
+
+fn seconds_of_ns(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }

@@ -10,7 +10,7 @@ use loadcurve_servers::{persistent, pipelined, simple};
 use crate::forking::{ServeClient, Settings};
 use crate::limit::Faults;
 use crate::limit::options::{self, FaultOptions};
-use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, count, parsed};
+use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, count, parsed, value_of};
 
 const USAGE: &str = "\
 Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
@@ -105,20 +105,6 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         root,
         serve_client,
     })
-}
-
-/// The value of an option.
-///
-/// # Errors
-/// Says which option has which value, and what is expected.
-pub(crate) fn value_of<T>(
-    parser: &mut lexopt::Parser,
-    option: &str,
-    quantity: &Quantity<T>,
-) -> Result<T, lexopt::Error> {
-    let text = parser.value()?.string()?;
-    let value = (quantity.read)(&text);
-    value.ok_or_else(|| format!("--{option} is {text:?}: expected {}", quantity.expected).into())
 }
 
 #[cfg(test)]

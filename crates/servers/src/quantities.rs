@@ -4,10 +4,26 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
+use lexopt::ValueExt;
+
 /// How the text of a value is read, and what is expected where it cannot be.
 pub(crate) struct Quantity<T> {
     pub(crate) read: fn(&str) -> Option<T>,
     pub(crate) expected: &'static str,
+}
+
+/// The value of an option.
+///
+/// # Errors
+/// Says which option has which value, and what is expected.
+pub(crate) fn value_of<T>(
+    parser: &mut lexopt::Parser,
+    option: &str,
+    quantity: &Quantity<T>,
+) -> Result<T, lexopt::Error> {
+    let text = parser.value()?.string()?;
+    let value = (quantity.read)(&text);
+    value.ok_or_else(|| format!("--{option} is {text:?}: expected {}", quantity.expected).into())
 }
 
 /// A length of time; a number without a unit is in seconds.

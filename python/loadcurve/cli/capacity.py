@@ -7,7 +7,8 @@ from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.run import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, followed, measured, show_results
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.cli.run import followed, measured, show_results
 from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
@@ -18,8 +19,8 @@ from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.stats.capacity import load_keys, observed
 from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import Objective, parse_objective
+from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
-from loadcurve.study.read import find_study
 
 
 class SearchDisplay(RunDisplay):

@@ -9,15 +9,13 @@ from pathlib import Path
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
 from loadcurve.result.differences import ConditionDifference
 from loadcurve.result.folder import read_run
 from loadcurve.stats.comparison import compare_runs
 from loadcurve.study.quantities import parse_share
-
-EXIT_DONE = 0
-EXIT_REGRESSION = 3
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     talk.print(f"worse by {options.fail_on_regression} or more:")
     for sentence in changes_in_words(regressions):
         talk.print(Text(f"  {sentence}"))
-    return EXIT_REGRESSION
+    return EXIT_INVALID
 
 
 def _least_regression(share: str) -> float:

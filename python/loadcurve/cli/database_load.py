@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve._engine import Database, DatabaseError
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_plan import DEFAULT_DURATION, cpus_of, rate_of, seconds_of
-from loadcurve.cli.watched_load import (
-    EXIT_DONE,
-    EXIT_INTERRUPTED,
-    EXIT_INVALID,
-    failures_in_words,
-    print_result,
-    watched,
-)
+from loadcurve.cli.watched_load import failures_in_words, print_result, watched
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import EngineDatabasePlan, Phase, records_inserted

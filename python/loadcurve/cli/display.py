@@ -66,7 +66,7 @@ class RunDisplay:
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
-        self._estimate_s = estimated_duration_s(study, study.trials.most)
+        self._estimate_s = estimated_duration_s(study, self._trials_planned)
         self._started_s = time.monotonic()
         if study.trials.until_share is not None:
             self._at_most = self._about = "at most "

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
@@ -42,8 +43,6 @@ TOOLS = {
 
 DISTURBING = ("steal", "other load")
 """Checks that tell whether something else had a part of the machine."""
-
-EXIT_UNFIT = 3
 
 
 def doctor_command(
@@ -92,7 +91,7 @@ def doctor_command(
     for measured, what in ((ceiling, "the ceiling"), (noise, "the noise")):
         if measured is not None:
             talk.print(Text(f"{what} is {_keep(measured, checks)}", style="dim"))
-    return EXIT_UNFIT if any(check.fitness == "bad" for check in checks) else 0
+    return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
 
 
 def _measured(cpus: CpuDivision, talk: Console) -> Ceiling:

@@ -5,7 +5,8 @@ import signal
 from types import FrameType
 from typing import NoReturn
 
-EXIT_INTERRUPTED = 130
+from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
+
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -1,15 +1,8 @@
 """``loadcurve load``: one load against one URL."""
 
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_plan import LoadOptions, plan_of
-from loadcurve.cli.watched_load import (
-    EXIT_DONE,
-    EXIT_INTERRUPTED,
-    EXIT_INVALID,
-    failures_in_words,
-    print_result,
-    talk,
-    watched,
-)
+from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
 from loadcurve.run.load import LoadInterrupted
 from loadcurve.server.target import reachable_address, read_url

@@ -8,8 +8,6 @@ import typer
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
 
-DATABASE_SCHEMES = ("mongodb", "mongodb+srv", "postgresql", "postgres")
-
 OF_WEB_SERVERS = frozenset(
     {
         "connections",
@@ -178,12 +176,13 @@ def load(
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Put one load on one URL: a web server or a database."""
-    raise_on_interrupts()
-    scheme = url.partition("://")[0]
-    if scheme in DATABASE_SCHEMES:
+    from loadcurve.server.protocol import protocol_of_url
+
+    if protocol_of_url(url) not in {"http", None}:
         from loadcurve.cli.database_load import DatabaseOptions, database_load_command
 
-        _refuse(context, OF_WEB_SERVERS, f"{scheme}:// leads to a database")
+        raise_on_interrupts()
+        _refuse(context, OF_WEB_SERVERS, "the URL leads to a database")
         database_options = DatabaseOptions(
             url=url,
             workload=workload,
@@ -211,6 +210,7 @@ def load(
     from loadcurve.cli.load import load_command
     from loadcurve.cli.load_plan import LoadOptions
 
+    raise_on_interrupts()
     _refuse(context, OF_DATABASES, "the URL leads to a web server")
     options = LoadOptions(
         url=url,

@@ -11,10 +11,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from loadcurve.cli.interrupts import EXIT_INTERRUPTED, end_on_interrupts, raise_on_interrupts
+from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
+from loadcurve.cli.interrupts import end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
-from loadcurve.errors import LoadcurveError
+from loadcurve.errors import LoadcurveError, refusal
 
 app = typer.Typer(
     name="loadcurve",
@@ -332,6 +333,9 @@ def main() -> None:
     except LoadcurveError as error:
         _say(f"loadcurve: {error}")
         sys.exit(error.exit_code)
+    except OSError as error:
+        _say(f"loadcurve: the system refused what the command needs: {refusal(error)}")
+        sys.exit(LoadcurveError.exit_code)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
 

@@ -7,8 +7,9 @@ import typer
 
 from loadcurve.cli.console import new_console
 from loadcurve.explain.all import findings
+from loadcurve.report.content import content_of
 from loadcurve.report.findings import findings_text
-from loadcurve.report.html import write_run_report
+from loadcurve.report.html import write_page
 from loadcurve.report.terminal import print_shapes
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import parse_objective
@@ -26,11 +27,12 @@ def report_command(folder: Path, slo: str | None) -> None:
     """
     objective = None if slo is None else parse_objective(slo)
     run = read_run(folder)
-    report = write_run_report(run, objective)
+    content = content_of(run, objective)
+    report = write_page(content)
     out = new_console()
     if objective is not None:
         print_shapes(run, out, objective)
-    out.print(findings_text(findings(run), "full"))
+    out.print(findings_text(content.findings, "full"))
     out.print(report, soft_wrap=True)
 
 

@@ -8,18 +8,15 @@ from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.errors import NothingMeasured
+from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.study.read import find_study
+from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
-
-EXIT_DONE = 0
-EXIT_INVALID = 3
-EXIT_INTERRUPTED = 130
 
 
 def run_command(argument: str, options: RunOptions, watch_at: str | None = None) -> int:
@@ -81,15 +78,31 @@ def measured(study_run: StudyRun) -> bool:
 
 
 def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
-    """Print the summary and write the report, its path last, on stdout; return the run, if there is any."""
+    """Print the summary and write the report, its path last, on stdout; return the run, if there is any.
+
+    Raises:
+        LoadcurveError: the report cannot be made; what was measured is kept.
+
+    """
     if interrupted and not (folder / "run.json").exists():
         talk.print("interrupted before anything was measured")
         return None
+    try:
+        return _show_results(folder, talk, interrupted=interrupted)
+    except (BadInput, ImportError, OSError) as error:
+        said = refusal(error) if isinstance(error, OSError) else str(error)
+        raise LoadcurveError(
+            f"the report cannot be made: {said}. What was measured is kept, and this makes its report: "
+            f"loadcurve report {folder}"
+        ) from error
+
+
+def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
-        from loadcurve.explain.all import findings
+        from loadcurve.report.content import content_of
         from loadcurve.report.findings import findings_text
-        from loadcurve.report.html import write_run_report
+        from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import summary_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
@@ -99,13 +112,13 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         talk.print("interrupted: what was measured is kept")
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
-    report = write_run_report(run)
-    found = findings(run)
-    keep_summary(folder, summary_of(run, found, source_of(folder)))
+    content = content_of(run)
+    report = write_page(content)
+    keep_summary(folder, summary_of(run, content.findings, source_of(folder)))
     out = new_console()
     out.print(summary(run))
     print_shapes(run, out)
-    out.print(findings_text(found, "brief"))
+    out.print(findings_text(content.findings, "brief"))
     out.print(report, soft_wrap=True)
     return run
 

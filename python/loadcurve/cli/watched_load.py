@@ -13,9 +13,6 @@ from loadcurve.result.words import Words
 from loadcurve.run.database_plan import EngineDatabasePlan
 from loadcurve.run.load import Plan, Progress, run_load
 
-EXIT_DONE = 0
-EXIT_INVALID = 3
-EXIT_INTERRUPTED = 130
 REFRESH_PER_SECOND = 4
 
 

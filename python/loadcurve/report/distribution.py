@@ -15,7 +15,6 @@ from loadcurve.stats.curves import CurvePoint
 STEP = 1.05
 """Two neighbouring rows of a thinned distribution lie at least this factor of ``inverse_tail`` apart."""
 
-
 CLASS_RATIO = 1.1
 """Each class of a density ends at this many times its start: all are equally wide on a logarithmic axis."""
 

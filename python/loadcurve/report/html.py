@@ -5,7 +5,7 @@ from pathlib import Path
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
 from loadcurve.report.columns import with_columns
-from loadcurve.report.content import content_of
+from loadcurve.report.content import Content, content_of
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
@@ -31,13 +31,13 @@ def write_report(folder: Path, objective: Objective | None = None) -> Path:
     Raises ``BadInput`` where the folder cannot be read as a run or the limits do not apply to it, and
     ``LoadcurveError`` where the report cannot be written.
     """
-    return write_run_report(read_run(folder), objective)
+    return write_page(content_of(read_run(folder), objective))
 
 
-def write_run_report(run: Run, objective: Objective | None = None) -> Path:
-    """Write ``report.html`` into the folder of a run that was read; as :func:`write_report`."""
-    path = run.folder / REPORT_FILE
-    write_whole(path, render_run(run, objective).encode())
+def write_page(content: Content) -> Path:
+    """Write ``report.html`` into the folder of a run whose content was gathered; as :func:`write_report`."""
+    path = content.run.folder / REPORT_FILE
+    write_whole(path, _render(content).encode())
     return path
 
 
@@ -48,10 +48,14 @@ def render_report(folder: Path, objective: Objective | None = None) -> str:
 
 def render_run(run: Run, objective: Objective | None = None) -> str:
     """Return the page for a run that was read; raises as :func:`write_report`, but reads no file."""
-    content = content_of(run, objective)
+    return _render(content_of(run, objective))
+
+
+def _render(content: Content) -> str:
+    run = content.run
     values = {
         "content": content,
-        "run": content.run,
+        "run": run,
         "resource_titles": [*map(run.words, RESOURCE_TITLES.values())],
         "cost_titles": [*map(run.words, COST_TITLES)],
         "absent": text.ABSENT,

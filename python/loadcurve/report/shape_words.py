@@ -167,7 +167,8 @@ def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
         said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
     else:
-        said = f"keeps {objective_text}, by trial, up to {capacity_figure(found)} {text.load_unit(key)}"
+        figure = f"{capacity_figure(found)} {text.load_unit(key)}"
+        said = f"keeps {objective_text}, up to another load in each trial: {figure}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
         said += f", where it answers {text.short_estimate(rate)} requests/s"
@@ -185,14 +186,17 @@ def capacity_figure(found: Capacity) -> str:
     """Return a capacity as a figure: with its interval, or with the bounds that the trials give."""
     if found.load is not None:
         return text.short_estimate(found.load)
-    words = {"exact": "", "at_least": "at least ", "below": "below "}
     if found.bound == "at_least":
         return f"at least {text.setting(min(trial.load for trial in found.trials))}"
     if found.bound == "below":
         return f"below {text.setting(max(trial.load for trial in found.trials))}"
-    return ", ".join(
-        f"{words[trial.bound]}{text.number(trial.load)}" for trial in sorted(found.trials, key=_by_load)
-    )
+    return ", ".join(_bound_of_trial(trial) for trial in sorted(found.trials, key=_by_load))
+
+
+def _bound_of_trial(trial: TrialCapacity) -> str:
+    if trial.bound == "exact":
+        return text.number(trial.load)
+    return f"{'below' if trial.bound == 'below' else 'at least'} {text.setting(trial.load)}"
 
 
 def capacity_briefly(found: Capacity) -> str:

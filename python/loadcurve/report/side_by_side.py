@@ -14,13 +14,13 @@ from loadcurve.report import text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
 from loadcurve.report.files import write_whole
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
-from loadcurve.report.run_charts import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.run_summary import title_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import Point

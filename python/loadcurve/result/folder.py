@@ -1,15 +1,20 @@
 """The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, get_args
 
 from pydantic import ValidationError
 
+from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunRecord
+from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunFormat, RunRecord
 from loadcurve.result.words import Words, words_of_model
 
 RUN_FILE = "run.json"
@@ -117,11 +122,8 @@ def read_run(folder: Path) -> Run:
     run_file = folder / RUN_FILE
     if not run_file.is_file():
         raise no_run_folder(folder)
-    try:
-        run_record = RunRecord.model_validate_json(_read_text(run_file))
-    except ValidationError as error:
-        raise BadInput(f"{run_file} cannot be read as a run record: {_first_problem(error)}") from error
-    records, cut_off = _read_trials(folder / TRIALS_FILE)
+    run_record = _read_run_record(run_file)
+    records, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     study_file = folder / STUDY_FILE
     study_text = _read_text(study_file) if study_file.exists() else ""
     return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
@@ -138,9 +140,20 @@ def no_run_folder(folder: Path) -> BadInput:
 class RunFolder:
     """The folder of a run under way; a record is safe on the disk before anything else goes on."""
 
-    def __init__(self, path: Path) -> None:
-        """Stand for the existing run folder ``path``; :meth:`create` makes a new one."""
+    def __init__(self, path: Path, trials: FileIO) -> None:
+        """Stand for the run folder ``path``, whose records go to ``trials``; :meth:`create` makes one."""
         self.path = path
+        self._trials = trials
+
+    def __enter__(self) -> Self:
+        """Begin; the folder exists."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write no more."""
+        self._trials.close()
 
     @classmethod
     def create(cls, path: Path, run_record: RunRecord, study_text: str) -> "RunFolder":
@@ -162,26 +175,33 @@ class RunFolder:
             # The file that makes this a run folder comes last.
             _write_durably(path / RUN_FILE, run_record.model_dump_json(by_alias=True, indent=2) + "\n")
             _sync_folder(path)
+            trials = FileIO(path / TRIALS_FILE, "a")
         except OSError as error:
             raise BadInput(
                 f"the results cannot be written to {path}: {error.strerror}. "
                 "Choose another folder with --out."
             ) from error
-        return cls(path)
+        return cls(path, trials)
 
     def append(self, record: PointRecord | FailureRecord) -> None:
         """Append one line to ``trials.jsonl`` and return when the disk has it.
+
+        The file stays open, so that a process that may open no more files loses nothing.
 
         Raises ``LoadcurveError`` where the line cannot be written, the disk being full for instance; the
         records before it are kept.
         """
         line = record.model_dump_json(by_alias=True) + "\n"
         trials_file = self.path / TRIALS_FILE
+        if not trials_file.exists():
+            raise LoadcurveError(
+                f"{trials_file} was moved or removed during the run; if moved, what was measured is in it."
+            )
         try:
-            with trials_file.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+            left = memoryview(line.encode())
+            while left:
+                left = left[self._trials.write(left) :]
+            os.fsync(self._trials.fileno())
         except OSError as error:
             raise LoadcurveError(
                 f"a result cannot be written to {trials_file}: {error.strerror}. "
@@ -189,14 +209,46 @@ class RunFolder:
             ) from error
 
 
-def _read_trials(path: Path) -> tuple[list[PointRecord | FailureRecord], bool]:
-    """Read all records, and whether an unfinished last line was skipped."""
+def _read_run_record(path: Path) -> RunRecord:
+    text = _read_text(path)
+    try:
+        return RunRecord.model_validate_json(text)
+    except ValidationError as error:
+        problem = _first_problem(error)
+        written = _json_object(text)
+        if "format" in written:
+            version, format_name = written.get("loadcurve_version"), written["format"]
+            raise _another_version(path.parent, version, format_name, problem) from error
+        raise BadInput(f"{path} cannot be read as a run record: {problem}") from error
+
+
+def _another_version(folder: Path, version: object, format_name: object, problem: str) -> BadInput:
+    """Return the error that the records in a folder are not those that this version writes."""
+    (own_format,) = get_args(RunFormat)
+    return BadInput(
+        f"{folder} was written by another version of Loadcurve, or changed since ({problem}): its {RUN_FILE} "
+        f"names version {version} and format {format_name}, and this is version {__version__}, which reads "
+        f"{own_format}. Use the version that wrote it, or measure again: loadcurve run {folder / STUDY_FILE}"
+    )
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return the object that a JSON text is; an empty one where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read_trials(path: Path, run: RunRecord) -> tuple[list[PointRecord | FailureRecord], bool]:
+    """Read all records of a run, and whether an unfinished last line was skipped."""
     if not path.exists():
         return [], False
     text = _read_text(path, undecodable="replace")
     # A record and its line end are written together: a last line without one was cut off, even if it parses.
     finished, _, rest = text.rpartition("\n")
-    records = [_read_record(path, number, line) for number, line in _numbered_lines(finished)]
+    records = [_read_record(path, run, number, line) for number, line in _numbered_lines(finished)]
     return records, bool(rest)
 
 
@@ -205,13 +257,15 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _read_record(path: Path, number: int, line: str) -> PointRecord | FailureRecord:
+def _read_record(path: Path, run: RunRecord, number: int, line: str) -> PointRecord | FailureRecord:
     try:
         return TRIAL_RECORD.validate_json(line)
     except ValidationError as error:
-        raise BadInput(
-            f"{path}, line {number}, is not a record of a trial: {_first_problem(error)}"
-        ) from error
+        problem = _first_problem(error)
+        if "kind" in _json_object(line):
+            place = f"{path.name}, line {number}, {problem}"
+            raise _another_version(path.parent, run.loadcurve_version, run.format, place) from error
+        raise BadInput(f"{path}, line {number}, is not a record of a trial: {problem}") from error
 
 
 def _first_problem(error: ValidationError) -> str:

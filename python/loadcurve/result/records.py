@@ -97,10 +97,13 @@ class SearchRecord(Record):
     """The limits as they were given, such as ``p99 < 10ms, errors < 0.1 %``."""
 
 
+RunFormat = Literal["loadcurve-run/1"]
+
+
 class RunRecord(Record):
     """What was known when the run started."""
 
-    format: Literal["loadcurve-run/1"]
+    format: RunFormat
     loadcurve_version: str
     started_at: str
     seed: int

@@ -1,6 +1,5 @@
 """Everything that is looked up before anything is measured."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -94,7 +93,6 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
     finally:
         if entry is not None:
             with interrupts_deferred():
-                shutil.rmtree(entry.start.private_folder, ignore_errors=True)
                 entry.remove()
 
 

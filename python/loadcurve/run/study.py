@@ -133,8 +133,11 @@ class StudyRun:
         for caveat in self._caveats():
             self._display.note(caveat.text)
         content = served_content(self.study, self._document, self._seed)
-        with own_threads_on(self._cpus.load), content as served:
-            folder = RunFolder.create(self.folder, self._record(served), self._study_text())
+        with (
+            own_threads_on(self._cpus.load),
+            content as served,
+            RunFolder.create(self.folder, self._record(served), self._study_text()) as folder,
+        ):
             return self._run_trials(folder, served)
 
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from loadcurve.errors import LoadcurveError
+from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.probe.process import Probe
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
@@ -104,6 +104,10 @@ class TrialRunner:
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=str(error))
+            failed = _failure_record(trial, begun, started_at, reason, log_tail="")
+        except OSError as error:
+            text = f"the system refused what the trial needs: {refusal(error)}"
+            reason = Reason(code="system_refused", text=text)
             failed = _failure_record(trial, begun, started_at, reason, log_tail="")
         yield failed
         return failed

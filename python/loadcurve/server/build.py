@@ -1,13 +1,20 @@
-"""Building a server that the catalogue holds as source: once for each state of its sources, into a cache."""
+"""Building a server that the catalogue holds as source: once for each state of its sources, into a cache.
 
+A build in use is locked, by each process that uses it until that ends, so that the cache can be kept small.
+"""
+
+import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.errors import refusal
 from loadcurve.host.state import cache_folder
 from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
 from loadcurve.server.failure import ServerFailure
@@ -17,8 +24,17 @@ from loadcurve.server.spawn import run_to_its_end
 CACHE_TAG = "CACHEDIR.TAG"
 """The file by which a folder says that it can be made again (bford.info/cachedir); cargo writes it."""
 
+DONE_FILE = "done"
+LOCK_FILE = "lock"
+
 DIGEST_DIGITS = 16
 FAILURE_LOG_LINES = 20
+
+KEPT_BUILDS = 3
+"""How many builds of one server stay in the cache, the newest ones."""
+
+_held_locks: dict[Path, int] = {}
+"""The descriptors by which this process holds builds, until it ends."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +55,24 @@ class Build:
         """Say whether a build has come to its end here; one that was cut short does not count."""
         return self._done_file.exists()
 
+    def hold(self) -> bool:
+        """Say whether the build is done; if it is, no other run removes it before this process ends."""
+        if not self.is_done() or self.folder in _held_locks:
+            return self.is_done()
+        try:
+            lock = os.open(self._lock_file, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if not self.is_done():
+            # It was being removed.
+            os.close(lock)
+            return False
+        _held_locks[self.folder] = lock
+        return True
+
     def run(self, say: Callable[[str], None]) -> None:
-        """Build, unless it is done; where another run is building this server, wait for it.
+        """Build, unless it is done, and remove old builds; where another run is building it, wait for that.
 
         Raises:
             ServerFailure: "not_built", with the last lines of what the build printed.
@@ -51,17 +83,34 @@ class Build:
         say(f"building {self.entry.name} …")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / "lock").open("wb") as lock:
+            with self._lock_file.open("wb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if not self.is_done():
                     self._run_command()
                     self._done_file.touch()
+            self._remove_old_builds()
         except OSError as error:
-            raise self._failure(f"{error.filename}: {error.strerror}") from None
+            raise self._failure(refusal(error)) from None
 
     @property
     def _done_file(self) -> Path:
-        return self.folder / "done"
+        return self.folder / DONE_FILE
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.folder / LOCK_FILE
+
+    def _remove_old_builds(self) -> None:
+        """Remove all but the newest builds of this server; those that failed count as the oldest."""
+        name = re.compile(rf"{re.escape(self.entry.name)}-[0-9a-f]{{{DIGEST_DIGITS}}}")
+        others = [
+            folder
+            for folder in self.folder.parent.iterdir()
+            if name.fullmatch(folder.name) and folder != self.folder
+        ]
+        others.sort(key=_built_at, reverse=True)
+        for folder in others[KEPT_BUILDS - 1 :]:
+            _remove_unless_held(folder)
 
     def _run_command(self) -> None:
         log = self.folder / "build.log"
@@ -95,6 +144,22 @@ def build_of(entry: CatalogEntry) -> Build | None:
     folder = cache_folder() / f"{entry.name}-{_digest(words, entry.folder)}"
     command = tuple(word.format(entry=entry.folder, build=folder) for word in words)
     return Build(entry, command, folder)
+
+
+def _built_at(folder: Path) -> float:
+    """Return when a build came to its end, in seconds since 1970; 0 for one that did not."""
+    try:
+        return (folder / DONE_FILE).stat().st_mtime
+    except FileNotFoundError:
+        return 0
+
+
+def _remove_unless_held(folder: Path) -> None:
+    """Remove a build that no run uses or makes; one that cannot be removed stays."""
+    with contextlib.suppress(OSError), (folder / LOCK_FILE).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / DONE_FILE).unlink(missing_ok=True)
+        shutil.rmtree(folder)
 
 
 def _digest(command: Sequence[str], folder: Path) -> str:

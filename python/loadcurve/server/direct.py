@@ -4,19 +4,22 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadcurve.host.cgroups import ControlGroup, remove_groups
 from loadcurve.result.records import LimitUse
-from loadcurve.server.group import born_in_group, group_of_its_own
+from loadcurve.server.group import born_in_group
 from loadcurve.server.ledger import LedgerEntry
-from loadcurve.server.processes import ProcessIdentity, identify
+from loadcurve.server.processes import identify
 from loadcurve.server.spawn import spawn
-from loadcurve.server.start import StartCommand
+from loadcurve.server.start import ServerProcesses, StartCommand
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-class DirectProcesses:
-    """One session of this machine's processes, see :class:`loadcurve.server.start.ServerProcesses`."""
+class DirectProcesses(ServerProcesses):
+    """One session of this machine's processes."""
 
     on_this_network = True
 
@@ -25,7 +28,6 @@ class DirectProcesses:
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: list[Path] = []
         self._limiting_group: ControlGroup | None = None
-        self._leader: ProcessIdentity | None = None
 
     def start(
         self, command: StartCommand, ledger_entry: LedgerEntry, _interrupted: Callable[[], bool], /
@@ -43,18 +45,6 @@ class DirectProcesses:
         self._leader = identify(self._process.pid)
         ledger_entry.record_session(self._leader)
         return self._process
-
-    @property
-    def leader(self) -> ProcessIdentity:
-        """The server's main process, which leads its session."""
-        if self._leader is None:
-            raise RuntimeError("the server is not started")
-        return self._leader
-
-    @property
-    def group(self) -> Path | None:
-        """The control group in which the kernel adds up what the server uses, where it could be made."""
-        return group_of_its_own(self.leader.pid)
 
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the server since its start; ``None`` without one."""

@@ -112,7 +112,7 @@ def find_server(
     settings = choose_settings(entry.name, description.settings, given_settings)
     start = _start(entry, overrides)
     build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
-    if build is not None and not build.is_done():
+    if build is not None and not build.hold():
         return _unbuilt(entry, build)
     program = _program(entry, start, overrides, build)
     if isinstance(program, str):

@@ -1,6 +1,7 @@
 """A server under test: started on a free port, verified, and gone without a trace at the end."""
 
 import atexit
+import contextlib
 import errno
 import math
 import os
@@ -75,7 +76,7 @@ class Server:
 
         """
         # An interrupt can come between the end of a `with` block and __exit__; then the server ends here.
-        atexit.register(self.stop)
+        atexit.register(self._stop_at_exit)
         try:
             self._require_cpus()
             self._start_on_a_free_port()
@@ -168,7 +169,12 @@ class Server:
         if self._launch is not None:
             self._launch.end()
             self._launch = None
-        atexit.unregister(self.stop)
+        atexit.unregister(self._stop_at_exit)
+
+    def _stop_at_exit(self) -> None:
+        # What cannot be stopped now either is in the ledger.
+        with contextlib.suppress(ServerFailure):
+            self.stop()
 
     @property
     def _title(self) -> str:

@@ -1,8 +1,8 @@
 """One start of one server on one port: its folder and its processes, from the first to the last of them."""
 
+import contextlib
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve.errors import refusal
 from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.result.records import LimitUse
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
@@ -146,7 +147,7 @@ class Launch:
             except LimitsUnavailable as unavailable:
                 raise ServerFailure("limits_unavailable", f"{self._title}: {unavailable}") from None
             except OSError as error:
-                text = f"{self._title} could not be started: {error.filename}: {error.strerror}."
+                text = f"{self._title} could not be started: {refusal(error)}."
                 raise ServerFailure("not_started", text) from None
 
     def limit_use(self) -> LimitUse | None:
@@ -216,19 +217,24 @@ class Launch:
         Interrupts wait until all is gone. When one comes, the server gets no more time to end by itself.
 
         Raises:
-            ServerFailure: a process cannot be ended or still listens ("left_behind"); the ledger keeps it.
+            ServerFailure: a process cannot be looked for or ended, or still listens ("left_behind"); the
+                ledger keeps it.
 
         """
         with interrupts_deferred() as interrupted:
             if self._ledger_entry is None:
                 return
-            if self._process is None:
-                # What was prepared before a start that failed may have left processes of its own.
-                self._kill_all()
-            else:
-                self._end_processes(interrupted)
-            self._processes.clear()
-            shutil.rmtree(self._start_record.private_folder, ignore_errors=True)
+            try:
+                if self._process is None:
+                    # What was prepared before a start that failed may have left processes of its own.
+                    self._kill_all()
+                else:
+                    self._end_processes(interrupted)
+                self._processes.clear()
+            except OSError as error:
+                self._end_unseen()
+                text = f"{self._title} was told to end; whether it did cannot be seen: {refusal(error)}."
+                raise ServerFailure("left_behind", text) from error
             self._ledger_entry.remove()
             self._ledger_entry = None
 
@@ -275,6 +281,13 @@ class Launch:
                 raise ServerFailure("left_behind", text)
             time.sleep(POLL_S)
         self._process = None
+
+    def _end_unseen(self) -> None:
+        """Ask the main process and its group to end, for which no file is opened: none may be to be had."""
+        if self._process is not None:
+            # It is not reaped yet, so that the id is still its own.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
 
     def _kill_all(self) -> None:
         _, remaining = kill_all(self._start_record)

@@ -53,6 +53,8 @@ MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 FOLDER_PREFIX = "loadcurve-"
 KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
+PASSES_IN_VAIN = 2
+"""Only after so many looks that find nothing is nothing left: in the middle of exec a process has no mark."""
 
 
 class RecordedProcess(Record):
@@ -202,8 +204,11 @@ class LedgerEntry:
         self._write()
 
     def remove(self) -> None:
-        """Forget the start; nothing of it is left."""
-        self._file.unlink(missing_ok=True)
+        """Remove the private folder and forget the start; what cannot be removed is left to the next run."""
+        folder = self.start.private_folder
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            self._file.unlink(missing_ok=True)
 
     def _write(self) -> None:
         staged = self._file.with_suffix(".new")
@@ -243,14 +248,16 @@ def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int],
     """Kill every process of a start until none is left; returns the ids killed and the ids still there."""
     killed: set[int] = set()
     deadline = time.monotonic() + timeout_s
-    while remaining := list(processes_of(start)):
+    in_vain = 0
+    while True:
+        remaining = list(processes_of(start))
         for process in remaining:
             send_signal(process.identity, SIGKILL)
             killed.add(process.identity.pid)
-        if time.monotonic() > deadline:
+        in_vain = 0 if remaining else in_vain + 1
+        if in_vain == PASSES_IN_VAIN or time.monotonic() > deadline:
             return killed, {process.identity.pid for process in remaining}
         time.sleep(POLL_S)
-    return killed, set()
 
 
 def clean_up_after_killed_runs() -> list[CleanedUp]:

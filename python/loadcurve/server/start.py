@@ -2,13 +2,14 @@
 
 import signal
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from loadcurve.host.cgroups import Limits
 from loadcurve.result.records import LimitUse
+from loadcurve.server.group import group_of_its_own
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.processes import ProcessIdentity
 
@@ -34,9 +35,15 @@ class StartCommand:
     limits: Limits
 
 
-class ServerProcesses(Protocol):
+class ServerProcesses(ABC):
     """The processes of one start: how they are made, limited, known and cleared away."""
 
+    on_this_network: bool
+    """Whether the server's own sockets listen on the network of this machine."""
+
+    _leader: ProcessIdentity | None = None
+
+    @abstractmethod
     def start(
         self, command: StartCommand, ledger_entry: LedgerEntry, interrupted: Callable[[], bool], /
     ) -> subprocess.Popen[bytes]:
@@ -51,31 +58,28 @@ class ServerProcesses(Protocol):
             ServerFailure: the server was not started ("not_started", "port_taken").
 
         """
-        ...
 
     @property
     def leader(self) -> ProcessIdentity:
         """The server's main process, whose id is that of its session."""
-        ...
+        if self._leader is None:
+            raise RuntimeError("the server is not started")
+        return self._leader
 
     @property
     def group(self) -> Path | None:
         """The folder of the control group of version 2 that holds the server and nothing else, if any."""
-        ...
+        return group_of_its_own(self.leader.pid)
 
-    @property
-    def on_this_network(self) -> bool:
-        """Whether the server's own sockets listen on the network of this machine."""
-        ...
-
+    @abstractmethod
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the server since its start; ``None`` without one."""
-        ...
 
+    @abstractmethod
     def hears(self, signal_number: signal.Signals, /) -> bool:
         """Say whether this signal can end the main process."""
-        ...
 
+    @abstractmethod
     def clear(self) -> None:
         """Clear away what is left besides processes.
 
@@ -83,4 +87,3 @@ class ServerProcesses(Protocol):
             ServerFailure: that fails ("left_behind").
 
         """
-        ...

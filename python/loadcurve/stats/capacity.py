@@ -135,9 +135,7 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
     return TrialCapacity(below.load + share * (above.load - below.load), "exact", throughput, again)
 
 
-def capacity(
-    trials: Sequence[Sequence[Observation]], objective: Objective, confidence: float = 0.95
-) -> Capacity | None:
+def capacity(trials: Sequence[Sequence[Observation]], objective: Objective) -> Capacity | None:
     """Return the capacity over trials, or ``None`` where no trial could be judged.
 
     The estimate is where the capacity of a fresh start of the server lies. A trial's noise can break a limit
@@ -150,8 +148,8 @@ def capacity(
     is_exact = all(one.bound == "exact" for one in judged)
     return Capacity(
         trials=tuple(judged),
-        load=geometric_interval([one.load for one in judged], confidence) if is_exact else None,
-        throughput_rps=geometric_interval(rates, confidence) if len(rates) == len(judged) else None,
+        load=geometric_interval([one.load for one in judged]) if is_exact else None,
+        throughput_rps=geometric_interval(rates) if len(rates) == len(judged) else None,
     )
 
 

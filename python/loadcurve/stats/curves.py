@@ -73,7 +73,7 @@ class Curve:
     points: list[CurvePoint]
 
 
-def curves(run: Run, confidence: float = 0.95) -> list[Curve]:
+def curves(run: Run) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study."""
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
@@ -82,8 +82,7 @@ def curves(run: Run, confidence: float = 0.95) -> list[Curve]:
         Curve(
             server=name,
             points=[
-                _curve_point(point, measured.get((name, point_key(point)), []), confidence)
-                for point in run.sweep_points
+                _curve_point(point, measured.get((name, point_key(point)), [])) for point in run.sweep_points
             ],
         )
         for name, server in run.run.servers.items()
@@ -99,20 +98,20 @@ def point_key(point: Point) -> PointKey:
     return tuple(sorted(point.items()))
 
 
-def _curve_point(point: Point, trials: Sequence[PointRecord], confidence: float) -> CurvePoint:
+def _curve_point(point: Point, trials: Sequence[PointRecord]) -> CurvePoint:
     usable = [trial for trial in trials if is_usable(trial)]
     latencies = [trial.load.latency_ms for trial in usable]
     return CurvePoint(
         point=point,
         trials=list(trials),
         usable=usable,
-        throughput_rps=estimate_over_trials((trial.load.rate_rps.answered for trial in usable), confidence),
+        throughput_rps=estimate_over_trials(trial.load.rate_rps.answered for trial in usable),
         latency_ms={
-            name: estimate_over_trials((getattr(latency, name) for latency in latencies), confidence)
+            name: estimate_over_trials(getattr(latency, name) for latency in latencies)
             for name in LATENCY_STATISTICS
         },
         resources={
-            name: estimate_over_trials((resource(trial, name) for trial in usable), confidence)
+            name: estimate_over_trials(resource(trial, name) for trial in usable)
             for name in RESOURCE_STATISTICS
         },
     )
@@ -141,7 +140,7 @@ def resource(trial: PointRecord, name: ResourceStatistic) -> float | None:
             return None if used.processes is None else used.processes.max
 
 
-def estimate_over_trials(values: Iterable[float | None], confidence: float = 0.95) -> Estimate | None:
+def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:
     """Return the estimate from one figure per trial, ``None`` standing where a trial has not measured it.
 
     It is the geometric mean. The arithmetic mean is taken where a figure is zero, as processor time is where
@@ -151,4 +150,4 @@ def estimate_over_trials(values: Iterable[float | None], confidence: float = 0.9
     if not measured:
         return None
     interval = geometric_interval if min(measured) > 0 else mean_interval
-    return interval(measured, confidence)
+    return interval(measured)

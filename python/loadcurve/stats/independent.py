@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.interval import Estimate
+from loadcurve.stats.interval import CONFIDENCE, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class IndependentRatio:
         degrees = variance**2 / parts if parts > 0 else float(len(new) + len(base) - 2)
         return cls(new_mean - base_mean, math.sqrt(variance), degrees, n)
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
+    def estimate(self) -> Estimate:
         """Return the ratio with its interval, which is open where a sample has one value only."""
-        method = f"ratio of geometric means, Welch's t on logarithms, {confidence:.4g}"
+        method = f"ratio of geometric means, Welch's t on logarithms, {CONFIDENCE:.4g}"
         ratio = math.exp(self.logarithm)
         if self.standard_error is None or self.degrees_of_freedom is None:
             return Estimate(ratio, None, None, self.n, method)
 
         from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
-        margin = float(stdtrit(self.degrees_of_freedom, (1 + confidence) / 2)) * self.standard_error
+        margin = float(stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2)) * self.standard_error
         low, high = math.exp(self.logarithm - margin), math.exp(self.logarithm + margin)
         return Estimate(ratio, low, high, self.n, method)
 

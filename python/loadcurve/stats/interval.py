@@ -4,6 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+CONFIDENCE = 0.95
+"""How often an interval of a report holds the truth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -16,11 +19,6 @@ class Estimate:
     method: str
 
     @property
-    def half_width(self) -> float | None:
-        """Half the width of the interval, in the unit of ``value``."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
-
-    @property
     def relative_half_width(self) -> float | None:
         """How far the farther end of the interval lies from ``value``, as a share of it: 0.03 is 3 %.
 
@@ -31,7 +29,7 @@ class Estimate:
         return max(self.high / self.value - 1, 1 - self.low / self.value)
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Estimate:
+def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """Return the mean of one value per trial with Student's t interval: mean ± t(1 - a/2, n - 1) · s / √n.
 
     ``s`` is the sample's standard deviation (divisor n - 1) and ``confidence`` is 1 - a. The interval assumes
@@ -50,7 +48,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Estimate
     return Estimate(mean, mean - half_width, mean + half_width, len(values), method)
 
 
-def geometric_interval(values: Sequence[float], confidence: float = 0.95) -> Estimate:
+def geometric_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """Return the geometric mean of one positive value per trial with Student's t interval of the logarithms.
 
     The ends are exp(m ± t(1 - a/2, n - 1) · s / √n) with the mean ``m`` and the standard deviation ``s`` of

@@ -68,7 +68,7 @@ def _adjusted(ratios: Mapping[int, Mapping[PointKey, float]], points: Sequence[P
     return dict(zip(ratios, (of_blocks + of_points.mean()).tolist(), strict=True))
 
 
-def paired_ratio(log_ratios: Iterable[float], confidence: float = 0.95) -> PairedRatio | None:
+def paired_ratio(log_ratios: Iterable[float]) -> PairedRatio | None:
     """Return the ratio with its interval and p-value from one log ratio per block; ``None`` for no block.
 
     It is Student's paired t test on the logarithms: the blocks' ratios are taken as independent and their
@@ -80,7 +80,7 @@ def paired_ratio(log_ratios: Iterable[float], confidence: float = 0.95) -> Paire
     logs = list(log_ratios)
     if not logs:
         return None
-    estimate = geometric_interval([math.exp(log) for log in logs], confidence)
+    estimate = geometric_interval([math.exp(log) for log in logs])
     return PairedRatio(estimate, _p_value(logs))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadcurve.stats.best import not_beaten
-from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.interval import CONFIDENCE, Estimate, geometric_interval
 from loadcurve.stats.sweep import complete_rows
 
 Place = Literal["first", "inside", "last"]
@@ -36,47 +36,42 @@ class Greatest:
     alike: tuple[float, ...] | None
 
 
-def peak(
-    loads: Sequence[float], throughput_rps: Sequence[Sequence[float | None]], confidence: float = 0.95
-) -> Greatest | None:
+def peak(loads: Sequence[float], throughput_rps: Sequence[Sequence[float | None]]) -> Greatest | None:
     """Return the peak of trials (rows) along ascending loads (columns); ``None`` without usable points."""
-    return greatest(loads, throughput_rps, confidence)
+    return greatest(loads, throughput_rps)
 
 
 def knee(
     loads: Sequence[float],
     throughput_rps: Sequence[Sequence[float | None]],
     latency_ms: Sequence[Sequence[float | None]],
-    confidence: float = 0.95,
 ) -> Greatest | None:
     """Return the knee, as :func:`peak`; its value is the power in requests/s per ms of mean latency."""
     power = [
         [None if rate is None or not latency else rate / latency for rate, latency in zip(*rows, strict=True)]
         for rows in zip(throughput_rps, latency_ms, strict=True)
     ]
-    return greatest(loads, power, confidence)
+    return greatest(loads, power)
 
 
-def greatest(
-    loads: Sequence[float], trials: Sequence[Sequence[float | None]], confidence: float = 0.95
-) -> Greatest | None:
+def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -> Greatest | None:
     """Return the load whose geometric mean over the trials is greatest, and the value there.
 
     The loads that are alike are those that no other beats, see :func:`loadcurve.stats.best.not_beaten`.
 
     A value that was chosen for being the greatest had luck, and the truth may be at any of the loads that
     are alike. So the interval of the greatest true value reaches from the greatest of their lower ends, each
-    at the level (1 - confidence) / k for k of them, to the greatest of their upper ends: it holds the truth
-    with at least ``confidence`` (Bonferroni's inequality), and with a single such load it is Student's t.
+    at the level 5 % / k for k of them, to the greatest of their upper ends: it holds the truth in at least 95
+    of 100 studies (Bonferroni's inequality), and with a single such load it is Student's t.
     """
     kept, rows = complete_rows(loads, trials)
     if not rows:
         return None
     columns = list(zip(*rows, strict=True))
-    means = [geometric_interval(column, confidence) for column in columns]
+    means = [geometric_interval(column) for column in columns]
     best = max(range(len(kept)), key=lambda place: means[place].value)
-    alike = [place for place, may in enumerate(not_beaten(rows, confidence)) if may or place == best]
-    adjusted = 1 - (1 - confidence) / len(alike)
+    alike = [place for place, may in enumerate(not_beaten(rows)) if may or place == best]
+    adjusted = 1 - (1 - CONFIDENCE) / len(alike)
     lows = [low for j in alike if (low := geometric_interval(columns[j], adjusted).low) is not None]
     highs = [high for j in alike if (high := means[j].high) is not None]
     place: Place = "inside"

@@ -81,7 +81,6 @@ class Leader:
 def leaders(
     loads: Sequence[float],
     values: Mapping[str, Mapping[int, Sequence[float | None]]],
-    confidence: float = 0.95,
 ) -> list[Leader]:
     """Return which server leads in each range of ``loads``, with as few ranges as the trials allow.
 
@@ -89,7 +88,7 @@ def leaders(
     compared within blocks. A server may lead where no other beats it (:func:`not_beaten`); from the lowest
     load on, the one that may lead the furthest does, and of several the one with the greatest mean.
     """
-    standings = [_standing(values, place, confidence) for place in range(len(loads))]
+    standings = [_standing(values, place) for place in range(len(loads))]
     found: list[Leader] = []
     place = 0
     while place < len(loads):
@@ -106,9 +105,7 @@ def leaders(
     return found
 
 
-def _standing(
-    values: Mapping[str, Mapping[int, Sequence[float | None]]], place: int, confidence: float
-) -> dict[str, float]:
+def _standing(values: Mapping[str, Mapping[int, Sequence[float | None]]], place: int) -> dict[str, float]:
     """Return the servers that may lead at one load, each with its mean logarithm."""
     servers = list(values)
     blocks = sorted({block for rows in values.values() for block in rows})
@@ -122,7 +119,7 @@ def _standing(
     means = [math.fsum(map(math.log, column)) / len(rows) for column in zip(*rows, strict=True)]
     return {
         servers[int(number)]: mean
-        for number, mean, may in zip(kept, means, not_beaten(rows, confidence), strict=True)
+        for number, mean, may in zip(kept, means, not_beaten(rows), strict=True)
         if may
     }
 

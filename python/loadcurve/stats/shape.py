@@ -46,7 +46,7 @@ class SliceShapes:
     """What the leaders lead by: ``throughput``, or a latency."""
 
 
-def shapes(run: Run, objective: Objective | None, confidence: float = 0.95) -> list[SliceShapes]:
+def shapes(run: Run, objective: Objective | None) -> list[SliceShapes]:
     """Return the shapes of every slice of the sweep whose key is a load.
 
     A search has its own limits, if no others are given, and no curve but its capacities: each of its trials
@@ -63,7 +63,7 @@ def shapes(run: Run, objective: Objective | None, confidence: float = 0.95) -> l
     if objective is not None:
         _require_loads(run, parts, objective)
     is_closed = run.is_closed_loop
-    return [_slice_shapes(run, part, objective, confidence, is_closed=is_closed) for part in parts]
+    return [_slice_shapes(run, part, objective, is_closed=is_closed) for part in parts]
 
 
 def _parts(run: Run) -> list[Slice]:
@@ -92,29 +92,25 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
             )
 
 
-def _slice_shapes(
-    run: Run, part: Slice, objective: Objective | None, confidence: float, *, is_closed: bool
-) -> SliceShapes:
+def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_closed: bool) -> SliceShapes:
     curves = [curve for curve in trial_curves(run, part) if curve.blocks]
     is_scalable = is_closed and part.key in CLIENT_KEYS
-    found = [_shape(run, curve, objective, confidence, is_scalable=is_scalable) for curve in curves]
+    found = [_shape(run, curve, objective, is_scalable=is_scalable) for curve in curves]
     latency = None if objective is None else _limited_latency(objective)
     measure = latency or ("throughput" if is_closed else "p99")
     is_comparable = len(curves) > 1 and run.run.search is None
-    leading = _leaders(part, curves, measure, confidence) if is_comparable else []
+    leading = _leaders(part, curves, measure) if is_comparable else []
     return SliceShapes(part, objective, found, _cheapest(found), leading, measure)
 
 
-def _shape(
-    run: Run, curve: TrialCurves, objective: Objective | None, confidence: float, *, is_scalable: bool
-) -> Shape:
+def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scalable: bool) -> Shape:
     throughput = curve.figures(lambda record: record.load.rate_rps.answered)
     latency = curve.figures(lambda record: record.load.latency_ms.mean)
     is_sweep = run.run.search is None
-    top = peak(curve.loads, throughput, confidence) if is_sweep else None
-    bend = knee(curve.loads, throughput, latency, confidence) if is_sweep else None
-    scales = fit_scalability(curve.loads, throughput, confidence) if is_sweep and is_scalable else None
-    limit = None if objective is None else _capacity(run, curve, objective, confidence)
+    top = peak(curve.loads, throughput) if is_sweep else None
+    bend = knee(curve.loads, throughput, latency) if is_sweep else None
+    scales = fit_scalability(curve.loads, throughput) if is_sweep and is_scalable else None
+    limit = None if objective is None else _capacity(run, curve, objective)
     at_limit = limit.throughput_rps if limit else None
     rate = at_limit if objective is not None else top and top.value
     machine = run.run.servers[curve.server].machine
@@ -128,7 +124,7 @@ def _shape(
     )
 
 
-def _capacity(run: Run, curve: TrialCurves, objective: Objective, confidence: float) -> Capacity | None:
+def _capacity(run: Run, curve: TrialCurves, objective: Objective) -> Capacity | None:
     trials = {
         block: [
             observed(record, load, objective)
@@ -141,7 +137,7 @@ def _capacity(run: Run, curve: TrialCurves, objective: Objective, confidence: fl
         load = (failure.point or {}).get(curve.key)
         if failure.server == curve.server and load is not None:
             trials.setdefault(failure.block, []).append(observed_failure(failure, load))
-    return capacity(list(trials.values()), objective, confidence)
+    return capacity(list(trials.values()), objective)
 
 
 def _cheapest(found: list[Shape]) -> list[Offer]:
@@ -164,7 +160,7 @@ def _limited_latency(objective: Objective) -> str | None:
     return next((limit.measure for limit in objective.limits if limit.measure in LATENCY_FIELDS), None)
 
 
-def _leaders(part: Slice, curves: list[TrialCurves], measure: str, confidence: float) -> list[Leader]:
+def _leaders(part: Slice, curves: list[TrialCurves], measure: str) -> list[Leader]:
     def figure(record: PointRecord) -> float | None:
         if measure == "throughput":
             return record.load.rate_rps.answered
@@ -172,4 +168,4 @@ def _leaders(part: Slice, curves: list[TrialCurves], measure: str, confidence: f
         return 1 / latency if latency else None
 
     values = {curve.server: dict(zip(curve.blocks, curve.figures(figure), strict=True)) for curve in curves}
-    return leaders(part.values, values, confidence)
+    return leaders(part.values, values)

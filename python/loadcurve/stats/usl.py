@@ -63,7 +63,6 @@ class NoFit:
 def fit_scalability(
     connections: Sequence[float],
     throughput_rps: Sequence[Sequence[float | None]],
-    confidence: float = 0.95,
 ) -> ScalabilityFit | NoFit:
     """Fit the law to trials (rows) over ascending numbers of connections (columns).
 
@@ -93,12 +92,10 @@ def fit_scalability(
     own = free + steps
     log_lambda, sigma, kappa = (float(value) for value in bounded)
     return ScalabilityFit(
-        lambda_rps=_with_value(
-            math.exp(log_lambda), geometric_interval(np.exp(own[:, 0]).tolist(), confidence)
-        ),
-        sigma=_cut_at_zero(sigma, mean_interval(own[:, 1].tolist(), confidence)),
-        kappa=_cut_at_zero(kappa, mean_interval(own[:, 2].tolist(), confidence)),
-        peak_load=_peak_load(sigma, kappa, free, steps, confidence),
+        lambda_rps=_with_value(math.exp(log_lambda), geometric_interval(np.exp(own[:, 0]).tolist())),
+        sigma=_cut_at_zero(sigma, mean_interval(own[:, 1].tolist())),
+        kappa=_cut_at_zero(kappa, mean_interval(own[:, 2].tolist())),
+        peak_load=_peak_load(sigma, kappa, free, steps),
         misfit_share=float(np.abs(np.expm1(residuals)).max()),
     )
 
@@ -179,13 +176,13 @@ def _cut_at_zero(value: float, interval: Estimate) -> Estimate:
     return Estimate(cut.value, None if cut.low is None else max(0.0, cut.low), cut.high, cut.n, cut.method)
 
 
-def _peak_load(sigma: float, kappa: float, free: Vector, steps: Vector, confidence: float) -> Estimate | None:
+def _peak_load(sigma: float, kappa: float, free: Vector, steps: Vector) -> Estimate | None:
     """Return √((1 - sigma) / kappa); its interval is that of kappa / (1 - sigma), which may reach to 0."""
     if kappa <= 0 or sigma >= 1:
         return None
     rest = 1 - free[1]
     own = free[2] / rest + steps @ np.array([0.0, free[2] / rest**2, 1 / rest])
-    inverse_square = _cut_at_zero(kappa / (1 - sigma), mean_interval(own.tolist(), confidence))
+    inverse_square = _cut_at_zero(kappa / (1 - sigma), mean_interval(own.tolist()))
     low = None if inverse_square.high is None else 1 / math.sqrt(inverse_square.high)
     high = 1 / math.sqrt(inverse_square.low) if inverse_square.low else None
     return Estimate(1 / math.sqrt(inverse_square.value), low, high, inverse_square.n, inverse_square.method)

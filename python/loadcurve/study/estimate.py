@@ -9,10 +9,9 @@ TRIAL_START_S = 1.0
 """What starting, verifying and stopping one server takes, about."""
 
 
-def estimated_duration_s(study: Study, trials: int | None = None) -> float | None:
-    """Return about how long so many trials of each server take in ``study``, in seconds.
+def estimated_duration_s(study: Study, trials: int) -> float | None:
+    """Return about how long so many trials in all take in ``study``, in seconds.
 
-    Without ``trials`` it is the number that the study asks for; the least, where that depends on intervals.
     ``None`` where the load ends after a number of requests or connections and these do not come at a constant
     rate, and where records are loaded: how long that takes is what the study finds out.
     """
@@ -21,9 +20,8 @@ def estimated_duration_s(study: Study, trials: int | None = None) -> float | Non
     known_s = [load_s for load_s in loads_s if load_s is not None]
     if len(known_s) < len(points):
         return None
-    count = study.trials.count if trials is None else trials
     starts = len(points) if study.trials.restart == "point" else 1
-    return (sum(known_s) + starts * TRIAL_START_S) * count * len(study.servers)
+    return (sum(known_s) + starts * TRIAL_START_S) * trials
 
 
 def _load_s(load: Load) -> float | None:

@@ -14,15 +14,24 @@ use tokio::task::JoinHandle;
 
 use crate::support::{insert, on_server, opened, read, told, value, values};
 
+/// Longer than anything takes that has happened already, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Passes bytes on between clients and a server, as long as the test wants it to.
 struct Relay {
     address: SocketAddr,
     server: String,
     tasks: Rc<RefCell<Vec<JoinHandle<()>>>>,
-    /// While it is set, what the server says is kept back.
-    holds_answers: Rc<Cell<bool>>,
+    holding: Rc<Holding>,
     /// Whether connections that are made from now on will end with a reset instead of a close.
     resets: Rc<Cell<bool>>,
+}
+
+/// Whether what the server says is kept back, and whether it has said anything since.
+#[derive(Default)]
+struct Holding {
+    is_wanted: Cell<bool>,
+    has_begun: Cell<bool>,
 }
 
 impl Relay {
@@ -32,17 +41,20 @@ impl Relay {
         let (user, rest) =
             rest.rsplit_once('@').map_or((String::new(), rest), |(user, rest)| (format!("{user}@"), rest));
         let (server, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let (tasks, holds_answers, resets) = (Rc::default(), Rc::default(), Rc::default());
-        let relay = Self { address, server: server.into(), tasks, holds_answers, resets };
+        // An address of this process alone, so that nobody else takes the port while it is not listened at.
+        let [.., high, low] = std::process::id().to_be_bytes();
+        let address =
+            TcpListener::bind(format!("127.77.{high}.{low}:0")).await.unwrap().local_addr().unwrap();
+        let (tasks, holding, resets) = (Rc::default(), Rc::default(), Rc::default());
+        let relay = Self { address, server: server.into(), tasks, holding, resets };
         relay.start().await;
         (relay, Target { url: format!("{scheme}://{user}{address}/{path}"), ..target.clone() })
     }
 
     async fn start(&self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
-        let (server, holds, tasks) =
-            (self.server.clone(), Rc::clone(&self.holds_answers), Rc::clone(&self.tasks));
+        let (server, holding, tasks) =
+            (self.server.clone(), Rc::clone(&self.holding), Rc::clone(&self.tasks));
         let resets = Rc::clone(&self.resets);
         let accepting = tokio::task::spawn_local(async move {
             loop {
@@ -54,7 +66,7 @@ impl Relay {
                 // Halves of this kind end their connection only together, so that a reset is no close before.
                 let ((from_client, to_client), (from_server, to_server)) = (split(client), split(upstream));
                 let asking = tokio::task::spawn_local(pass(from_client, to_server, Rc::default()));
-                let answering = tokio::task::spawn_local(pass(from_server, to_client, Rc::clone(&holds)));
+                let answering = tokio::task::spawn_local(pass(from_server, to_client, Rc::clone(&holding)));
                 tasks.borrow_mut().extend([asking, answering]);
             }
         });
@@ -71,10 +83,11 @@ impl Relay {
     }
 }
 
-async fn pass(mut from: ReadHalf<TcpStream>, mut to: WriteHalf<TcpStream>, holds: Rc<Cell<bool>>) {
+async fn pass(mut from: ReadHalf<TcpStream>, mut to: WriteHalf<TcpStream>, holding: Rc<Holding>) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
-        while holds.get() {
+        while holding.is_wanted.get() {
+            holding.has_begun.set(true);
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         if to.write_all(&bytes[..length]).await.is_err() {
@@ -86,7 +99,7 @@ async fn pass(mut from: ReadHalf<TcpStream>, mut to: WriteHalf<TcpStream>, holds
 pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
     let direct: D = opened(&target).await;
     let (relay, through) = Relay::before(&target).await;
-    let database = D::open(&Target { timeout_s: 2.0, ..through }, 1).await.unwrap();
+    let database = D::open(&Target { timeout_s: 20.0, ..through }, 1).await.unwrap();
     let mut session = database.session().await.unwrap();
     insert(&mut session, "user1", &values("one")).await.unwrap();
     relay.cut().await;
@@ -102,7 +115,7 @@ pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
             assert!(matches!(failed.failure, Failure::Reset | Failure::ClosedEarly), "{failed:?}");
         }
     };
-    tokio::time::timeout(Duration::from_secs(3), refused).await.expect("a refusal is told");
+    tokio::time::timeout(PATIENCE, refused).await.expect("a refusal is told");
     relay.start().await;
     let back = async {
         loop {
@@ -113,7 +126,7 @@ pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    let found = tokio::time::timeout(Duration::from_secs(5), back).await.expect("the server is found again");
+    let found = tokio::time::timeout(PATIENCE, back).await.expect("the server is found again");
     assert_eq!(found.0, told("user1", &values("one")));
     direct.remove().await.unwrap();
 }
@@ -137,9 +150,11 @@ async fn failure_of_a_cut<D: Database>(target: &Target, resets: bool) -> Failed 
     let database = D::open(&through, 1).await.unwrap();
     let mut session = database.session().await.unwrap();
     insert(&mut session, "user1", &values("one")).await.unwrap();
-    relay.holds_answers.set(true);
+    relay.holding.is_wanted.set(true);
     let cut = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        while !relay.holding.has_begun.get() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         relay.cut().await;
     };
     let key = Key::from("user1");
@@ -157,9 +172,9 @@ pub(crate) async fn forgets_late_answers<D: Database>(target: Target) {
     insert(&mut session, "user1", &values("one")).await.unwrap();
     insert(&mut session, "user2", &values("two")).await.unwrap();
     read(&mut session, "user2").await.unwrap();
-    relay.holds_answers.set(true);
+    relay.holding.is_wanted.set(true);
     assert_eq!(read(&mut session, "user1").await.unwrap_err().failure, Failure::Timeout);
-    relay.holds_answers.set(false);
+    relay.holding.is_wanted.set(false);
     assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("two")));
     direct.remove().await.unwrap();
 }
@@ -175,7 +190,7 @@ fn a_server_that_takes_too_long_is_no_server_that_is_gone() {
         let database = MongoDb::open(&Target { timeout_s: 2.0, ..through }, 1).await.unwrap();
         let mut session = database.session().await.unwrap();
         insert(&mut session, "user1", &values("one")).await.unwrap();
-        relay.holds_answers.set(true);
+        relay.holding.is_wanted.set(true);
         for _ in 0..3 {
             let failed = read(&mut session, "user1").await.unwrap_err();
             assert_eq!(failed.failure, Failure::Timeout, "{failed:?}");

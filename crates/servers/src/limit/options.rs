@@ -3,8 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
-use crate::arguments::value_of;
-use crate::quantities::{DURATION, SHARE, SIZE_BYTES, TRUTH, count};
+use crate::quantities::{DURATION, SHARE, SIZE_BYTES, TRUTH, count, value_of};
 
 use super::faults::{Delay, Faults, LastAnswer, OutcomeShares, Stalls};
 

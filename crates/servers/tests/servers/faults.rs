@@ -53,8 +53,9 @@ fn figure(server: &Server, file: &str, word: &str) -> u64 {
     rest.split_whitespace().next().unwrap().parse().unwrap()
 }
 
+/// By the kernel's tables of pages: its quick figure is off by some pages for each CPU.
 fn resident_bytes(server: &Server) -> u64 {
-    figure(server, "status", "VmRSS:") * 1024
+    figure(server, "smaps_rollup", "Rss:") * 1024
 }
 
 fn processor_time(server: &Server) -> Duration {
@@ -106,15 +107,15 @@ fn a_delayed_answer_never_comes_before_its_time() {
 
 #[test]
 fn delays_of_different_clients_pass_side_by_side() {
-    let server = limit(&["--delay", "100ms"]);
+    let server = limit(&["--delay", "300ms"]);
     let (took, ()) = timed(|| {
         let mut clients: Vec<_> = (0..50).map(|_| server.send(GET)).collect();
         for client in &mut clients {
             assert_eq!(client.next(false).body, b"abc");
         }
     });
-    // One after another they would take five seconds.
-    assert!((milliseconds(100)..milliseconds(2500)).contains(&took), "{took:?}");
+    // One after another they would take fifteen seconds.
+    assert!((milliseconds(300)..milliseconds(10_000)).contains(&took), "{took:?}");
 }
 
 #[test]
@@ -129,16 +130,16 @@ fn answers_in_a_burst_keep_their_order_where_only_a_share_of_them_is_delayed() {
 
 #[test]
 fn the_delayed_answers_are_those_that_the_seed_draws() {
-    let server = limit(&["--delay", "100ms", "--delay-share", "0.2", "--seed", "7"]);
+    let server = limit(&["--delay", "250ms", "--delay-share", "0.2", "--seed", "7"]);
     let mut client = server.connect();
     let draws = Random::new(7, Purpose::Delays);
     let (mut late_as_drawn, mut late_otherwise) = (0, 0);
-    for number in 0..60 {
+    for number in 0..40 {
         let (waited, _) = timed(|| {
             client.stream.write_all(GET.as_bytes()).unwrap();
             client.next(false)
         });
-        let is_late = waited >= milliseconds(100);
+        let is_late = waited >= milliseconds(250);
         if draws.unit_at(number) <= 0.2 {
             assert!(is_late, "request {number}: {waited:?}");
             late_as_drawn += 1;
@@ -146,14 +147,14 @@ fn the_delayed_answers_are_those_that_the_seed_draws() {
             late_otherwise += u32::from(is_late);
         }
     }
-    assert_binomial(late_as_drawn, 60, 0.2);
+    assert_binomial(late_as_drawn, 40, 0.2);
     // The machine may be busy now and then.
     assert!(late_otherwise <= 5, "{late_otherwise}");
 }
 
 #[test]
 fn a_client_that_ends_its_requests_still_gets_the_answer_that_is_delayed() {
-    let server = limit(&["--delay", "50ms", "--idle-timeout-s", "0.01"]);
+    let server = limit(&["--delay", "800ms", "--idle-timeout-s", "0.4"]);
     let mut client = server.send(GET);
     client.stream.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(client.next(false).body, b"abc");
@@ -233,7 +234,7 @@ fn a_connection_ends_after_so_many_answers_and_says_so_or_not() {
 
 #[test]
 fn a_silent_client_is_closed_after_its_time_and_not_before() {
-    let server = limit(&["--idle-timeout-s", "0.2"]);
+    let server = limit(&["--idle-timeout-s", "0.5"]);
     let mut clients = [server.connect(), server.connect()];
     let (silent, ()) = timed(|| {
         for client in &mut clients {
@@ -243,7 +244,7 @@ fn a_silent_client_is_closed_after_its_time_and_not_before() {
         assert!(clients[0].is_at_end());
         assert!(clients[1].is_at_end());
     });
-    assert!(silent >= milliseconds(200), "{silent:?}");
+    assert!(silent >= milliseconds(500), "{silent:?}");
 }
 
 #[test]

@@ -24,7 +24,6 @@ from loadcurve.result.words import OF_WEB_SERVERS, Words
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
-
 ALL_POINTS = -1
 """The signal ``point`` shows the distributions of all points at once, where it has this value."""
 OF_CHOSEN_POINT = f"point === {ALL_POINTS} || datum.place === point"

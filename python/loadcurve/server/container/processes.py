@@ -12,11 +12,10 @@ from loadcurve.result.records import LimitUse
 from loadcurve.server.container.command import ContainerCommand
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.group import group_of_its_own
 from loadcurve.server.ledger import LedgerEntry, RecordedContainer
 from loadcurve.server.processes import PROC, ProcessIdentity, identify
 from loadcurve.server.spawn import spawn
-from loadcurve.server.start import StartCommand
+from loadcurve.server.start import ServerProcesses, StartCommand
 
 POLL_S = 0.02
 CLIENT_TIMEOUT_S = 10.0
@@ -26,8 +25,8 @@ ENGINE_STATUSES = frozenset({125, 126, 127})
 LOG_END_BYTES = 4096
 
 
-class ContainerProcesses:
-    """One container, see :class:`loadcurve.server.start.ServerProcesses`.
+class ContainerProcesses(ServerProcesses):
+    """The processes of one container; its first one is the main process.
 
     The engine's `run` stays as long as the container does, and passes its output and its status on.
     """
@@ -45,7 +44,6 @@ class ContainerProcesses:
         self._started = started
         self._name: str | None = None
         self._client: subprocess.Popen[bytes] | None = None
-        self._leader: ProcessIdentity | None = None
         self._limiting_group = ControlGroup(NO_LIMITS, {})
 
     def start(
@@ -68,18 +66,6 @@ class ContainerProcesses:
         if first is not None:
             self._require_shares(first, command)
         return self._client
-
-    @property
-    def leader(self) -> ProcessIdentity:
-        """The container's first process, which leads its session."""
-        if self._leader is None:
-            raise RuntimeError("the server is not started")
-        return self._leader
-
-    @property
-    def group(self) -> Path | None:
-        """The container's control group of version 2, where it has one."""
-        return group_of_its_own(self.leader.pid)
 
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the container since its start; ``None`` without one."""

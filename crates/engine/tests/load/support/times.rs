@@ -41,6 +41,17 @@ fn alone() -> RwLockWriteGuard<'static, ()> {
 /// With the differences, when there are any on a punctual machine or in the last attempt.
 pub(crate) fn compare_times(attempt: impl Fn(&mut Comparison) + Sync) {
     let _alone = alone();
+    compare(attempt);
+}
+
+/// Compares rates over seconds with the truth, as [`compare_times`] does, but beside other loads: what these cost
+/// is little against such rates.
+pub(crate) fn compare_rates(attempt: impl Fn(&mut Comparison) + Sync) {
+    let _among_others = among_others();
+    compare(attempt);
+}
+
+fn compare(attempt: impl Fn(&mut Comparison) + Sync) {
     std::thread::scope(|scope| {
         let compared = scope.spawn(|| {
             go_first();

@@ -1,23 +1,10 @@
-"""Finding and reading study files."""
+"""Finding study files."""
 
 from importlib.resources import files
 from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.study.expected import nearest
-from loadcurve.study.model import Study
-from loadcurve.study.toml_document import read_toml_model
-
-
-def read_study(path: Path) -> Study:
-    """Read the study file at ``path``; a content folder counts from the folder of the file.
-
-    Raises:
-        BadInput: the file cannot be read or is not a consistent study; the text has one line per problem, as
-            ``file:line: key: what was found; what was expected``.
-
-    """
-    return read_toml_model(path, Study)
 
 
 def find_study(argument: str) -> Path:

@@ -1,0 +1,110 @@
+"""ARCHITECTURE.md and the tree agree: on the parts that there are, and on what they may use."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (?P<places>`.+?) \| .+? \|(?P<uses>.*) \|$", re.MULTILINE)
+
+MAY_USE = {
+    place: row["uses"]
+    for row in ROW.finditer(TEXT.partition("## Where things are")[2].partition("\n## ")[0])
+    for place in re.findall(r"`(.+?)`", row["places"])
+}
+"""The last column of the table by what its first one names."""
+
+CRATES = [path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")]
+PACKAGES = [path.parent.name for path in ROOT.glob("python/loadcurve/*/__init__.py")]
+USES_ALL = "cli"
+"""The package that may use everything."""
+
+
+def names_in(uses: str, known: list[str]) -> set[str]:
+    """Those of the known names that stand in a cell of the table."""
+    return set(re.findall(r"\w+", uses)) & set(known)
+
+
+def imports_of(package: str) -> Iterator[str]:
+    """The packages of Loadcurve that the modules of one import, wherever in the module."""
+    for path in (ROOT / "python" / "loadcurve" / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                modules = [f"{node.module}.{one.name}" for one in node.names]
+            elif isinstance(node, ast.Import):
+                modules = [one.name for one in node.names]
+            else:
+                continue
+            for module in modules:
+                library, name, *_ = [*module.split("."), ""]
+                if library == "loadcurve":
+                    yield name
+
+
+def test_every_place_of_the_table_exists():
+    assert [place for place in MAY_USE if not (ROOT / place).exists()] == []
+
+
+def test_every_crate_and_every_package_has_its_row():
+    parts = {f"crates/{name}" for name in CRATES} | {f"python/loadcurve/{name}" for name in PACKAGES}
+    assert parts
+    assert parts - set(MAY_USE) == set()
+
+
+@pytest.mark.parametrize("package", sorted(set(PACKAGES) - {USES_ALL}))
+def test_a_package_imports_what_its_row_says_and_nothing_else(package: str):
+    known = [*PACKAGES, "_engine"]
+    allowed = names_in(MAY_USE[f"python/loadcurve/{package}"], known)
+    assert set(imports_of(package)) & set(known) - {package} == allowed
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_a_crate_depends_on_what_its_row_says_and_nothing_else(crate: str):
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text(encoding="utf-8"))
+    own = {name.removeprefix("loadcurve-") for name in manifest["dependencies"] if "loadcurve" in name}
+    assert own == names_in(MAY_USE[f"crates/{crate}"], CRATES)
+
+
+def test_every_module_that_the_text_names_exists():
+    named = re.findall(r"`([a-z_]+)(?:\.|::)(?!json|toml)([a-z_]+)\b", TEXT)
+    parts = [(part, module) for part, module in named if part in PACKAGES or part in CRATES]
+    assert parts
+    missing = [
+        (part, module)
+        for part, module in parts
+        if not list((ROOT / "python" / "loadcurve" / part).glob(f"{module}*"))
+        and not list((ROOT / "crates" / part / "src").glob(f"{module}*"))
+    ]
+    assert missing == []
+
+
+def python_dependencies() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    return {re.split(r"[><=]", one)[0].removesuffix("-python") for one in wanted}
+
+
+def rust_dependencies() -> set[str]:
+    places = ("crates/*", "benches/*", "fuzz", "python/loadcurve/catalog/*")
+    files = [path for place in places for path in ROOT.glob(f"{place}/Cargo.toml")]
+    manifests = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    return {
+        name
+        for manifest in manifests
+        for name in manifest.get("dependencies", {}) | manifest.get("dev-dependencies", {})
+        if not name.startswith("loadcurve")
+    }
+
+
+def test_every_dependency_has_its_reason():
+    table = TEXT.partition("## Dependencies")[2]
+    told = {
+        name.strip() for row in re.findall(r"^\| (.+?) \|", table, re.MULTILINE) for name in row.split(",")
+    }
+    told = {re.sub(r" \(.*\)|-python$", "", name) for name in told}
+    assert (python_dependencies() | rust_dependencies()) - told == set()

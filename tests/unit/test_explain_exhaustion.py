@@ -1,0 +1,36 @@
+"""Ports, open files and places for connections of which there are none left."""
+
+from support.explained_run import Data, Setup, evidence, found
+
+
+def test_time_wait_that_holds_the_ports_explains_requests_without_one():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["errors"]["address_unavailable"] = 25
+        sockets = {"established_max": 10, "time_wait_max": 28_000, "orphaned_max": 0, "by_state_max": None}
+        record["probe"]["sockets"] = sockets
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.certainty) == ("ports_exhausted", "shown")
+    # 32768 to 60999, both included.
+    assert evidence(finding)["local ports"] == 28_232
+
+
+def test_want_of_ports_without_time_wait_is_not_blamed_on_it():
+    [finding] = found(lambda r, *_: r["load"]["errors"].update(address_unavailable=25)).values()
+    assert (finding.code, finding.certainty) == ("ports_exhausted", "likely")
+
+
+def test_want_of_open_files_is_told_with_their_limit():
+    [finding] = found(lambda r, *_: r["load"]["errors"].update(fd_unavailable=5)).values()
+    assert finding.code == "descriptors_exhausted"
+    assert evidence(finding)["limit of open files of a process"] == 4096
+
+
+def test_a_server_with_fewer_places_than_connections_turns_them_away():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if connections > 64:
+            record["load"]["errors"]["reset"] = 30
+
+    by_code = found(plant, Setup(settings={"workers": 2, "worker_connections": 32}))
+    assert set(by_code) == {"wrong_answers", "server_connections_exhausted"}
+    assert evidence(by_code["server_connections_exhausted"])["connections by the server's settings"] == 64

@@ -1,0 +1,72 @@
+"""A trial unlike its siblings."""
+
+import dataclasses
+import math
+import random
+
+import pytest
+
+from loadcurve.explain import odd_trial
+from loadcurve.explain.subject import subjects
+from loadcurve.result.records import PointRecord
+from support.explained_run import Data, Setup, found, planted_run
+
+
+def test_a_burp_is_told_with_the_counter_that_its_siblings_do_not_have():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if (trial, connections) == (3, 25):
+            record["load"]["rate_rps"]["answered"] *= 0.7
+            record["probe"]["throttling"] = {"periods": 20, "throttled_periods": 0, "throttled_s": 0.0}
+            record["load"]["kernel"]["retransmits"] = 40
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.trials, finding.points) == ("odd_trial", [3], [{"connections": 25}])
+    assert finding.trials_measured == 5
+    assert "segments sent again" in finding.cause
+
+
+def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if (trial, connections) == (3, 25):
+            record["load"]["rate_rps"]["answered"] *= 0.7
+
+    [finding] = found(plant).values()
+    assert "No counter" in finding.cause
+
+
+def test_a_trial_that_is_slow_at_every_point_does_not_hide_in_its_own_spread():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if trial == 2:
+            record["load"]["rate_rps"]["answered"] *= 0.5
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.trials, len(finding.points)) == ("odd_trial", [2], 5)
+
+
+def test_a_small_difference_is_none_to_care_about_however_significant():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        exact = 1000.0 * connections
+        record["load"]["rate_rps"]["answered"] = exact * (0.97 if (trial, connections) == (3, 25) else 1)
+
+    assert found(plant) == {}
+
+
+def with_throughput(record: PointRecord, rps: float) -> PointRecord:
+    rate = record.load.rate_rps.model_copy(update={"answered": rps})
+    return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
+
+
+@pytest.mark.parametrize("trials", [3, 5, 20])
+def test_equal_trials_are_called_odd_in_at_most_a_twentieth_of_the_studies(trials: int):
+    base, studies = planted_run(setup=Setup(trials=trials, values=(5, 10, 25, 50))), 400
+    drawn = random.Random(trials)
+
+    def alarms() -> bool:
+        # A deviation of 6 % makes many trials differ by more than the 5 % that matter in practice.
+        records = [with_throughput(one, 1000 * math.exp(drawn.gauss(0, 0.06))) for one in base.points]
+        [subject] = subjects(dataclasses.replace(base, records=records))
+        return bool(odd_trial.find(subject))
+
+    share = sum(alarms() for _ in range(studies)) / studies
+    # 5 % and twice the standard error of so many studies.
+    assert share <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / studies)

@@ -1,0 +1,63 @@
+"""Processes and threads that come and go, and what that does to the throughput."""
+
+import math
+
+import pytest
+
+from loadcurve.explain.process_changes import throughput_beside_neighbours
+from loadcurve.explain.subject import subjects
+from support.explained_run import CONNECTIONS, Data, found, planted_run
+
+
+def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_there():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        counts = {"min": 3, "max": 4} if connections == 25 else {"min": 4, "max": 4}
+        if connections < 25:
+            counts = {"min": 3, "max": 3}
+        record["probe"]["server"]["processes"] = counts
+        # Along a power law, on which the polynomial through the neighbours lies, and 10 % above it at 25.
+        bump = 1.10 if connections == 25 else 1.0
+        noise = math.exp(0.003 * (trial - 2))
+        record["load"]["rate_rps"]["answered"] = 1000 * math.sqrt(connections) * bump * noise
+
+    [finding] = found(plant).values()
+    assert finding.code == "processes_changed"
+    assert [point["connections"] for point in finding.points] == [25]
+    assert "from 3 to 4" in finding.seen
+    assert "10 % above" in finding.seen
+    moved = finding.evidence[-1]
+    assert moved.value == pytest.approx(1.10, rel=1e-9)
+    assert moved.spread == "interval"
+
+
+def test_a_change_without_effect_says_that_the_throughput_did_not_move():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        processes = 3 if connections < 25 else 4
+        record["probe"]["server"]["processes"] = {"min": processes, "max": processes}
+
+    [finding] = found(plant).values()
+    assert finding.code == "processes_changed"
+    assert "did not move" in finding.seen
+
+
+def test_a_curve_that_bends_is_no_bump():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["rate_rps"]["answered"] = connections / (connections + 9)
+
+    [subject] = subjects(planted_run(plant))
+    beside = throughput_beside_neighbours(subject, CONNECTIONS.index(25))
+    # A straight line between the two neighbours alone would lie 6 % below it.
+    assert beside.value == pytest.approx(1, abs=0.005)
+
+
+def test_at_the_ends_of_the_sweep_nothing_is_expected():
+    [subject] = subjects(planted_run())
+    assert throughput_beside_neighbours(subject, 0) is None
+    assert throughput_beside_neighbours(subject, len(CONNECTIONS) - 1) is None
+
+
+def test_a_single_thread_that_comes_and_goes_is_no_change():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["server"]["threads"] = {"min": 7, "max": 8}
+
+    assert found(plant) == {}

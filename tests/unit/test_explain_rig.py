@@ -1,0 +1,28 @@
+"""The generator as the limit of what could be measured."""
+
+import pytest
+
+from support.explained_run import Data, doubt, evidence, found
+
+
+def test_a_saturated_generator_is_the_limit_with_its_share_of_the_cpu():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if connections == 100:
+            doubt(record, "generator_saturated")
+            record["load"]["generator"] |= {"cpu_user_s": 0.9, "cpu_system_s": 1.05}
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.weight, finding.certainty) == ("rig_limit", "invalidates", "likely")
+    # 1.95 s of a window of 2 s.
+    assert evidence(finding)["CPU of each of the generator's threads"] == pytest.approx(0.975)
+
+
+def test_a_generator_that_was_late_is_shown_by_its_lateness():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if trial == 2 and connections == 5:
+            doubt(record, "generator_late")
+            record["load"]["generator"]["lateness_ms"] = {"p50": 0.1, "p99": 4, "p99_9": 5, "max": 6}
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.certainty, finding.trials) == ("rig_limit", "shown", [2])
+    assert evidence(finding)["lateness of the generator, p99"] == 4

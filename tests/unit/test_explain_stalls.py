@@ -1,0 +1,96 @@
+"""Stretches in which a server answered nothing."""
+
+import pytest
+
+from support.explained_run import Data, evidence, found, series
+
+
+def slow(due_s: float, latency_ms: float, connection: int, **more: object) -> Data:
+    return {
+        "operation": "GET /1k.txt",
+        "due_s": due_s,
+        "connect_ms": None,
+        "first_byte_ms": latency_ms,
+        "service_time_ms": latency_ms,
+        "latency_ms": latency_ms,
+        "error": None,
+        "syn_retransmits": 0,
+        "retransmits": 0,
+        "connection": connection,
+    } | more
+
+
+def stall(record: Data, **more: object) -> None:
+    """Nothing is answered from 0.9 s to 1.5 s, and requests that fell due before it wait for its end."""
+    record["load"]["silences"] = [
+        {"start_s": 0.9, "length_ms": 600},
+        {"start_s": 0.2, "length_ms": 150},
+        {"start_s": 0.1, "length_ms": 4},
+    ]
+    record["load"]["slowest"] = [slow(0.895 + 0.001 * n, 605 - n, n, **more) for n in range(10)]
+
+
+@pytest.mark.parametrize(("cpu_in_stall", "cause"), [(0.0, "did nothing"), (0.5, "worked all the time")])
+def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cause: str):
+    # The samples at 1.05 s to 1.45 s lie in the stall with their whole time.
+    shares = [cpu_in_stall if 10 <= sample <= 14 else 0.25 for sample in range(20)]
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["probe"]["series"] = series(cpu_user_share=shares, cpu_system_share=shares)
+
+    [finding] = found(plant).values()
+    assert finding.code == "stall"
+    assert "600 ms, from 0.90 s on, nothing was answered" in finding.seen
+    assert cause in finding.cause
+    shown = evidence(finding)
+    assert shown["stretches without an answer as long as a stall"] == 2
+    assert shown["slowest requests that were held up"] == 10
+    assert shown["CPU of the server in the stall"] == 2 * cpu_in_stall
+
+
+def test_a_throttled_stall_is_told_as_that():
+    throttled = [0.1 if 10 <= sample <= 14 else 0.0 for sample in range(20)]
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["probe"]["series"] = series(throttled_s=throttled)
+
+    [finding] = found(plant).values()
+    assert "used up its share" in finding.cause
+
+
+def test_slow_requests_while_others_are_answered_are_no_stall():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 30}]
+
+    assert found(plant) == {}
+
+
+def test_a_silence_in_which_nothing_was_under_way_is_no_stall():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 600}]
+
+    assert found(plant) == {}
+
+
+def test_silence_between_few_requests_is_no_stall():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        # One every 50 ms.
+        record["load"]["rate_rps"]["answered"] = 20.0
+
+    assert found(plant) == {}
+
+
+def test_connections_that_wait_for_a_lost_syn_are_no_stall():
+    assert found(lambda record, *_: stall(record, syn_retransmits=1)) == {}
+
+
+def test_a_generator_that_stood_still_itself_accuses_no_server():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["load"]["generator"]["lateness_ms"] = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
+
+    assert found(plant) == {}

@@ -1,0 +1,39 @@
+"""Requests that failed or got another answer than the right one."""
+
+from support.explained_run import Data, Setup, evidence, found
+
+
+def test_fast_errors_are_told_with_the_rate_of_the_good_answers():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if connections == 100:
+            load = record["load"]
+            load["rate_rps"]["answered"] = 40_000
+            load["requests"]["ok"] = 250
+            load["status"] |= {"2xx": 250, "5xx": 250}
+
+    [finding] = found(plant, Setup(trials=2)).values()
+    assert (finding.code, finding.weight) == ("wrong_answers", "invalidates")
+    shown = evidence(finding)
+    # Half of 500 answers.
+    assert shown["requests without a right answer"] == 0.5
+    assert (shown["answers"], shown["good answers"]) == (40_000, 20_000)
+
+
+def test_short_bodies_are_wrong_answers():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"answered": 400, "ok": 400, "failed": 100}
+        load["errors"]["mismatch"] = 100
+
+    [finding] = found(plant).values()
+    assert finding.code == "wrong_answers"
+    assert evidence(finding)["bodies of another length than the verified one"] == 100
+
+
+def test_a_single_reset_among_thousands_is_no_finding():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"due": 5001, "answered": 5000, "ok": 5000, "failed": 1}
+        load["errors"]["reset"] = 1
+
+    assert found(plant) == {}

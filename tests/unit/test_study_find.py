@@ -1,0 +1,43 @@
+"""Studies that come with Loadcurve, and those of the person."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.find import find_study
+from support.good_study import GOOD
+from support.read_study import read_study
+
+
+def test_the_quickstart_fits_into_a_coffee_break():
+    study = read_study(find_study("quickstart"))
+    full_s, quick_s = (
+        estimated_duration_s(one, one.trials.most * len(one.servers)) for one in (study, study.quick())
+    )
+    assert full_s is not None
+    assert quick_s is not None
+    assert full_s <= 180
+    assert quick_s <= 75
+    assert set(study.servers) == {"limit", "nginx", "apache-event"}
+
+
+@pytest.mark.parametrize(
+    "argument", ["quickstart", "quickstart.toml", "studies/quickstart", "studies/quickstart.toml"]
+)
+def test_a_study_that_comes_with_loadcurve_is_found_by_its_name(tmp_path, monkeypatch, argument):
+    monkeypatch.chdir(tmp_path)
+    assert find_study(argument).name == "quickstart.toml"
+
+
+def test_a_file_of_the_person_comes_before_one_that_comes_with_loadcurve(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart.toml").write_text(GOOD)
+    assert find_study("quickstart.toml") == Path("quickstart.toml")
+
+
+def test_a_study_that_is_nowhere_is_told_with_the_nearest_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=r'quickstrt: there is no such file.*did you mean "quickstart"'):
+        find_study("quickstrt")

@@ -1,0 +1,226 @@
+"""What a study sends: its requests, from a list or a file, and what goes with them."""
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.study.requests import LongList, paths_to_verify
+from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
+
+
+def test_weights_belong_to_the_requests_in_their_order(tmp_path):
+    load = load_of(tmp_path, f'{CLOSED}pick = "weighted"\nweights = [1, 0.5]\n')
+    assert (load.requests, load.weights) == (["/a", "/b"], [1.0, 0.5])
+
+
+def with_file(folder, text, more="", requests="paths.txt"):
+    (folder / "paths.txt").write_text(text, encoding="utf-8")
+    return CLOSED.replace('["/a", "/b"]', f'"{requests}"') + more
+
+
+def test_a_file_of_requests_counts_from_the_study_and_may_have_comments(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, "# the paths\n/a\n\n  /b?x=1  # with a query\r\n/a\n"))
+    assert (load.requests, load.weights) == (["/a", "/b?x=1", "/a"], None)
+
+
+def test_a_file_of_requests_may_give_weights_and_a_line_without_one_weighs_1(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, "/a 3\n/b\n", 'pick = "weighted"'))
+    assert (load.requests, load.weights) == (["/a", "/b"], [3.0, 1.0])
+
+
+def test_the_weights_of_a_file_without_any_may_stand_in_the_study(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, "/a\n/b\n", 'pick = "weighted"\nweights = [1, 2]'))
+    assert load.weights == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (
+            "/a\nb\n/a x\n/a -1\n/a nan\n/a 1 2\n",
+            [
+                ':2: found "b"; expected a path that begins with "/" and has no spaces, such as "/1k.txt"',
+                ':3: found the weight "x"; expected a number of 0 or more',
+                ':4: found the weight "-1"; expected a number of 0 or more',
+                ':5: found the weight "nan"; expected a number of 0 or more',
+                ':6: found "/a 1 2"; expected a path and at most a weight behind it',
+            ],
+        ),
+        ("# nothing\n\n", [": holds no request; expected a path such as /1k.txt on each line"]),
+        (
+            "/a\n\n/c\n",
+            [':3: found "/c", which is not in [content]; expected one of /a, /b'],
+        ),
+    ],
+)
+def test_a_problem_in_a_file_of_requests_is_told_with_that_file_and_line(tmp_path, text, problems):
+    found = problems_in(tmp_path, with_file(tmp_path, text))
+    file = tmp_path / "paths.txt"
+    place = f":{LOAD_LINE + 1}: load.requests: {file}"
+    assert [problem.partition("; did you mean")[0] for problem in found] == [
+        f"{place}{problem}" for problem in problems
+    ]
+
+
+def test_a_file_of_requests_that_is_not_there_is_told(tmp_path):
+    (problem,) = problems_in(tmp_path, with_file(tmp_path, "", requests="none.txt"))
+    assert problem == f":6: load.requests: {tmp_path / 'none.txt'}: there is no such file"
+
+
+def test_a_folder_is_no_file_of_requests(tmp_path):
+    (problem,) = problems_in(tmp_path, with_file(tmp_path, "", requests="."))
+    assert problem.endswith(": this is a folder; expected a file with one path on each line")
+
+
+def test_a_binary_file_is_no_file_of_requests(tmp_path):
+    load = with_file(tmp_path, "")
+    (tmp_path / "paths.txt").write_bytes(b"/a\n\xff\n")
+    (problem,) = problems_in(tmp_path, load)
+    assert problem.endswith("paths.txt:2: not UTF-8 text; expected a file with one path on each line")
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (
+            "",
+            (
+                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
+                "expected this pick, or no weights"
+            ),
+        ),
+        (
+            'pick = "weighted"\nweights = [1]',
+            ":10: load.weights: given beside the weights in {file}; keep one of the two",
+        ),
+    ],
+)
+def test_the_weights_of_a_file_are_used_or_refused(tmp_path, more, problem):
+    found = problems_in(tmp_path, with_file(tmp_path, "/a 2\n", more))
+    assert found == [problem.format(file=tmp_path / "paths.txt")]
+
+
+LONG = "".join(f"/a?line={line}\n" for line in range(1000))
+
+
+def test_a_list_of_a_hundred_requests_is_read_and_a_longer_one_stays_a_file(tmp_path):
+    assert len(load_of(tmp_path, with_file(tmp_path, "/a\n" * 100)).requests) == 100
+    load = load_of(tmp_path, with_file(tmp_path, "/a\n" * 101))
+    assert isinstance(load.requests, LongList)
+    assert load.model_dump(mode="json")["requests"] == {"file": str(tmp_path / "paths.txt"), "count": 101}
+
+
+def test_a_seed_picks_the_paths_of_a_long_list_that_are_verified(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    picked = paths_to_verify(load.requests, seed=1)
+    # Of 1000 paths 100 are picked, some of them perhaps twice; all but 17 of them once is as good as certain.
+    assert 83 <= len(picked) == len(set(picked)) <= 100
+    assert set(picked) <= set(LONG.split())
+    assert picked == paths_to_verify(load.requests, seed=1)
+    assert picked != paths_to_verify(load.requests, seed=2)
+
+
+def test_a_long_list_that_changes_before_it_is_verified_is_bad_input(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG))
+    (tmp_path / "paths.txt").write_text("gone\n")
+    with pytest.raises(BadInput, match="has changed since"):
+        paths_to_verify(load.requests, seed=1)
+
+
+def test_a_short_list_is_verified_whole(tmp_path):
+    assert paths_to_verify(load_of(tmp_path, CLOSED).requests, seed=1) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "problem"),
+    [
+        (
+            LONG,
+            'pick = "weighted"',
+            ":6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted",
+        ),
+        (
+            LONG,
+            'pick = "weighted"\nweights = [1]',
+            ":10: load.weights: given for the 1000 requests of {file}; expected the weights in that file",
+        ),
+        (
+            LONG + "/a 2\n",
+            "",
+            (
+                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
+                "expected this pick, or no weights"
+            ),
+        ),
+        (LONG + "a\n", "", None),
+    ],
+)
+def test_a_problem_of_a_long_list_is_told(tmp_path, text, more, problem):
+    (found,) = problems_in(tmp_path, with_file(tmp_path, text, more))
+    file = tmp_path / "paths.txt"
+    if problem is None:
+        assert found.startswith(f':6: load.requests: {file}:1001: found "a"; expected a path')
+    else:
+        assert found == problem.format(file=file)
+
+
+def test_the_weights_of_a_long_list_are_taken_from_its_file(tmp_path):
+    load = load_of(tmp_path, with_file(tmp_path, LONG + "/b 2\n", 'pick = "weighted"'))
+    assert isinstance(load.requests, LongList)
+    assert (load.requests.listed.has_weights, load.weights) == (True, None)
+
+
+def test_a_plain_get_is_sent_unless_the_study_says_otherwise(tmp_path):
+    load = load_of(tmp_path, CLOSED)
+    assert (load.method, load.headers, load.body) == ("GET", {}, "")
+
+
+def test_method_headers_and_body_are_those_of_every_request(tmp_path):
+    load = load_of(
+        tmp_path, f'{CLOSED}method = "POST"\nheaders = {{ Accept = "*/*", X-Empty = "" }}\nbody = "grün"\n'
+    )
+    assert (load.method, load.headers, load.body) == ("POST", {"Accept": "*/*", "X-Empty": ""}, "grün")
+
+
+def test_the_file_of_a_body_counts_from_the_study(tmp_path):
+    (tmp_path / "body.bin").write_bytes(b"\xff")
+    assert load_of(tmp_path, f'{CLOSED}body = "@body.bin"\n').body == f"@{tmp_path / 'body.bin'}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ('method = "GE T"', 'method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"'),
+        (
+            'method = "CONNECT"',
+            'method: found "CONNECT", which opens a tunnel; expected a method that gets an answer',
+        ),
+        (
+            'headers = ["Accept: a"]',
+            'headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }',
+        ),
+        (
+            "headers = { Accept = 1 }",
+            "headers.Accept: found 1; expected a text in quotes without line breaks",
+        ),
+        (
+            'headers = { Accept = "a\\nb" }',
+            'headers.Accept: found "a\\nb"; expected a text in quotes without line breaks',
+        ),
+        (
+            'headers = { "Acc ept" = "a" }',
+            'headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"',
+        ),
+        (
+            'headers = { content-length = "1" }',
+            'headers: found "content-length", which is set for the body; leave it out',
+        ),
+        ("body = 1", 'body: found 1; expected a text in quotes, or "@" and the name of a file with it'),
+        ('body = "@nowhere"', "body: {folder}/nowhere: there is no such file"),
+    ],
+)
+def test_what_cannot_be_sent_is_told(tmp_path, keys, problem):
+    (found,) = problems_in(tmp_path, f"{CLOSED}{keys}\n")
+    assert (
+        found
+        == f":{LOAD_LINE + 4}: load.{problem.format(folder=tmp_path) if 'folder' in problem else problem}"
+    )
