@@ -203,8 +203,9 @@ def capacity_briefly(found: Capacity) -> str:
     """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
     if found.bound == "below":
         return "keeps them at no load"
-    by_trial = ", by trial," if found.load is None and found.bound != "at_least" else ""
-    return f"keeps them{by_trial} up to {capacity_figure(found)}"
+    if found.load is None and found.bound != "at_least":
+        return f"keeps them up to another load in each trial ({capacity_figure(found)})"
+    return f"keeps them up to {capacity_figure(found)}"
 
 
 def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> str:
