@@ -1,9 +1,11 @@
 """What comes out of the printer: the report as Chromium prints it to PDF, read by another library."""
 
 import io
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from playwright.sync_api import Browser
@@ -14,6 +16,9 @@ from support.opened_report import Opened, reports_in
 
 POINTS_PER_MM = 72 / 25.4
 A4_MM = (210, 297)
+
+LEAST_TEXT_POINTS = 7.9
+"""Text of 8 pt, less what is lost in rounding."""
 
 AXES = {
     "Requests answered per second": "connections",
@@ -36,12 +41,12 @@ def opened(browser: Browser, report: Path) -> Iterator[Opened]:
 
 @pytest.fixture(scope="module")
 def pages(opened: Opened) -> list[str]:
-    """The words of each printed page, between single blanks."""
+    """The words of each printed page, between single blanks and without ligatures."""
     printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
     for page in printed.pages:
         size = (float(page.mediabox.width), float(page.mediabox.height))
         assert size == pytest.approx([POINTS_PER_MM * length for length in A4_MM], abs=2)
-    return [" ".join(page.extract_text().split()) for page in printed.pages]
+    return [" ".join(normalize("NFKC", page.extract_text()).split()) for page in printed.pages]
 
 
 def test_the_first_page_has_the_question_and_the_answer(pages: list[str]):
@@ -99,3 +104,38 @@ def test_every_page_has_a_margin(opened: Opened):
         )
         assert lefts
         assert min(lefts) >= least_points
+
+
+def test_figures_and_tables_have_no_smaller_text_than_papers_have(opened: Opened):
+    sizes: dict[str, float] = {}
+
+    def note(words: str, current: list[float], text: list[float], _font: object, size: float) -> None:
+        if words.strip():
+            height = size * math.hypot(*text[2:4]) * math.hypot(*current[2:4])
+            sizes[words.strip()] = min(height, sizes.get(words.strip(), height))
+
+    for page in PdfReader(io.BytesIO(opened.page.pdf(format="A4"))).pages:
+        page.extract_text(visitor_text=note)
+    words_of_figures = ("40,000", "connections", "percentile", "latency, ms")
+    assert {words for words in words_of_figures if words in sizes} == {*words_of_figures}
+    assert {words: size for words, size in sizes.items() if size < LEAST_TEXT_POINTS} == {}
+
+
+def test_what_is_folded_away_from_a_finding_is_on_paper(opened: Opened, pages: list[str]):
+    assert opened.page.locator("details.finding:not([open])").count() > 0
+    for advice in opened.page.locator("details.finding p").all_text_contents():
+        if not advice.startswith("See it"):
+            assert " ".join(advice.split()) in " ".join(pages)
+
+
+def test_the_paper_says_which_point_and_which_trial_it_shows(pages: list[str]):
+    words = " ".join(pages)
+    assert "At connections = " in words.partition("Distribution of latency")[2]
+    assert "Trials of nginx at connections = " in words
+
+
+def test_after_printing_the_figures_fit_the_window_again(opened: Opened):
+    width = "document.querySelector('#throughput-1 svg').clientWidth"
+    before = opened.page.evaluate(width)
+    opened.page.pdf(format="A4")
+    opened.page.evaluate(f"until(() => {width} === {before})")

@@ -69,9 +69,10 @@ def test_without_a_terminal_there_are_plain_lines_of_80_columns(runs: Sandbox, a
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
 def test_a_locale_of_ascii_gets_ascii(runs: Sandbox, arguments: list[str]):
-    finished = finish(runs.start(*arguments, LC_ALL="C"))
+    finished = finish(runs.start(*arguments, LC_ALL="C", COLUMNS=str(COLUMNS)))
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.isascii()
+    assert max(map(len, finished.stdout.splitlines())) <= COLUMNS
     assert "?" not in finished.stdout
 
 

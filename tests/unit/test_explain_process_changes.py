@@ -24,7 +24,7 @@ def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_the
     assert finding.code == "processes_changed"
     assert [point["connections"] for point in finding.points] == [25]
     assert "from 3 to 4" in finding.seen
-    assert "10.0% above" in finding.seen
+    assert "10 % above" in finding.seen
     moved = finding.evidence[-1]
     assert moved.value == pytest.approx(1.10, rel=1e-9)
     assert moved.spread == "interval"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.report.answer import Answer, Group, answer
+from loadcurve.explain.finding import Evidence, Finding, Weight
+from loadcurve.report.answer import Answer, Group, answer, caution
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.curves import curves
@@ -36,7 +37,7 @@ def test_limits_that_were_asked_for_come_before_the_ranking():
     # The p90 crosses 20 ms at 600 connections by construction; the larger machines stay below it.
     [sentence] = answer_of(machine_run(), "p90 < 20ms").sentences
     assert sentence.startswith("t2.medium keeps p90 < 20ms at every load that could be judged")
-    assert "t2.micro 600" in sentence
+    assert "t2.micro keeps them up to 600" in sentence
 
 
 def test_servers_that_cannot_be_told_apart_are_one_group(folder: Path):
@@ -64,8 +65,36 @@ def test_one_trial_answers_without_an_interval_and_says_so(folder: Path):
     found = answer_of(Run(run.folder, run.run, first, run.study_text, cut_off=False))
     assert found.groups == []
     # 42000 * 200 / 209 / 1.02 at the highest point.
-    assert found.sentences[0] == "nginx answers at most 39,403 requests/s, at connections = 200."
+    assert found.sentences[0] == "nginx answers most at connections = 200: 39,403 requests/s."
     assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
+
+
+def test_a_server_at_one_point_answers_there_and_not_at_most(folder: Path):
+    run = read_run(folder)
+    at_one = [one for one in run.points if one.server == "nginx" and one.point == {"connections": 1}]
+    only = run.run.model_copy(update={"points": [{"connections": 1}]})
+    [sentence] = answer_of(Run(run.folder, only, list(at_one), run.study_text, cut_off=False)).sentences
+    # 42,000 at most, half of it at 9 connections: 4,200 at one, divided and multiplied by 1.050422.
+    assert sentence == "nginx answers 4,200 (3,998 to 4,412) requests/s at connections = 1."
+
+
+def test_figures_that_are_not_to_be_used_are_named_beside_the_answer():
+    def found(server: str, weight: Weight, *connections: float) -> Finding:
+        return Finding(
+            code="rig_limit", server=server, weight=weight, certainty="shown", seen="", cause="", advice="",
+            evidence=[Evidence(name="throughput", value=1, unit="requests/s")],
+            points=[{"connections": value} for value in connections], trials=[0], trials_measured=3,
+        )  # fmt: skip
+
+    assert caution([found("nginx", "explains", 1), found("tiny", "distorts", 1)]) is None
+    odd = [
+        found("nginx", "invalidates", 5, 200),
+        found("tiny", "explains", 1),
+        found("tiny", "invalidates", 1),
+    ]
+    assert caution(odd) == (
+        "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1."
+    )
 
 
 def test_the_page_answers_before_it_shows_figures_and_counts_the_verdicts(folder: Path):

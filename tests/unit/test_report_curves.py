@@ -1,14 +1,17 @@
 """The curves' figures: what is drawn over them, errors, and two axes."""
 
 import dataclasses
+import re
 from typing import Any
 
+import altair
 import pytest
+import vl_convert
 
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
-from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, latency_figure, throughput_figure
 from loadcurve.result.ceiling import Ceiling
@@ -196,3 +199,30 @@ def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_fl
     assert domains == [whole] * len(domains)
     [area] = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "area"]
     assert area["mark"]["clip"]
+
+
+@pytest.mark.parametrize("reach", [1.05, 1.2, 1.7, 2, 3, 5, 9.9, 100, 20_000])
+@pytest.mark.parametrize("low", [0.0123, 0.95, 1.15, 4.2, 61, 810])
+def test_a_logarithmic_axis_names_three_values_or_more_however_short_it_is(low: float, reach: float):
+    ticks = log_ticks(low, low * reach)
+    assert len(ticks) >= 3
+    assert ticks == sorted(set(ticks))
+    assert low <= ticks[0] < ticks[-1] <= low * reach
+
+
+def test_a_short_logarithmic_axis_has_round_numbers_equally_far_apart():
+    assert log_ticks(1.15, 1.41) == [1.15, 1.2, 1.25, 1.3, 1.35, 1.4]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("loads", [[10, 20, 30, 40], [0.5, 1, 1.5], [1000, 5000, 20_000, 125_000]])
+def test_loads_are_labelled_as_they_were_swept_on_every_scale(loads: list[float], scale: str):
+    [part] = slices([{"rate": float(load)} for load in loads])
+    axis = sweep_axis(part, [])
+    axis["scale"]["type"] = scale
+    chart = (
+        altair.Chart(altair.InlineData(values=[{"x": load} for load in loads])).mark_point().encode(x=axis)
+    )
+    drawing = vl_convert.vegalite_to_svg(chart.properties(width=600).to_dict())
+    labels = re.findall(r"<text[^>]*>([\d.,e+]+)</text>", drawing)
+    assert labels == [f"{load:,}" for load in loads]

@@ -44,6 +44,7 @@ def test_words_are_those_of_operations_for_databases_alone():
     )
     assert words_of_model("ycsb")("A request, a request") == "An operation, an operation"
     assert words_of_model("ycsb")("request-logger, my.requests") == "request-logger, my.requests"
+    assert words_of_model("ycsb")("A request, for a request") == "An operation, for an operation"
     assert words_of_model("open")("5 requests/s") == "5 requests/s"
 
 

@@ -17,7 +17,7 @@ from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
 from loadcurve.report.html import write_report
 from loadcurve.result.load import Reason
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support.page import rows_of
 
@@ -224,6 +224,25 @@ def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):
     assert "12 % of the requests failed (60 resets)" in page.text
     assert "AH00161: server reached MaxRequestWorkers" in page.text
     assert "loadcurve run study.toml --seed 1729 --quick" in page.text
+
+
+def test_a_run_whose_every_trial_failed_says_so_once_and_shows_no_empty_table(tmp_path: Path):
+    record = synthetic.run_record()
+    why = {"code": "server_exited", "text": "the server ended with status 1 before it answered"}
+    failures = [
+        FailureRecord.model_validate(
+            {"kind": "failure", **planned.model_dump(), "point": None, "started_at": "2026-03-14T09:27:00Z"}
+            | {"reason": why, "log_tail": f"log of trial {planned.trial}\n"}
+        )
+        for planned in record.order
+    ]
+    page = page_of(synthetic.write_run(tmp_path, record, list(failures)))
+    assert "Nothing was measured: every trial failed." in page.text
+    # ORDER has nginx first in the first block, second in the second and last in the third.
+    assert "nginx, trials 0, 4 and 8, before the first point" in page.text
+    assert "log of trial 8" in page.text
+    assert "Nothing odd was found" not in page.text
+    assert "There are none: no point was measured." in page.text
 
 
 def test_every_figure_has_a_text_in_its_place(page: Page):

@@ -29,6 +29,17 @@ def test_an_estimate_without_an_interval_shows_no_margin():
     assert text.estimate(None) == "—"
 
 
+def test_a_moment_is_told_to_the_minute_in_universal_time():
+    assert text.moment("2026-11-21T23:49:47.711+02:00") == "2026-11-21 21:49 UTC"
+    assert text.moment("some day") == "some day"
+
+
+def test_the_ends_of_a_wide_interval_are_told_apart():
+    assert text.short_estimate(Estimate(200.0, 195.0, 205.0, 5, "t")) == "200 ± 2.5 %"
+    # Half and twice: the same distance on the scale of ratios on which the interval was made.
+    assert text.short_estimate(Estimate(200.0, 100.0, 400.0, 3, "t")) == "200 (-50 to +100 %)"
+
+
 @pytest.mark.parametrize(("value", "shown"), [(50.0, "50"), (25000.0, "25,000"), (0.5, "0.5")])
 def test_a_setting_reads_as_it_was_typed(value: float, shown: str):
     assert text.setting(value) == shown

@@ -7,6 +7,9 @@ from rich.segment import Segment
 
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS
 
+ROOM_FOR_PLAIN_SIGNS = 4
+"""Lines leave so many columns free where signs such as ``±`` are written by two others."""
+
 
 class _Console(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -20,4 +23,7 @@ class _Console(Console):
 
 def new_console(*, stderr: bool = False) -> Console:
     """Return a console on stdout, or on stderr, that gives numbers and paths no colours of their own."""
-    return _Console(stderr=stderr, highlight=False)
+    console = _Console(stderr=stderr, highlight=False)
+    if console.options.ascii_only:
+        console.width -= ROOM_FOR_PLAIN_SIGNS
+    return console

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from loadcurve.explain.finding import Finding, estimated, ranged
+from loadcurve.explain.finding import Finding, estimated, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, finding, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -159,8 +159,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
             Told(
                 weight="explains",
                 certainty="shown" if estimate.low is not None else "likely",
-                seen=f"The server's memory grows with the connections: {estimate.value / 1024:,.1f} KiB for "
-                "each.",
+                seen=f"The server's memory grows with the connections: {_size(estimate.value)} for each.",
                 evidence=told_evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
                 advice="Plan its memory by the connections that are open at once, not by the requests per "
@@ -189,3 +188,8 @@ def _is_one_process(record: PointRecord) -> bool:
     """
     server = record.probe.server
     return server is not None and server.processes is not None and server.processes.max == 1
+
+
+def _size(length_bytes: float) -> str:
+    kib = length_bytes / 1024
+    return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit

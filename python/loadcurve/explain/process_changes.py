@@ -5,7 +5,7 @@ import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, estimated, ranged
+from loadcurve.explain.finding import Evidence, Finding, estimated, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import CountRange
@@ -142,7 +142,7 @@ def _effect(subject: Subject, largest: tuple[int, Estimate] | None) -> tuple[str
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
         return " The throughput did not move by more than the trials differ.", evidence
     side = "above" if ratio.value > 1 else "below"
-    by = f"{abs(ratio.value - 1):.1%} {side}"
+    by = f"{rounded(100 * abs(ratio.value - 1))} % {side}"
     return f" The throughput {where} lies {by} a smooth curve through its neighbours.", evidence
 
 

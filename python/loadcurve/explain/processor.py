@@ -85,8 +85,8 @@ def _tell_throttled(seen: Sequence[Sighting[Used]]) -> Told:
     return Told(
         weight="explains",
         certainty="shown",
-        seen=f"The server had used up its share of the CPUs and had to wait in up to {share:.0%} of the "
-        "periods of 100 ms in which it wanted to run.",
+        seen=f"The server had used up its share of the CPUs and had to wait in up to {100 * share:.0f} % of "
+        "the periods of 100 ms in which it wanted to run.",
         evidence=[
             *ranged("periods with waiting", "share", [one.detail.throttled_share for one in seen]),
             *ranged("time waited, over all CPUs", "s", [one.detail.throttled_s for one in seen]),
@@ -105,7 +105,7 @@ def _tell_full(seen: Sequence[Sighting[Used]]) -> Told:
     return Told(
         weight="explains",
         certainty="shown",
-        seen=f"The server used up to {most.cpus:.2f} of the {most.available:g} CPUs that it had.",
+        seen=f"The server used up to {most.cpus:.2f} of the {_cpus(most.available)} that it had.",
         evidence=[
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
             *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
@@ -143,3 +143,7 @@ def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
 def _cost(seen: Sequence[Sighting[Used]]) -> list[Evidence]:
     costs = [one.record.probe.server.cpu_per_request_us for one in seen if one.record.probe.server]
     return ranged("CPU per request", "µs", costs)
+
+
+def _cpus(count: float) -> str:
+    return "one CPU" if count == 1 else f"{count:g} CPUs"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -63,7 +63,8 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Stolen]]) -> Told:
     return Told(
         weight="distorts",
         certainty="shown",
-        seen=f"The host gave up to {worst:.1%} of a CPU's time to others while this machine wanted to run.",
+        seen=f"The host gave up to {rounded(100 * worst)} % of a CPU's time to others while this machine "
+        "wanted to run.",
         evidence=[
             *ranged("steal, of the CPU that lost most", "share", [one.detail.worst_share for one in seen]),
             *ranged("steal, mean of the CPUs in use", "share", [one.detail.share for one in seen]),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import DatabasePlan, Errors
@@ -97,7 +97,7 @@ def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
     return Told(
         weight="invalidates",
         certainty="shown",
-        seen=f"Up to {most.share:.2%} of the requests got no right answer.{overstated}{reason}",
+        seen=f"Up to {rounded(100 * most.share)} % of the requests got no right answer.{overstated}{reason}",
         evidence=[
             *ranged("requests without a right answer", "share", [detail.share for detail in details]),
             *ranged("answers of status 4xx", "", [detail.client_errors or None for detail in details]),

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from loadcurve.explain.finding import Finding
 from loadcurve.report import text
+from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.ranking import in_words
-from loadcurve.report.shape_words import capacity_figure, capacity_words
+from loadcurve.report.shape_words import capacity_briefly, capacity_words
 from loadcurve.result.folder import Run
 from loadcurve.stats.capacity import Capacity
 from loadcurve.stats.curves import Curve, curves
@@ -43,7 +45,10 @@ def answer(run: Run, found: Sequence[Curve], shaped: Sequence[SliceShapes]) -> A
     limited = [sentence for part in shaped if (sentence := _by_capacity(part)) is not None]
     return Answer(
         sentences=[
-            *map(run.words, _without_usable_points(found) or limited or _by_ranking(ranking, measure, found))
+            *map(
+                run.words,
+                _without_usable_points(run, found) or limited or _by_ranking(ranking, measure, found),
+            )
         ],
         ranked_by=run.words(measure.title),
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
@@ -55,6 +60,16 @@ def answer_words(run: Run) -> str:
     return " ".join(answer(run, curves(run), shapes(run, None)).sentences)
 
 
+def caution(findings: Sequence[Finding]) -> str | None:
+    """Name the figures that findings say are not to be used; ``None`` where all may be."""
+    named = [
+        f"{finding.server} at {points_in_words(finding.points)}"
+        for finding in findings
+        if finding.weight == "invalidates"
+    ]
+    return f"Do not rely on the figures of {text.listing(_first(named))}." if named else None
+
+
 def ranked_by(run: Run) -> Measure:
     """Return the measure that answers a run's question.
 
@@ -64,10 +79,10 @@ def ranked_by(run: Run) -> Measure:
     return MEASURES["throughput" if run.is_closed_loop else "p99"]
 
 
-def _without_usable_points(found: Sequence[Curve]) -> list[str]:
+def _without_usable_points(run: Run, found: Sequence[Curve]) -> list[str]:
     points = [point for curve in found for point in curve.points]
     if not any(point.trials for point in points):
-        return ["Nothing was measured."]
+        return ["Nothing was measured: every trial failed." if run.failures else "Nothing was measured."]
     return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
 
 
@@ -83,8 +98,8 @@ def _by_capacity(shaped: SliceShapes) -> str | None:
     (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
     said = f"{where}{best} {capacity_words(key, reached, limits)}"
     if others:
-        named = [f"{name} {capacity_figure(one)}" for name, one in others]
-        said += f" Of the others, {text.listing(_first(named))}."
+        named = [f"{name} {capacity_briefly(one)}" for name, one in others]
+        said += f" Of the others, {'; '.join(_first(named))}."
     return said
 
 
@@ -113,12 +128,14 @@ def _first(words: Sequence[str]) -> list[str]:
 
 
 def _highest(curve: Curve) -> str | None:
-    """Say how many requests a server answers at the point where it answers the most."""
+    """Say how many requests a server answers, of several points at the one where it answers the most."""
     known = [(at.throughput_rps, at.point) for at in curve.points if at.throughput_rps is not None]
     if not known:
         return None
     most, point = max(known, key=lambda pair: pair[0].value)
-    return f"{curve.server} answers at most {text.estimate(most)} requests/s, at {text.point(point)}."
+    if len(known) == 1:
+        return f"{curve.server} answers {text.estimate(most)} requests/s at {text.point(point)}."
+    return f"{curve.server} answers most at {text.point(point)}: {text.estimate(most)} requests/s."
 
 
 def _groups(ranking: Ranking) -> list[Group]:

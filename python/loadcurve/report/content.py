@@ -9,7 +9,7 @@ from typing import Any
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
-from loadcurve.report.answer import Answer, answer
+from loadcurve.report.answer import Answer, answer, caution
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure, Row
 from loadcurve.report.charts.sweep import RESOURCE_TITLES
@@ -20,11 +20,11 @@ from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars,
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
-from loadcurve.report.reasons import Remark, remarks
+from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, remarks
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import STUDY_FILE, Run
-from loadcurve.result.records import FailureRecord, ServerRecord
+from loadcurve.result.records import ServerRecord
 from loadcurve.stats.curves import (
     CurvePoint,
     VerdictStatus,
@@ -81,6 +81,8 @@ class Content:
     title: str
     question: str | None
     answer: Answer
+    caution: str | None
+    """Which figures the answer should not rest on."""
     summary: list[str]
     verdicts: dict[VerdictStatus, int]
     """How many points of trials have each verdict."""
@@ -104,7 +106,7 @@ class Content:
     """The rows that the page holds as data, of a long table."""
     remarks: list[Remark]
     caveats: list[Caveat]
-    failures: list[tuple[FailureRecord, str]]
+    failures: list[FailedTrials]
     settings: dict[str, list[tuple[str, str]]]
     host: list[tuple[str, str]]
     repeat: str
@@ -129,6 +131,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
         answer=answer(run, found, shaped),
+        caution=caution(odd),
         summary=[*_summary(run, ended), *trials_in_words(run, found)],
         verdicts=_verdicts(run),
         findings=odd,
@@ -148,7 +151,7 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         rest_of_rows=rest_of(rows, looks),
         remarks=remarks(run),
         caveats=_caveats(run),
-        failures=[(failure, text.point(failure.point)) for failure in run.failures],
+        failures=failed_trials(run),
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
         repeat=_repeat(run),
@@ -170,7 +173,7 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     ]
     if run.failures:
         reasons = "; ".join(
-            f"{failure.server} at {text.point(failure.point)}: {failure.reason.text}"
+            f"{failure.server} {text.at_point(failure.point)}: {failure.reason.text}"
             for failure in run.failures[:3]
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
@@ -248,7 +251,9 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
 
 def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
-    return Cell(text.number(value), value, text.interval(estimate))
+    # A line may break before the upper end, in narrow columns, but not within two words of it.
+    ends = text.interval(estimate)
+    return Cell(text.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
 
 
 def _caveats(run: Run) -> list[Caveat]:

@@ -16,6 +16,8 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
+MOST_LOGS = 3
+"""The ends of at most this many servers' logs stand unfolded."""
 
 
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
@@ -57,12 +59,14 @@ def _render(content: Content) -> str:
         "resource_titles": [*map(run.words, RESOURCE_TITLES.values())],
         "cost_titles": [*map(run.words, COST_TITLES)],
         "absent": text.ABSENT,
+        "moment": text.moment,
         "key_title": text.key_title,
         "plural": text.plural,
         "trial_titles": {name: run.words(title) for name, title in TRIAL_TITLES.items()},
         "words": run.words,
         "with_columns": with_columns,
         "most_rows": MOST_ROWS,
+        "most_logs": MOST_LOGS,
         "where": where,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,

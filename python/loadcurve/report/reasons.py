@@ -1,11 +1,12 @@
-"""Why points are not valid: the reasons of all single verdicts, those of one kind together."""
+"""Why points are not valid and trials failed: the reasons of single ones, those of one kind together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.curves import VerdictStatus, point_key
 
 
@@ -25,6 +26,38 @@ class Remark:
     """The trial of the example."""
     example: str
     """The reason as it was told of one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTrials:
+    """Trials of a server that failed for one reason at one place."""
+
+    server: str
+    trials: str
+    """Which trials, in words."""
+    where: str
+    """The point in words, with its preposition."""
+    reason: str
+    log_tail: str
+    """The end of the server's log in the last of them."""
+
+
+def failed_trials(run: Run) -> list[FailedTrials]:
+    """Return what failed by server, place and reason: a server that never starts is one, not one a trial."""
+    groups: dict[tuple[str, str, str], list[FailureRecord]] = {}
+    for failure in run.failures:
+        key = (failure.server, text.at_point(failure.point), failure.reason.text)
+        groups.setdefault(key, []).append(failure)
+    return [
+        FailedTrials(
+            server=server,
+            trials=f"trial{'' if len(found) == 1 else 's'} {text.listing(str(one.trial) for one in found)}",
+            where=where,
+            reason=reason,
+            log_tail=found[-1].log_tail,
+        )
+        for (server, where, reason), found in groups.items()
+    ]
 
 
 def remarks(run: Run) -> list[Remark]:

@@ -199,6 +199,15 @@ def _bound_of_trial(trial: TrialCapacity) -> str:
     return f"{'below' if trial.bound == 'below' else 'at least'} {text.setting(trial.load)}"
 
 
+def capacity_briefly(found: Capacity) -> str:
+    """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
+    if found.bound == "below":
+        return "keeps them at no load"
+    if found.load is None and found.bound != "at_least":
+        return f"keeps them up to another load in each trial ({capacity_figure(found)})"
+    return f"keeps them up to {capacity_figure(found)}"
+
+
 def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> str:
     """Say which server keeps the limits for the least money in each range of load."""
     loads = [text.load(key, float(f"{offer.up_to:.3g}")) for offer in offers]

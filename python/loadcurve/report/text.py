@@ -1,6 +1,7 @@
 """Numbers and settings as people read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from loadcurve.result.records import Point
@@ -13,6 +14,9 @@ ABSENT = "—"
 
 LEAST_SHARE = 1e-4
 """Smaller shares are not told apart."""
+
+MOST_EVEN = 0.2
+"""Up to this share of a value, its interval is told as if both ends were equally far."""
 
 _KEY_TITLES = {
     "rate": "rate (per second)",
@@ -59,11 +63,20 @@ def interval(value: Estimate | None) -> str | None:
 
 
 def short_estimate(value: Estimate | None) -> str:
-    """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval."""
+    """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval.
+
+    Of a wide interval both ends are told, as in ``4,200 (-33 to +49 %)``: on a scale of ratios the upper one
+    lies much farther away.
+    """
     if value is None:
         return ABSENT
     reach = value.relative_half_width
-    return number(value.value) if reach is None else f"{number(value.value)} ± {percent(reach)}"
+    if reach is None or value.low is None or value.high is None:
+        return number(value.value)
+    if reach <= MOST_EVEN:
+        return f"{number(value.value)} ± {percent(reach)}"
+    below, above = (number(100 * abs(end / value.value - 1), 2) for end in (value.low, value.high))
+    return f"{number(value.value)} (-{below} to +{above} %)"
 
 
 def setting(value: float) -> str:
@@ -99,6 +112,11 @@ def point(settings: Point | None) -> str:
     return ", ".join(f"{key} = {setting(value)}" for key, value in settings.items()) or "the only point"
 
 
+def at_point(settings: Point | None) -> str:
+    """Return where something happened: ``at connections = 50``, or before any point."""
+    return point(settings) if settings is None else f"at {point(settings)}"
+
+
 def point_values(settings: Point, keys: Sequence[str]) -> str:
     """Return the values of a point as ``50, 2``, in the order of the keys that a heading names."""
     return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
@@ -108,6 +126,15 @@ def listing(words: Iterable[str]) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def moment(iso: str) -> str:
+    """Return a moment as ``2026-03-14 09:26 UTC``; what is none in ISO 8601 stays as it is."""
+    try:
+        known = datetime.fromisoformat(iso).astimezone(UTC)
+    except ValueError:
+        return iso
+    return f"{known:%Y-%m-%d %H:%M} UTC"
 
 
 def plural(count: int, noun: str) -> str:

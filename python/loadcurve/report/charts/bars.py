@@ -45,9 +45,7 @@ def bar_figure(title: str, bars: Sequence[Bar], looks: Mapping[str, Appearance])
         }
         for bar in ordered
     ]
-    upright = altair.Y(
-        "label:N", title=None, sort=[bar.label for bar in ordered], axis=altair.Axis(labelLimit=260)
-    )
+    upright = altair.Y("label:N", title=None, sort=[bar.label for bar in ordered])
     room = ROOM_FOR_NUMBERS * max(row["end"] for row in rows)
     scale = altair.Scale(zero=True, nice=False, domainMax=room)
     along = altair.X("x:Q", title=title, scale=scale, axis=altair.Axis(tickCount=6))

@@ -23,6 +23,13 @@ LONG_SPAN = 10_000
 """A logarithmic axis that spans more than this factor has ticks at its decades only."""
 SHORT_SPAN = 10
 """A logarithmic axis that spans less than this factor has more ticks than at 1, 2 and 5."""
+SHORTEST_SPAN = 3
+"""Below this factor its ticks are equally far apart, as there may be no round numbers of one digit."""
+FEWEST_STEPS = 3
+"""The distances of such ticks fit into the axis at least so many times."""
+
+ALL_DIGITS = ",.12~g"
+"""A linear axis gives a format without a precision that of its steps: 125,000 would become 1.3e+5."""
 
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
@@ -53,7 +60,9 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     else:
         scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
     few = len(shown.values) <= MOST_LABELLED_VALUES
-    axis = altair.Axis(format=",", labelOverlap="greedy", values=shown.values if few else altair.Undefined)
+    axis = altair.Axis(
+        format=ALL_DIGITS, labelOverlap="greedy", values=shown.values if few else altair.Undefined
+    )
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
@@ -89,6 +98,8 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
 
 def log_ticks(low: float, high: float) -> list[float]:
     """Return ticks at 1, 2 and 5 of each decade, fewer in a long span and more in a short one."""
+    if high / low < SHORTEST_SPAN:
+        return _even_ticks(low, high)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     if high / low > LONG_SPAN:
         factors: tuple[float, ...] = (1,)
@@ -98,6 +109,16 @@ def log_ticks(low: float, high: float) -> list[float]:
         factors = (1, 1.5, 2, 3, 4, 5, 6, 8)
     ticks = [float(f"{factor}e{decade}") for decade in decades for factor in factors]
     return [tick for tick in ticks if low <= tick <= high]
+
+
+def _even_ticks(low: float, high: float) -> list[float]:
+    """Return the multiples of 1, 2 or 5 times a power of ten, the largest of which enough fit in."""
+    largest = (high - low) / FEWEST_STEPS
+    power = 10.0 ** math.floor(math.log10(largest))
+    step = max(factor * power for factor in (1, 2, 5) if factor * power <= largest)
+    return [
+        float(f"{place * step:.6g}") for place in range(math.ceil(low / step), math.floor(high / step) + 1)
+    ]
 
 
 def colour(looks: Mapping[str, Appearance]) -> altair.Color:

@@ -43,7 +43,7 @@ LIGHT_PAPER: dict[str, Any] = {
         "titleFontWeight": "normal",
         "titlePadding": 10,
     },
-    "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+    "axisY": {"domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 260},
     "axisX": {"grid": False},
     "legend": {"labelColor": INK, "labelFontSize": 13, "labelLimit": 240, "symbolSize": 90},
     "title": {

@@ -27,7 +27,9 @@ def markdown_bytes(content: Content) -> bytes:
     blocks = [
         f"## {escaped(content.title)}",
         *([f"**Question.** {escaped(content.question)}"] if content.question else []),
-        *_paragraphs(_answer(content)),
+        f"**Answer.** {escaped(' '.join(content.answer.sentences))}",
+        *([f"**With care.** {escaped(content.caution)}"] if content.caution else []),
+        escaped(" ".join(content.summary)),
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
@@ -57,18 +59,9 @@ def _unblocked(found: re.Match[str]) -> str:
     return f"{begins}\\" if begins.isdigit() else f"\\{begins}"
 
 
-def _paragraphs(sentences: Iterable[str]) -> list[str]:
-    return [escaped(sentence) for sentence in sentences]
-
-
 def _list(sentences: Iterable[str]) -> list[str]:
     lines = [f"- {sentence}" for sentence in sentences]
     return ["\n".join(lines)] if lines else []
-
-
-def _answer(content: Content) -> list[str]:
-    found = answers(content)
-    return [*found, " ".join(content.summary)]
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -91,6 +84,7 @@ def _ranking(content: Content) -> list[str]:
         "### Ranking",
         f"{extent} A range holds every place that the trials do not rule out.",
         _table(["server", *ranking.measures], rows),
+        *_list(map(escaped, answers(content))),
         *_list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out),
     ]
 
@@ -175,8 +169,8 @@ def _findings(content: Content) -> list[str]:
 
 def _failures(content: Content) -> list[str]:
     items = [
-        escaped(f"{failure.server}, trial {failure.trial}, at {place}: {failure.reason.text}")
-        for failure, place in content.failures
+        escaped(f"{failure.server}, {failure.trials}, {failure.where}: {failure.reason}")
+        for failure in content.failures
     ]
     return ["### Trials that failed", *_list(items)] if items else []
 

@@ -9,11 +9,12 @@ const wish = (id) => controls[id]?.value ?? "";
 function adjust(specification) {
   const single = specification.params?.find((one) => one.name === "single_trials");
   if (single !== undefined) single.value = controls["single-trials"].checked;
-  specification.layer = specification.layer.map((layer) => adjusted(layer, specification.datasets)).filter(Boolean);
+  const { layer, datasets, data } = specification;
+  specification.layer = layer.map((one) => adjusted(one, datasets, one.data ?? data)).filter(Boolean);
 }
 
 /** A layer as it was chosen to be drawn, with data of its own; null where nothing is left of it. */
-function adjusted(layer, datasets, data = layer.data) {
+function adjusted(layer, datasets, data) {
   if (layer.layer !== undefined) {
     const inner = layer.layer.map((one) => adjusted(one, datasets, one.data ?? data)).filter(Boolean);
     return inner.length > 0 ? { ...layer, layer: inner } : null;

@@ -3,8 +3,11 @@
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const views = new Map();
 
-/** Paper, ink and type of the page, as Vega's configuration. */
-function theme() {
+/** Names beside an axis take at most this share of a figure. */
+const NAMES_SHARE = 0.3;
+
+/** Paper, ink and type of the page, as Vega's configuration of a figure of some width. */
+function theme(width) {
   const style = getComputedStyle(document.documentElement);
   const value = (name) => style.getPropertyValue(name).trim();
   return {
@@ -22,7 +25,7 @@ function theme() {
       titleFontWeight: "normal",
       titlePadding: 10,
     },
-    axisY: { domain: false, ticks: false, labelPadding: 6 },
+    axisY: { domain: false, ticks: false, labelPadding: 6, labelLimit: NAMES_SHARE * width },
     axisX: { grid: false },
     legend: { labelColor: value("--soft"), labelFontSize: 12, labelLimit: 300 },
     text: { color: value("--soft") },
@@ -61,7 +64,7 @@ async function embed(script, specification) {
     // The page's policy forbids evaluating strings, so expressions are interpreted.
     ast: true,
     actions: { export: true, source: false, compiled: false, editor: false },
-    config: theme(),
+    config: theme(chart.clientWidth),
     tooltip: { theme: dark.matches ? "dark" : "light" },
   });
   views.set(id, result);
@@ -113,6 +116,21 @@ function steer(select) {
     views.get(id)?.view.signal("point", Number(select.value)).runAsync();
   }
 }
+
+/** In CSS pixels: A4 less its margins, and the gap between two figures beside one another. */
+const PAPER = { width: 718, gap: 26 };
+
+/** Draw the figures as wide as they stand on paper: text would shrink with a figure that is scaled down. */
+function fitPaper() {
+  for (const [id, { view }] of views) {
+    const isHalf = document.getElementById(id).closest(".multiples") !== null;
+    view.signal("width", isHalf ? (PAPER.width - PAPER.gap) / 2 : PAPER.width).run();
+  }
+}
+
+window.addEventListener("beforeprint", fitPaper);
+// The figures follow the width of the window, and so come back to it.
+window.addEventListener("afterprint", () => window.dispatchEvent(new Event("resize")));
 
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {

@@ -57,7 +57,7 @@ function textsOf(table) {
     columns.flatMap(({ place, hasInterval }) => {
       const cell = row.cells[place];
       if (!hasInterval) return [valueOf(cell)];
-      const [low = "", high = ""] = cell.querySelector(".margin")?.textContent.split(" to ").map(plain) ?? [];
+      const [low = "", high = ""] = cell.querySelector(".margin")?.textContent.split(/\sto /).map(plain) ?? [];
       return [valueOf(cell), low, high];
     }),
   );
