@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadcurve._engine import DatabaseLoad, Load
+from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.run.database_plan import EngineDatabasePlan
@@ -58,15 +58,15 @@ def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
     return _result(load)
 
 
-def _started(plan: Plan) -> Load | DatabaseLoad:
-    kind = DatabaseLoad if isinstance(plan, EngineDatabasePlan) else Load
+def _started(plan: Plan) -> Load:
+    start = Load.on_database if isinstance(plan, EngineDatabasePlan) else Load.on_web_server
     try:
-        return kind(plan.to_json())
+        return start(plan.to_json())
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load | DatabaseLoad) -> LoadResult:
+def _result(load: Load) -> LoadResult:
     return LoadResult.model_validate_json(load.finish())
