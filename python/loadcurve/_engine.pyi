@@ -6,7 +6,6 @@ from typing import Self, final
 __all__ = [
     "Database",
     "DatabaseError",
-    "DatabaseLoad",
     "Load",
     "LocalPorts",
     "RequestList",
@@ -61,11 +60,12 @@ class DatabaseError(ValueError):
     """
 
 @final
-class DatabaseLoad:
-    """A load on a database that runs on native threads of its own from its construction on."""
+class Load:
+    """A load that runs on native threads of its own from its start on."""
 
-    def __new__(cls, plan: str) -> Self:
-        """Start the load that ``plan`` (JSON) describes; whether the database is there is not asked before.
+    @staticmethod
+    def on_web_server(plan: str) -> Load:
+        """Start the load that ``plan`` (JSON) describes.
 
         Raises:
             ValueError: the plan asks for something that cannot be.
@@ -73,24 +73,9 @@ class DatabaseLoad:
 
         """
 
-    def progress(self) -> tuple[float | None, int, int]:
-        """Return seconds since the warm-up began (``None`` while connecting), answers and failures."""
-
-    def stop(self) -> None:
-        """End the load now; what was measured is kept."""
-
-    def is_finished(self) -> bool:
-        """Whether the load has ended."""
-
-    def finish(self) -> str:
-        """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
-
-@final
-class Load:
-    """A load that runs on native threads of its own from its construction on."""
-
-    def __new__(cls, plan: str) -> Self:
-        """Start the load that ``plan`` (JSON) describes.
+    @staticmethod
+    def on_database(plan: str) -> Load:
+        """Start the load that ``plan`` (JSON) describes; whether the database is there is not asked before.
 
         Raises:
             ValueError: the plan asks for something that cannot be.

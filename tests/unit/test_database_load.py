@@ -54,7 +54,7 @@ def target(url: str) -> str:
 
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
 def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed_port):
-    load = _engine.DatabaseLoad(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}"))
+    load = _engine.Load.on_database(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}"))
     text = load.finish()
     result = LoadResult.model_validate_json(text)
     assert result.requests.failed == result.errors.connect_refused == 10
@@ -71,7 +71,7 @@ def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed
 
 
 def test_a_load_can_be_looked_at_and_stopped(closed_port):
-    load = _engine.DatabaseLoad(plan(f"mongodb://127.0.0.1:{closed_port}", stop={"duration_s": 600.0}))
+    load = _engine.Load.on_database(plan(f"mongodb://127.0.0.1:{closed_port}", stop={"duration_s": 600.0}))
     wait_until(lambda: load.progress()[2] > 0, "an operation has failed")
     elapsed_s, answered, failed = load.progress()
     assert elapsed_s is not None
@@ -100,7 +100,7 @@ def test_a_load_can_be_looked_at_and_stopped(closed_port):
 )
 def test_a_plan_that_cannot_be_is_refused_with_its_reason(changes, said):
     with pytest.raises(ValueError, match=said):
-        _engine.DatabaseLoad(plan(**{"url": "mongodb://127.0.0.1", **changes}))
+        _engine.Load.on_database(plan(**{"url": "mongodb://127.0.0.1", **changes}))
 
 
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])

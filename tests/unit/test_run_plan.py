@@ -49,7 +49,7 @@ def address(tmp_path_factory):
 def measured(address, load):
     # Without CPUs, as other tests may run beside this one.
     planned = plan(load, address).model_copy(update={"cpus": ()})
-    return LoadResult.model_validate_json(Load(planned.to_json()).finish())
+    return LoadResult.model_validate_json(Load.on_web_server(planned.to_json()).finish())
 
 
 def test_a_closed_loop_is_translated():

@@ -21,7 +21,7 @@ mod tls;
 
 pub use database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
 pub use description::DatabaseDescription;
-pub use load::DatabaseLoad;
+pub use load::start;
 pub use management::{ManagedDatabase, TargetDescription};
 pub use mongodb::MongoDb;
 pub use plan::{DatabasePlan, Phase, Settings};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadcurve_engine::{
-    Activity, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Pacing, Part, Progress, StartError,
+    Activity, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Pacing, Part, RunningLoad, StartError,
     Team, Terms, allow_connections,
 };
 use loadcurve_plan::{Pace, Share};
@@ -27,51 +27,17 @@ use crate::tallies::Tallies;
 /// How long a thread waits between two looks whether the others are ready.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A load that is running, on threads of its own.
-pub struct DatabaseLoad {
-    plan: DatabasePlan,
-    product: Product,
-    team: Team,
-}
-
-impl DatabaseLoad {
-    /// Starts a load. Whether the database is there and holds the records is not asked before.
-    ///
-    /// # Errors
-    /// When the plan is not sound, its address or settings are none of a database that is known, or it asks for more
-    /// than this machine allows.
-    pub fn start(plan: DatabasePlan) -> Result<Self, StartError> {
-        let product = Product::of(&plan.url).map_err(|invalid| StartError::Plan(invalid.0))?;
-        let team = product.dispatch(Start(&plan))?;
-        Ok(Self { plan, product, team })
-    }
-
-    /// Where the load stands now.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
-        self.team.progress()
-    }
-
-    /// Tells the load to end now; what was measured is kept.
-    pub fn stop(&self) {
-        self.team.stop();
-    }
-
-    /// Whether the load has ended.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.team.is_finished()
-    }
-
-    /// Waits for the end and returns what was measured.
-    ///
-    /// # Panics
-    /// When a thread of the load has panicked, with the same panic.
-    #[must_use]
-    pub fn finish(self) -> LoadResult<DatabaseDescription> {
-        let description = DatabaseDescription::new(&self.plan, self.product);
-        result(&self.plan, description, self.team.finish())
-    }
+/// Starts a load on a database. Whether that is there and holds the records is not asked before.
+///
+/// # Errors
+/// When the plan is not sound, its address or settings are none of a database that is known, or it asks for more
+/// than this machine allows.
+pub fn start(plan: DatabasePlan) -> Result<RunningLoad<LoadResult<DatabaseDescription>>, StartError> {
+    let product = Product::of(&plan.url).map_err(|invalid| StartError::Plan(invalid.0))?;
+    let team = product.dispatch(Start(&plan))?;
+    Ok(RunningLoad::new(team, move |finished| {
+        result(&plan, DatabaseDescription::new(&plan, product), finished)
+    }))
 }
 
 /// The result of what the threads of a load brought home.

@@ -14,74 +14,37 @@ use crate::io::uring::Uring;
 use crate::pacing::Pacing;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
-use crate::team::{CpuMeter, Member, Part, Progress, Team};
+use crate::running::RunningLoad;
+use crate::team::{CpuMeter, Member, Part, Team};
 use crate::thread::online_cpus;
 use crate::worker::{Orders, Worker};
 
-/// A load that is running, on threads of its own.
-pub struct Load {
-    plan: LoadPlan,
-    /// What results call the backend.
-    io: &'static str,
-    requests: Arc<RequestSource>,
-    team: Team,
-    capacity: Capacity,
-}
-
-impl Load {
-    /// Starts a load; its limits are checked before the first connection.
-    ///
-    /// # Errors
-    /// When the plan is not sound, or asks for more than this machine allows.
-    pub fn start(plan: LoadPlan) -> Result<Self, StartError> {
-        plan.validate()?;
-        let requests = RequestSource::open(&plan)?;
-        let capacity = Capacity::secure(&plan).map_err(StartError::Machine)?;
-        let mut team = Team::new(plan.threads, &plan.cpus)?;
-        let (plan_of_all, source) = (&plan, &requests);
-        let io = match plan.io {
-            IoChoice::Epoll => start(&mut team, plan_of_all, source, epolls(&plan)?)?,
-            IoChoice::Uring => start(&mut team, plan_of_all, source, urings(&plan)?)?,
-            IoChoice::Auto => match urings(&plan) {
-                Ok(backends) => start(&mut team, plan_of_all, source, backends)?,
-                Err(_) => start(&mut team, plan_of_all, source, epolls(&plan)?)?,
-            },
-        };
-        Ok(Self { plan, io, requests, team, capacity })
-    }
-
-    /// Where the load stands now.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
-        self.team.progress()
-    }
-
-    /// Tells the load to end now; what was measured is kept.
-    pub fn stop(&self) {
-        self.team.stop();
-    }
-
-    /// Whether the load has ended.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.team.is_finished()
-    }
-
-    /// Waits for the end and returns what was measured.
-    ///
-    /// # Panics
-    /// When a thread of the load has panicked, with the same panic.
-    #[must_use]
-    pub fn finish(self) -> LoadResult {
-        let finished = self.team.finish();
-        let capacity = self.capacity.at_the_end();
-        let (plan, requests, io) = (&self.plan, &*self.requests, self.io);
-        HttpSummary { plan, requests, io, capacity: Some(&capacity) }.of(finished)
-    }
+/// Starts a load on a web server; its limits are checked before the first connection.
+///
+/// # Errors
+/// When the plan is not sound, or asks for more than this machine allows.
+pub fn start(plan: LoadPlan) -> Result<RunningLoad<LoadResult>, StartError> {
+    plan.validate()?;
+    let requests = RequestSource::open(&plan)?;
+    let capacity = Capacity::secure(&plan).map_err(StartError::Machine)?;
+    let mut team = Team::new(plan.threads, &plan.cpus)?;
+    let (plan_of_all, source) = (&plan, &requests);
+    let io = match plan.io {
+        IoChoice::Epoll => start_threads(&mut team, plan_of_all, source, epolls(&plan)?)?,
+        IoChoice::Uring => start_threads(&mut team, plan_of_all, source, urings(&plan)?)?,
+        IoChoice::Auto => match urings(&plan) {
+            Ok(backends) => start_threads(&mut team, plan_of_all, source, backends)?,
+            Err(_) => start_threads(&mut team, plan_of_all, source, epolls(&plan)?)?,
+        },
+    };
+    Ok(RunningLoad::new(team, move |finished| {
+        let capacity = capacity.at_the_end();
+        HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(finished)
+    }))
 }
 
 /// Starts one thread for each backend; returns what results call it.
-fn start<I: Io + Send + 'static>(
+fn start_threads<I: Io + Send + 'static>(
     team: &mut Team,
     plan: &LoadPlan,
     requests: &Arc<RequestSource>,

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use loadcurve_engine::{Load, StartError};
+use loadcurve_engine::{StartError, start};
 use loadcurve_plan::{Arrivals, Conversation, IoChoice, LoadPlan, Model, Rate, Stop};
 
 #[path = "load/support/plans.rs"]
@@ -118,7 +118,7 @@ fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
 fn allocations_of(plan: LoadPlan) -> Option<(u64, u64)> {
     let Stop::RequestsTotal(requests) = plan.stop else { panic!("these loads have a number of requests") };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    let load = match Load::start(plan) {
+    let load = match start(plan) {
         Ok(load) => load,
         Err(StartError::Machine(text)) if text.starts_with("io_uring is not available") => {
             eprintln!("skipped: {text}");

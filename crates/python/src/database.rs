@@ -1,53 +1,12 @@
-//! Loads on databases, databases outside of a load, and workloads.
+//! Databases outside of a load, and workloads.
 
-use loadcurve_database::{DatabaseLoad as RunningLoad, Failed, ManagedDatabase, TargetDescription};
+use loadcurve_database::{Failed, ManagedDatabase, TargetDescription};
 use loadcurve_ycsb::{Properties, PropertyFile, Workload};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::load::{already_finished, start_error};
-
 create_exception!(loadcurve._engine, DatabaseError, PyValueError);
-
-/// A load on a database that runs on threads of the engine; Python only looks on.
-#[pyclass(module = "loadcurve._engine")]
-pub(crate) struct DatabaseLoad(Option<RunningLoad>);
-
-#[pymethods]
-impl DatabaseLoad {
-    #[new]
-    fn start(plan: &str) -> PyResult<Self> {
-        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self(Some(RunningLoad::start(plan).map_err(start_error)?)))
-    }
-
-    fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
-        let progress = self.running()?.progress();
-        Ok((progress.elapsed_s, progress.answered, progress.failed))
-    }
-
-    fn stop(&self) -> PyResult<()> {
-        self.running()?.stop();
-        Ok(())
-    }
-
-    fn is_finished(&self) -> PyResult<bool> {
-        Ok(self.running()?.is_finished())
-    }
-
-    fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
-        let load = self.0.take().ok_or_else(already_finished)?;
-        let result = py.detach(|| load.finish());
-        serde_json::to_string(&result).map_err(|error| PyRuntimeError::new_err(error.to_string()))
-    }
-}
-
-impl DatabaseLoad {
-    fn running(&self) -> PyResult<&RunningLoad> {
-        self.0.as_ref().ok_or_else(already_finished)
-    }
-}
 
 /// A database outside of a load. Each question waits for its answer without keeping other threads of Python waiting.
 #[pyclass(module = "loadcurve._engine", frozen)]

@@ -13,7 +13,6 @@ mod toml_positions;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<database::Database>()?;
     module.add("DatabaseError", module.py().get_type::<database::DatabaseError>())?;
-    module.add_class::<database::DatabaseLoad>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
     module.add_class::<requests::RequestList>()?;

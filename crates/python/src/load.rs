@@ -1,19 +1,25 @@
 //! One running load.
 
-use loadcurve_engine::StartError;
+use loadcurve_engine::{LoadResult, RunningLoad, StartError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
-pub(crate) struct Load(Option<loadcurve_engine::Load>);
+pub(crate) struct Load(Option<RunningLoad<serde_json::Result<String>>>);
 
 #[pymethods]
 impl Load {
-    #[new]
-    fn start(plan: &str) -> PyResult<Self> {
-        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self(Some(loadcurve_engine::Load::start(plan).map_err(start_error)?)))
+    #[staticmethod]
+    fn on_web_server(plan: &str) -> PyResult<Self> {
+        Self::started(plan, loadcurve_engine::start)
+    }
+
+    #[staticmethod]
+    fn on_database(plan: &str) -> PyResult<Self> {
+        Self::started(plan, loadcurve_database::start)
     }
 
     fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
@@ -32,26 +38,34 @@ impl Load {
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         let load = self.0.take().ok_or_else(already_finished)?;
-        let result = py.detach(|| load.finish());
-        serde_json::to_string(&result).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        py.detach(|| load.finish()).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }
 
 impl Load {
-    fn running(&self) -> PyResult<&loadcurve_engine::Load> {
+    fn started<P: DeserializeOwned, D: Serialize + 'static>(
+        plan: &str,
+        start: impl FnOnce(P) -> Result<RunningLoad<LoadResult<D>>, StartError>,
+    ) -> PyResult<Self> {
+        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let load = start(plan).map_err(start_error)?;
+        Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
+    }
+
+    fn running(&self) -> PyResult<&RunningLoad<serde_json::Result<String>>> {
         self.0.as_ref().ok_or_else(already_finished)
     }
 }
 
 /// Why a load was not started, as the exception that tells the plan's faults from the machine's.
-pub(crate) fn start_error(error: StartError) -> PyErr {
+fn start_error(error: StartError) -> PyErr {
     match error {
         StartError::Plan(text) => PyValueError::new_err(text),
         StartError::Machine(text) => PyRuntimeError::new_err(text),
     }
 }
 
-pub(crate) fn already_finished() -> PyErr {
+fn already_finished() -> PyErr {
     PyRuntimeError::new_err("the load has been finished and its result taken")
 }
 

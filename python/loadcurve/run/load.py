@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from loadcurve._engine import DatabaseLoad, Load
+from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
@@ -76,15 +76,15 @@ class _PauseWatch:
         self._due_s = now_s + LOOK_INTERVAL_S
 
 
-def _started(plan: Plan) -> Load | DatabaseLoad:
-    kind = DatabaseLoad if isinstance(plan, EngineDatabasePlan) else Load
+def _started(plan: Plan) -> Load:
+    start = Load.on_database if isinstance(plan, EngineDatabasePlan) else Load.on_web_server
     try:
-        return kind(plan.to_json())
+        return start(plan.to_json())
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load | DatabaseLoad, pauses: Sequence[Pause]) -> LoadResult:
+def _result(load: Load, pauses: Sequence[Pause]) -> LoadResult:
     return marked_as_paused(LoadResult.model_validate_json(load.finish()), pauses)

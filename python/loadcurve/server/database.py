@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from loadcurve._engine import Database, DatabaseError, DatabaseLoad, workload
+from loadcurve._engine import Database, DatabaseError, Load, workload
 from loadcurve.result.load import LoadResult
 from loadcurve.server.failure import ServerFailure
 
@@ -115,7 +115,7 @@ def _finished(target: dict[str, Any], phase: str) -> LoadResult:
         "stop": {"requests_total": RECORDS},
         "warmup_s": 0.0,
     }
-    load = DatabaseLoad(json.dumps(plan))
+    load = Load.on_database(json.dumps(plan))
     deadline = time.monotonic() + ROUND_TRIP_TIMEOUT_S
     while not load.is_finished() and time.monotonic() < deadline:
         time.sleep(POLL_S)

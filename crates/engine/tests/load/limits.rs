@@ -1,13 +1,13 @@
 //! What a load may not ask for is said before the first connection.
 
-use loadcurve_engine::{Load, StartError};
+use loadcurve_engine::{StartError, start};
 use loadcurve_plan::{LoadPlan, Request, Requests};
 use rustix::process::{Resource, getrlimit};
 
 use crate::support::{Reply, Server, closed, get, measure, ok, refusing_address};
 
 fn refusal(plan: LoadPlan) -> StartError {
-    Load::start(plan).err().expect("the load was started")
+    start(plan).err().expect("the load was started")
 }
 
 #[test]

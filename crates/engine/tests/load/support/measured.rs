@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loadcurve_engine::{Load, LoadResult};
+use loadcurve_engine::{LoadResult, RunningLoad};
 use loadcurve_plan::LoadPlan;
 use serde_json::Value;
 
@@ -14,8 +14,8 @@ pub(crate) struct Measured(Value);
 /// Starts a load.
 ///
 /// Where this kernel does not offer the backend there is nothing to test: the whole program of tests ends and says so.
-pub(crate) fn start(plan: LoadPlan) -> Load {
-    Load::start(plan).unwrap_or_else(|error| {
+pub(crate) fn start(plan: LoadPlan) -> RunningLoad<LoadResult> {
+    loadcurve_engine::start(plan).unwrap_or_else(|error| {
         let text = error.to_string();
         assert!(text.starts_with("io_uring is not available"), "{text}");
         // Written past the test harness, which would keep it to itself.

@@ -1,0 +1,49 @@
+//! A load from its start to its result, whatever it asks for.
+
+use crate::team::{Finished, Progress, Team};
+
+/// A load that is running, on threads of its own, and comes to a result of this type.
+pub struct RunningLoad<R> {
+    team: Team,
+    conclude: Box<dyn FnOnce(Finished) -> R + Send + Sync>,
+}
+
+impl<R: 'static> RunningLoad<R> {
+    /// The load of a team whose threads have been started; `conclude` makes the result of what they bring home.
+    pub fn new(team: Team, conclude: impl FnOnce(Finished) -> R + Send + Sync + 'static) -> Self {
+        Self { team, conclude: Box::new(conclude) }
+    }
+
+    /// The same load, which comes to what `change` makes of its result.
+    #[must_use]
+    pub fn map<T>(self, change: impl FnOnce(R) -> T + Send + Sync + 'static) -> RunningLoad<T> {
+        let conclude = self.conclude;
+        RunningLoad { team: self.team, conclude: Box::new(|finished| change(conclude(finished))) }
+    }
+
+    /// Where the load stands now.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.team.progress()
+    }
+
+    /// Tells the load to end now; what was measured is kept.
+    pub fn stop(&self) {
+        self.team.stop();
+    }
+
+    /// Whether the load has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.team.is_finished()
+    }
+
+    /// Waits for the end and returns what was measured.
+    ///
+    /// # Panics
+    /// When a thread of the load has panicked, with the same panic.
+    #[must_use]
+    pub fn finish(self) -> R {
+        (self.conclude)(self.team.finish())
+    }
+}
