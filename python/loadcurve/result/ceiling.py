@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from loadcurve.result.load import Count, DatabasePlan, LoadResult, Reason, Record, Time, Verdict
-from loadcurve.result.pauses import doubted
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -82,4 +81,5 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
         f"{ceiling_rps:,.0f} that this rig reaches with {plan.connections:,} connections against a server "
         "that does nothing: the limit is the rig's rather than the server's"
     )
-    return doubted(result, Reason(code="rig_ceiling", text=text))
+    verdict = result.verdict.with_reason(Reason(code="rig_ceiling", text=text), "suspect")
+    return result.model_copy(update={"verdict": verdict})

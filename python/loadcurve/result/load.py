@@ -4,7 +4,7 @@ Every time is in milliseconds and every rate per second unless the name says oth
 measured", never zero.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -361,6 +361,11 @@ class Verdict(Record):
     reasons: list[Reason]
     notes: list[Reason] = []
     """What a reader should know, although it is no reason for doubt; records may lack it."""
+
+    def with_reason(self, reason: Reason, status: Literal["suspect", "invalid"]) -> Self:
+        """Return the verdict with one more reason, for which it is ``status`` at least."""
+        worse = "invalid" if "invalid" in {self.status, status} else status
+        return self.model_copy(update={"status": worse, "reasons": [*self.reasons, reason]})
 
 
 class LoadResult(Record):

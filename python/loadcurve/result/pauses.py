@@ -20,14 +20,6 @@ class Pause:
     end_s: float
 
 
-def doubted(result: LoadResult, reason: Reason) -> LoadResult:
-    """Return a result that is suspect for one more reason; an invalid one stays invalid."""
-    status = "invalid" if result.verdict.status == "invalid" else "suspect"
-    reasons = [*result.verdict.reasons, reason]
-    verdict = result.verdict.model_copy(update={"status": status, "reasons": reasons})
-    return result.model_copy(update={"verdict": verdict})
-
-
 def marked_as_paused(result: LoadResult, pauses: Sequence[Pause]) -> LoadResult:
     """Return a result that is suspect if a pause reached as far as :data:`PAUSE_MIN_S` into its window."""
     start_s = result.window_start_monotonic_s
@@ -39,4 +31,5 @@ def marked_as_paused(result: LoadResult, pauses: Sequence[Pause]) -> LoadResult:
         f"the process that sends the load did not run for {longest_s:,.1f} s of the measured part: it was "
         "stopped, or had no CPU; what was not answered then is not the server's doing, so measure again"
     )
-    return doubted(result, Reason(code=PAUSED, text=text))
+    verdict = result.verdict.with_reason(Reason(code=PAUSED, text=text), "suspect")
+    return result.model_copy(update={"verdict": verdict})

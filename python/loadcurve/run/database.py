@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from loadcurve._engine import Database, DatabaseError
-from loadcurve.result.load import LoadResult, Reason, Verdict
+from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import Point
 from loadcurve.run.database_plan import DatabasePlans, EngineTarget, records_inserted
 from loadcurve.run.load import run_load
@@ -124,6 +124,4 @@ def marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult
     if found == expected or result.interrupted:
         return result
     reason = Reason(code=RECORDS_MISSING, text=_count_in_words(found, expected, result))
-    verdict = result.verdict
-    invalid = Verdict(status="invalid", reasons=[*verdict.reasons, reason], notes=verdict.notes)
-    return result.model_copy(update={"verdict": invalid})
+    return result.model_copy(update={"verdict": result.verdict.with_reason(reason, "invalid")})
