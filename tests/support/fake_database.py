@@ -25,7 +25,7 @@ class FakeEngine:
 
     def install(self, monkeypatch, *modules):
         """Put it into the place of the engine in modules that manage tables, and where loads are run."""
-        monkeypatch.setattr(load, "DatabaseLoad", lambda plan: FakeLoad(self, json.loads(plan)))
+        monkeypatch.setattr(load.Load, "on_database", lambda plan: FakeLoad(self, json.loads(plan)))
         for module in modules:
             monkeypatch.setattr(module, "Database", lambda target: FakeDatabase(self, json.loads(target)))
             monkeypatch.setattr(module, "DatabaseError", FakeDatabaseError)
