@@ -285,7 +285,7 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
             "busiest_thread": {"pid": 4000, "thread": 4001, "name": server, "cpu_share": cpu_share / 3},
             "memory_mean_bytes": memory_bytes,
             "memory_peak_bytes": round(memory_bytes * 1.1),
-            "proportional_memory_bytes": memory_bytes,
+            "proportional_memory_bytes": None,
             "processes": {"min": 3, "max": 4},
             "threads": {"min": 3, "max": 5},
             "open_files_max": 40,

@@ -26,16 +26,18 @@ def tls_proxy(port: int, issued: Issued, clients_authority: Path | None = None) 
         from_server, to_server = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.gather(_pass_on(reader, to_server), _pass_on(from_server, writer))
 
+    # The loop runs in a thread alone, as another test's may be running in this one.
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0, ssl=context))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
+    listening = asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     try:
+        server = asyncio.run_coroutine_threadsafe(listening, loop).result()
         yield server.sockets[0].getsockname()[1]
+        asyncio.run_coroutine_threadsafe(_end(server), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        loop.run_until_complete(_end(server))
         loop.close()
 
 

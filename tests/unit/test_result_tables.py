@@ -45,7 +45,7 @@ def test_a_row_carries_the_trials_numbers_under_names_with_units(run: Run):
 def test_what_was_not_measured_is_null_and_never_zero(run: Run):
     table = points_table(run)
     lateness = ("generator_lateness_p99_ms", "generator_lateness_p99_9_ms")
-    for column in ("latency_p99_9_ms", "rate_asked_rps", *lateness):
+    for column in ("latency_p99_9_ms", "rate_asked_rps", "server_proportional_memory_bytes", *lateness):
         assert table[column].null_count() == table.height
 
 
