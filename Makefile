@@ -24,7 +24,7 @@ BUILT_SERVERS := $(RUST_SERVERS) $(GO_SERVERS)
 # How long each target is fuzzed.
 SECONDS ?= 30
 
-.PHONY: help setup demo test test-rust test-python test-servers-installed servers check check-long check-servers \
+.PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-long check-servers \
 	fuzz fuzz-corpus format wheel test-wheel bench lock clean
 
 help: ## Show this list
@@ -50,7 +50,10 @@ setup: $(STAMPS)/native ## Make the virtual environment and build the native par
 demo: setup ## Run the quickstart study, shortened, and print the path of its report
 	$(BIN)/loadcurve run studies/quickstart.toml --quick
 
-test: setup test-servers-installed test-rust test-python ## Run all tests
+test: setup test-servers-installed test-rust test-python ## Run all tests but the long ones
+
+test-long: setup test-servers-installed ## Run the tests that take long for what they tell beyond the others
+	$(BIN)/pytest --quiet -m long
 
 test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers

@@ -101,7 +101,11 @@ def test_values_are_compared_where_the_study_asks_for_it(databases):
 
 @pytest.mark.parametrize(
     ("workload", "kinds"),
-    [("d", {"read", "insert"}), ("e", {"scan", "insert"}), ("f", {"read", "read-modify-write"})],
+    [
+        pytest.param("d", {"read", "insert"}, marks=pytest.mark.long),
+        ("e", {"scan", "insert"}),
+        pytest.param("f", {"read", "read-modify-write"}, marks=pytest.mark.long),
+    ],
 )
 def test_workloads_that_insert_scan_and_modify_run_on_either_database(databases, workload, kinds):
     text = study_text("[servers.ferretdb]\n[servers.postgresql]")

@@ -505,6 +505,7 @@ def test_nginx_as_it_comes_has_none_of_these(real):
     assert not codes(real, "nginx") & unplanted
 
 
+@pytest.mark.long
 @pytest.mark.needs("apache2")
 def test_apache_that_forks_its_third_child_is_told_where_it_does(sandbox):
     servers = """\

@@ -229,6 +229,7 @@ def test_a_run_can_be_followed_from_another_process_and_looked_at_afterwards(san
     assert sandbox.leftovers() == []
 
 
+@pytest.mark.long
 def test_a_search_for_a_capacity_can_be_watched_too(sandbox):
     sandbox.write("short.toml", study_text(connections="[1, 64]", load='duration = "300ms"', trials=1))
     options = ("--slo", "p99 < 1s", "--out", "run", "--watch")
