@@ -3,6 +3,8 @@
 //! Nothing here reads a clock or touches I/O: every function takes the time as an argument, so that a schedule is
 //! tested on numbers and never by waiting.
 
+mod back_off;
+mod http;
 mod load;
 mod nanos;
 mod pace;
@@ -13,9 +15,11 @@ mod requests;
 mod schedule;
 mod share;
 
-pub use load::{Conversation, HttpVersion, InvalidPlan, IoChoice, LoadPlan, Model, Rate, Stop};
+pub use back_off::BackOff;
+pub use http::{Conversation, Http, HttpLoad, HttpVersion};
+pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Work};
 pub use nanos::Nanos;
-pub use pace::{Arriving, Pace, Unit, validate_timeout};
+pub use pace::{Arriving, Pace, Unit};
 pub use picker::{Choice, Pick, Picker, Weights};
 pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
 pub use random::{Purpose, Random};

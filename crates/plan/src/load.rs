@@ -1,16 +1,10 @@
-//! The plan of one load: everything that decides what is sent, when, and until when.
+//! The one type of a load: everything that decides what is asked, when, and until when, whatever is asked.
 
 use std::fmt;
-use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Arrivals, Arriving, Nanos, Pace, Pick, RateProfile, RateStretch, Requests, Unit, validate_timeout,
-};
-
-/// More requests under way on one connection measure its buffers, not its server.
-const MOST_PIPELINED: usize = 1024;
+use crate::{Arrivals, Arriving, Nanos, Pace, RateProfile, RateStretch, Unit};
 
 /// A rate in requests per second, over all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,11 +32,11 @@ impl Rate {
 
 /// The load model with its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "model", rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Model {
-    /// Each connection sends its next request when the previous one is answered.
+    /// Each client sends its next request when the previous one is answered.
     Closed {
-        /// How many connections are kept open.
+        /// How many connections, or clients of a database, are kept open.
         connections: usize,
     },
     /// Requests fall due on a schedule, whatever the server does.
@@ -66,16 +60,6 @@ pub enum Model {
 }
 
 impl Model {
-    /// What studies and results call the model.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Closed { .. } => "closed",
-            Self::Open { .. } => "open",
-            Self::Sessions { .. } => "sessions",
-        }
-    }
-
     /// What arrives.
     #[must_use]
     pub fn unit(&self) -> Unit {
@@ -94,33 +78,6 @@ impl Model {
             | Self::Sessions { connections, .. } => *connections,
         }
     }
-
-    /// The rate of requests asked for, where requests arrive on a schedule.
-    #[must_use]
-    pub fn rate_rps(&self) -> Option<&Rate> {
-        match self {
-            Self::Open { rate_rps, .. } => Some(rate_rps),
-            Self::Closed { .. } | Self::Sessions { .. } => None,
-        }
-    }
-
-    /// The rate of connections asked for, where connections arrive on a schedule.
-    #[must_use]
-    pub fn connection_rate_cps(&self) -> Option<&Rate> {
-        match self {
-            Self::Sessions { connection_rate_cps, .. } => Some(connection_rate_cps),
-            Self::Closed { .. } | Self::Open { .. } => None,
-        }
-    }
-
-    /// How the arrivals are spread in time; a closed loop has no arrivals of its own.
-    #[must_use]
-    pub fn arrivals(&self) -> Option<Arrivals> {
-        match self {
-            Self::Closed { .. } => None,
-            Self::Open { arrivals, .. } | Self::Sessions { arrivals, .. } => Some(*arrivals),
-        }
-    }
 }
 
 /// When the measured window ends.
@@ -133,37 +90,6 @@ pub enum Stop {
     RequestsTotal(u64),
     /// After this many connections of the sessions model, over all threads.
     ConnectionsTotal(u64),
-}
-
-/// What happens on one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Conversation {
-    /// How many requests may be under way at once. In the sessions model: how many are written together, and answered
-    /// before the next.
-    pub pipeline: usize,
-    /// After how many requests the connection is closed; none for never.
-    pub calls: Option<u64>,
-    /// How long the client thinks between an answer and its next request; in the sessions model, between two bursts.
-    pub think_s: f64,
-}
-
-impl Default for Conversation {
-    fn default() -> Self {
-        Self { pipeline: 1, calls: None, think_s: 0.0 }
-    }
-}
-
-/// The version of HTTP that requests speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HttpVersion {
-    /// Without a header field that asks to keep it, a connection ends with the answer.
-    #[serde(rename = "1.0")]
-    Http10,
-    /// A connection stays until one side ends it.
-    #[default]
-    #[serde(rename = "1.1")]
-    Http11,
 }
 
 /// How the bytes travel between the engine and the kernel.
@@ -179,27 +105,12 @@ pub enum IoChoice {
     Uring,
 }
 
-/// The plan of one load.
+/// The plan of one load: when it asks is the same for every kind of work, what it asks is the work's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LoadPlan {
-    /// Where the connections go.
-    pub address: SocketAddr,
-    /// The `Host` that the requests name.
-    pub authority: String,
-    /// The version of HTTP that the requests speak.
-    #[serde(default)]
-    pub http: HttpVersion,
-    /// The requests to take from.
-    pub requests: Requests,
+#[serde(deny_unknown_fields)]
+pub struct Load<W> {
     /// The load model.
-    #[serde(flatten)]
     pub model: Model,
-    /// What happens on one connection.
-    #[serde(default)]
-    pub conversation: Conversation,
-    /// How requests are taken from their list.
-    #[serde(default)]
-    pub pick: Pick,
     /// When the measured window ends.
     pub stop: Stop,
     /// How long requests are sent before the measured window opens.
@@ -209,13 +120,28 @@ pub struct LoadPlan {
     /// Repeats everything that is drawn at random.
     #[serde(default)]
     pub seed: u64,
-    /// How many threads send.
+    /// How many threads of the generator the connections share.
     pub threads: usize,
     /// The processors that the threads are bound to in turn; empty leaves them unbound.
+    #[serde(default)]
     pub cpus: Vec<usize>,
     /// How the bytes travel between the engine and the kernel.
     #[serde(default)]
     pub io: IoChoice,
+    /// What is asked, and of whom.
+    pub work: W,
+}
+
+/// What a kind of work says of the loads that it can be.
+pub trait Work: Sized {
+    /// What is opened and asks: one of them, in words.
+    const CLIENT: &'static str;
+
+    /// Checks what only this kind of work can judge.
+    ///
+    /// # Errors
+    /// When the load asks for what cannot be, with the numbers at fault.
+    fn validate(&self, load: &Load<Self>) -> Result<(), InvalidPlan>;
 }
 
 /// Why a plan cannot be run: a sentence for the person who asked for it.
@@ -228,7 +154,39 @@ impl fmt::Display for InvalidPlan {
     }
 }
 
-impl LoadPlan {
+impl<W: Work> Load<W> {
+    /// Checks every number of the plan before anything is started.
+    ///
+    /// # Errors
+    /// When a number is out of its range, with the number and the range.
+    pub fn validate(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        let (threads, clients) = (self.threads, self.model.connections());
+        if clients == 0 {
+            return refuse(format!("a load needs at least 1 {}", W::CLIENT));
+        }
+        if threads == 0 || threads > clients {
+            return refuse(format!(
+                "{threads} threads cannot share {clients} {}s: give 1 to {clients} threads",
+                W::CLIENT
+            ));
+        }
+        if !(self.timeout_s > 0.0 && self.timeout_s <= 3600.0) {
+            return refuse(format!("a timeout of {} s is not between 0 and 3600 s", self.timeout_s));
+        }
+        self.pace().validate()?;
+        self.work.validate(self)
+    }
+}
+
+impl<W> Load<W> {
+    /// The same load with a change to its work.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut W)) -> Self {
+        change(&mut self.work);
+        self
+    }
+
     /// When its requests or sessions arrive, and when it ends.
     #[must_use]
     pub fn pace(&self) -> Pace {
@@ -242,153 +200,9 @@ impl LoadPlan {
         Pace { unit: self.model.unit(), arriving, stop: self.stop, warmup_s: self.warmup_s, seed: self.seed }
     }
 
-    /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; none where
-    /// connections are kept or opened as fast as the answers come, and as for [`Pace::mean_rate`].
-    #[must_use]
-    pub fn asked_cps(&self, length: Nanos) -> Option<f64> {
-        let rate = self.pace().mean_rate(length)?;
-        match (self.model.unit(), self.conversation.calls) {
-            (Unit::Session, _) => Some(rate),
-            (Unit::Request, Some(calls)) => Some(rate / calls as f64),
-            (Unit::Request, None) => None,
-        }
-    }
-
     /// How long connecting or an answer may take.
     #[must_use]
     pub fn timeout(&self) -> Nanos {
         Nanos::from_secs_f64(self.timeout_s)
-    }
-
-    /// Checks every number of the plan before anything is started.
-    ///
-    /// # Errors
-    /// When a number is out of its range, with the number and the range.
-    pub fn validate(&self) -> Result<(), InvalidPlan> {
-        let refuse = |text: String| Err(InvalidPlan(text));
-        let connections = self.model.connections();
-        if connections == 0 {
-            return refuse("a load needs at least 1 connection".into());
-        }
-        if self.threads == 0 || self.threads > connections {
-            return refuse(format!(
-                "{} threads cannot share {connections} connections: give 1 to {connections} threads",
-                self.threads
-            ));
-        }
-        validate_timeout(self.timeout_s)?;
-        self.pace().validate()?;
-        self.requests.validate()?;
-        self.validate_conversation()?;
-        match self.stop {
-            Stop::RequestsTotal(_) if matches!(self.model, Model::Sessions { .. }) => {
-                refuse("sessions end after a number of connections or a duration, not after requests".into())
-            }
-            Stop::ConnectionsTotal(_) if !matches!(self.model, Model::Sessions { .. }) => {
-                refuse("only sessions end after a number of connections".into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn validate_conversation(&self) -> Result<(), InvalidPlan> {
-        let Conversation { pipeline, calls, think_s } = self.conversation;
-        let refuse = |text: String| Err(InvalidPlan(text));
-        if !(1..=MOST_PIPELINED).contains(&pipeline) {
-            return refuse(format!(
-                "a pipeline of {pipeline} is not between 1 and {MOST_PIPELINED} requests"
-            ));
-        }
-        if calls == Some(0) {
-            return refuse("a connection makes at least 1 call".into());
-        }
-        if !(0.0..=86_400.0).contains(&think_s) {
-            return refuse(format!("thinking for {think_s} s is not between 0 and 86400 s"));
-        }
-        match self.model {
-            Model::Open { .. } if think_s > 0.0 => {
-                refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
-            }
-            Model::Closed { .. } if think_s > 0.0 && pipeline > 1 => refuse(
-                "a client that thinks after each answer has one request under way: give no pipeline".into(),
-            ),
-            Model::Sessions { .. } if calls.is_none() => {
-                refuse("a session needs a number of calls, after which it closes".into())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Conversation, HttpVersion, IoChoice, LoadPlan, Model, Rate, Stop};
-    use crate::{Arrivals, Body, Pick, Request, Requests};
-
-    fn plan() -> LoadPlan {
-        LoadPlan {
-            address: "127.0.0.1:80".parse().unwrap(),
-            authority: "localhost".into(),
-            http: HttpVersion::Http11,
-            requests: Requests::Given(vec![request(1.0)]),
-            model: Model::Closed { connections: 2 },
-            conversation: Conversation::default(),
-            pick: Pick::InOrder,
-            stop: Stop::DurationS(1.0),
-            warmup_s: 0.0,
-            timeout_s: 1.0,
-            seed: 0,
-            threads: 1,
-            cpus: vec![],
-            io: IoChoice::Auto,
-        }
-    }
-
-    fn request(weight: f64) -> Request {
-        Request {
-            method: "GET".into(),
-            target: "/".into(),
-            headers: vec![],
-            body: Body::Empty,
-            expected_body_bytes: None,
-            weight,
-        }
-    }
-
-    #[test]
-    fn a_sound_plan_is_accepted() {
-        assert_eq!(plan().validate(), Ok(()));
-    }
-
-    #[test]
-    fn every_number_out_of_range_is_refused_with_the_number() {
-        let conversation = |pipeline, calls, think_s| Conversation { pipeline, calls, think_s };
-        let sessions = Model::Sessions {
-            connection_rate_cps: Rate::Constant(10.0),
-            arrivals: Arrivals::Constant,
-            connections: 1,
-        };
-        let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
-        let broken: [(LoadPlan, &str); 15] = [
-            (LoadPlan { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
-            (LoadPlan { threads: 3, ..plan() }, "3 threads"),
-            (LoadPlan { timeout_s: 0.0, ..plan() }, "timeout of 0"),
-            (LoadPlan { warmup_s: -1.0, ..plan() }, "warm-up of -1"),
-            (LoadPlan { stop: Stop::DurationS(f64::NAN), ..plan() }, "duration of NaN"),
-            (LoadPlan { stop: Stop::RequestsTotal(0), ..plan() }, "0 requests"),
-            (LoadPlan { stop: Stop::ConnectionsTotal(5), ..plan() }, "only sessions"),
-            (LoadPlan { conversation: conversation(0, None, 0.0), ..plan() }, "pipeline of 0"),
-            (LoadPlan { conversation: conversation(1, Some(0), 0.0), ..plan() }, "1 call"),
-            (LoadPlan { conversation: conversation(1, None, -1.0), ..plan() }, "-1 s"),
-            (LoadPlan { conversation: conversation(2, None, 1.0), ..plan() }, "no pipeline"),
-            (LoadPlan { model: sessions, ..plan() }, "number of calls"),
-            (LoadPlan { requests: given(&[]), ..plan() }, "at least one request"),
-            (LoadPlan { requests: given(&[1.0, -1.0]), ..plan() }, "weight of -1"),
-            (LoadPlan { requests: given(&[0.0, 0.0]), ..plan() }, "weight above 0"),
-        ];
-        for (plan, part) in broken {
-            let refusal = plan.validate().unwrap_err().to_string();
-            assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
-        }
     }
 }

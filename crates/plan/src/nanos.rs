@@ -2,10 +2,12 @@
 
 use std::ops::{Add, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// Nanoseconds: a reading of the monotonic clock, or the length between two readings.
 ///
 /// Subtraction saturates at zero, because a length is never negative and two readings of one loop turn may be equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
@@ -25,6 +27,12 @@ impl Nanos {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as u64)
+    }
+
+    /// This moment of a time line whose start is at `from`, on one whose start is at `to`; never stays never.
+    #[must_use]
+    pub fn moved(self, from: Self, to: Self) -> Self {
+        if self == Self::NEVER { self } else { self - from + to }
     }
 
     /// This length in seconds.

@@ -89,14 +89,3 @@ impl Pace {
         }
     }
 }
-
-/// Checks how long an answer may take.
-///
-/// # Errors
-/// When it is out of its range.
-pub fn validate_timeout(timeout_s: f64) -> Result<(), InvalidPlan> {
-    if timeout_s > 0.0 && timeout_s <= 3600.0 {
-        return Ok(());
-    }
-    Err(InvalidPlan(format!("a timeout of {timeout_s} s is not between 0 and 3600 s")))
-}

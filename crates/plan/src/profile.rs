@@ -9,6 +9,7 @@ pub const MAXIMUM_RATE_RPS: f64 = 1e9;
 
 /// A stretch of time in which the rate is constant or changes evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RateStretch {
     /// How long the stretch lasts, in seconds.
     pub length_s: f64,

@@ -8,7 +8,7 @@ use crate::InvalidPlan;
 
 /// The requests that a load takes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 pub enum Requests {
     /// Each with everything of its own.
     Given(Vec<Request>),
@@ -18,6 +18,7 @@ pub enum Requests {
 
 /// Requests that differ by what the lines of a file say: a target, and a weight where it is not 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ListedRequests {
     /// The list. It is read while the load runs, however long it is.
     pub file: PathBuf,
@@ -65,6 +66,7 @@ pub enum Body {
 
 /// One request of the list, which the connections take in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// `GET`, `HEAD`, …
     pub method: String,

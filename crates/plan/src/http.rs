@@ -1,0 +1,218 @@
+//! Work over HTTP: what is asked of a web server, and what happens on a connection.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Unit, Work};
+
+/// More requests under way on one connection measure its buffers, not its server.
+const MOST_PIPELINED: usize = 1024;
+
+/// A load on a web server.
+pub type HttpLoad = Load<Http>;
+
+/// What is asked of a web server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// Where the connections go.
+    pub address: SocketAddr,
+    /// The `Host` that the requests name.
+    pub authority: String,
+    /// The version of HTTP that the requests speak.
+    #[serde(default)]
+    pub http: HttpVersion,
+    /// The requests to take from.
+    pub requests: Requests,
+    /// How requests are taken from their list.
+    #[serde(default)]
+    pub pick: Pick,
+    /// What happens on one connection.
+    #[serde(default)]
+    pub conversation: Conversation,
+}
+
+/// What happens on one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conversation {
+    /// How many requests may be under way at once. In the sessions model: how many are written together, and answered
+    /// before the next.
+    pub pipeline: usize,
+    /// After how many requests the connection is closed; none for never.
+    pub calls: Option<u64>,
+    /// How long the client thinks between an answer and its next request; in the sessions model, between two bursts.
+    pub think_s: f64,
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self { pipeline: 1, calls: None, think_s: 0.0 }
+    }
+}
+
+/// The version of HTTP that requests speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// Without a header field that asks to keep it, a connection ends with the answer.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// A connection stays until one side ends it.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+}
+
+impl HttpLoad {
+    /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; none where
+    /// connections are kept or opened as fast as the answers come, and as for [`crate::Pace::mean_rate`].
+    #[must_use]
+    pub fn asked_cps(&self, length: Nanos) -> Option<f64> {
+        let rate = self.pace().mean_rate(length)?;
+        match (self.model.unit(), self.work.conversation.calls) {
+            (Unit::Session, _) => Some(rate),
+            (Unit::Request, Some(calls)) => Some(rate / calls as f64),
+            (Unit::Request, None) => None,
+        }
+    }
+}
+
+impl Work for Http {
+    const CLIENT: &'static str = "connection";
+
+    fn validate(&self, load: &Load<Self>) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        self.requests.validate()?;
+        let Conversation { pipeline, calls, think_s } = self.conversation;
+        if !(1..=MOST_PIPELINED).contains(&pipeline) {
+            return refuse(format!(
+                "a pipeline of {pipeline} is not between 1 and {MOST_PIPELINED} requests"
+            ));
+        }
+        if calls == Some(0) {
+            return refuse("a connection makes at least 1 call".into());
+        }
+        if !(0.0..=86_400.0).contains(&think_s) {
+            return refuse(format!("thinking for {think_s} s is not between 0 and 86400 s"));
+        }
+        match (&load.model, load.stop) {
+            (Model::Open { .. }, _) if think_s > 0.0 => {
+                refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
+            }
+            (Model::Closed { .. }, _) if think_s > 0.0 && pipeline > 1 => refuse(
+                "a client that thinks after each answer has one request under way: give no pipeline".into(),
+            ),
+            (Model::Sessions { .. }, _) if calls.is_none() => {
+                refuse("a session needs a number of calls, after which it closes".into())
+            }
+            (Model::Sessions { .. }, Stop::RequestsTotal(_)) => {
+                refuse("sessions end after a number of connections or a duration, not after requests".into())
+            }
+            (Model::Closed { .. } | Model::Open { .. }, Stop::ConnectionsTotal(_)) => {
+                refuse("only sessions end after a number of connections".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Conversation, Http, HttpLoad, HttpVersion};
+    use crate::{Arrivals, Body, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop};
+
+    fn plan() -> HttpLoad {
+        HttpLoad {
+            work: Http {
+                address: "127.0.0.1:80".parse().unwrap(),
+                authority: "localhost".into(),
+                http: HttpVersion::Http11,
+                requests: Requests::Given(vec![request(1.0)]),
+                conversation: Conversation::default(),
+                pick: Pick::InOrder,
+            },
+            model: Model::Closed { connections: 2 },
+            stop: Stop::DurationS(1.0),
+            warmup_s: 0.0,
+            timeout_s: 1.0,
+            seed: 0,
+            threads: 1,
+            cpus: vec![],
+            io: IoChoice::Auto,
+        }
+    }
+
+    fn request(weight: f64) -> Request {
+        Request {
+            method: "GET".into(),
+            target: "/".into(),
+            headers: vec![],
+            body: Body::Empty,
+            expected_body_bytes: None,
+            weight,
+        }
+    }
+
+    #[test]
+    fn a_sound_plan_is_accepted() {
+        assert_eq!(plan().validate(), Ok(()));
+    }
+
+    #[test]
+    fn every_number_out_of_range_is_refused_with_the_number() {
+        let conversation = |pipeline, calls, think_s| Conversation { pipeline, calls, think_s };
+        let sessions = Model::Sessions {
+            connection_rate_cps: Rate::Constant(10.0),
+            arrivals: Arrivals::Constant,
+            connections: 1,
+        };
+        let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
+        let broken: [(HttpLoad, &str); 15] = [
+            (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
+            (HttpLoad { threads: 3, ..plan() }, "3 threads"),
+            (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
+            (HttpLoad { warmup_s: -1.0, ..plan() }, "warm-up of -1"),
+            (HttpLoad { stop: Stop::DurationS(f64::NAN), ..plan() }, "duration of NaN"),
+            (HttpLoad { stop: Stop::RequestsTotal(0), ..plan() }, "0 requests"),
+            (HttpLoad { stop: Stop::ConnectionsTotal(5), ..plan() }, "only sessions"),
+            (plan().with(|http| http.conversation = conversation(0, None, 0.0)), "pipeline of 0"),
+            (plan().with(|http| http.conversation = conversation(1, Some(0), 0.0)), "1 call"),
+            (plan().with(|http| http.conversation = conversation(1, None, -1.0)), "-1 s"),
+            (plan().with(|http| http.conversation = conversation(2, None, 1.0)), "no pipeline"),
+            (HttpLoad { model: sessions, ..plan() }, "number of calls"),
+            (plan().with(|http| http.requests = given(&[])), "at least one request"),
+            (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
+            (plan().with(|http| http.requests = given(&[0.0, 0.0])), "weight above 0"),
+        ];
+        for (plan, part) in broken {
+            let refusal = plan.validate().unwrap_err().to_string();
+            assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_is_read_as_it_is_written_and_a_key_that_is_none_is_refused_wherever_it_stands() {
+        let model = Model::Open {
+            connections: 2,
+            rate_rps: Rate::Changing(vec![RateStretch { length_s: 1.0, from_rps: 1.0, to_rps: 2.0 }]),
+            arrivals: Arrivals::Poisson,
+        };
+        let plan = HttpLoad { model, ..plan() };
+        let written = serde_json::to_value(&plan).unwrap();
+        assert_eq!(serde_json::from_value::<HttpLoad>(written.clone()).unwrap(), plan);
+        let tables = [
+            "",
+            "/model/open",
+            "/model/open/rate_rps/0",
+            "/work",
+            "/work/conversation",
+            "/work/requests/given/0",
+        ];
+        for table in tables {
+            let mut misspelt = written.clone();
+            misspelt.pointer_mut(table).unwrap()["no_such_key"] = 1.into();
+            assert!(serde_json::from_value::<HttpLoad>(misspelt).is_err(), "{table}");
+        }
+    }
+}
