@@ -28,6 +28,8 @@ impl Display for Section {
 /// where the next response begins is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
+    /// Bytes came although no request was under way.
+    Unasked,
     /// The first bytes are not `HTTP/1.`.
     NotHttp1,
     /// The status line is not a version, a space, three digits and, after a space, a reason phrase.
@@ -79,6 +81,7 @@ pub enum Malformed {
 impl Display for Malformed {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            Self::Unasked => "the server sent something although it had been asked nothing",
             Self::NotHttp1 => {
                 "the response does not begin with \"HTTP/1.\"; does the server speak TLS or another protocol on this port?"
             }

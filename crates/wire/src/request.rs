@@ -1,8 +1,7 @@
-//! Requests, encoded once and written many times.
+//! Requests as templates: what is the same every time, and what differs.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
-use std::ops::Range;
 
 use crate::bytes::{is_text, is_token};
 
@@ -85,15 +84,33 @@ impl Body<'_> {
     }
 }
 
-/// A request.
+/// The target of a request, as it stands in the request line: a path with a query, an absolute URL, or `*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// The same every time.
+    Fixed(&'a str),
+    /// Another one every time, told when the request begins; whoever tells it knows that it is one ([`is_path`]).
+    Varying,
+}
+
+impl<'a> Target<'a> {
+    fn as_str(self) -> &'a str {
+        match self {
+            Self::Fixed(target) => target,
+            Self::Varying => "",
+        }
+    }
+}
+
+/// A request that may be sent many times.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The version.
     pub version: Version,
     /// The method.
     pub method: Method<'a>,
-    /// The target as it stands in the request line: a path with a query, an absolute URL, or `*`.
-    pub target: &'a str,
+    /// The target.
+    pub target: Target<'a>,
     /// The host and, unless it is the default, the port: `localhost:8080` or `[::1]:8080`.
     pub authority: &'a str,
     /// Names and values, written in this order.
@@ -103,13 +120,15 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The request in bytes. Host and User-Agent are added unless `headers` has them, and Content-Length is added
-    /// where there is a body or the method expects one; nothing else is.
+    /// The request in bytes of HTTP/1.x, without a target that varies. Host and User-Agent are added unless `headers` has
+    /// them, and Content-Length is added where there is a body or the method expects one; nothing else is.
     ///
     /// # Errors
     /// A part of the request would break its framing, or leave the server no way to answer it.
     pub fn encode(&self) -> Result<Vec<u8>, InvalidRequest> {
-        check_target(self.target)?;
+        if let Target::Fixed(target) = self.target {
+            check_target(target)?;
+        }
         check_authority(self.authority)?;
         for (name, value) in self.headers {
             check_header(name, value)?;
@@ -122,7 +141,7 @@ impl Request<'_> {
             Version::Http10 => "HTTP/1.0",
             Version::Http11 => "HTTP/1.1",
         };
-        let mut head = format!("{} {} {version}\r\n", self.method.as_str(), self.target);
+        let mut head = format!("{} {} {version}\r\n", self.method.as_str(), self.target.as_str());
         let mut add = |name: &str, value: &str| {
             for part in [name, ": ", value, "\r\n"] {
                 head.push_str(part);
@@ -151,11 +170,9 @@ impl Request<'_> {
         Ok(bytes)
     }
 
-    /// Where the target stands in the encoded bytes, for requests that differ in nothing else.
-    #[must_use]
-    pub fn target_range(&self) -> Range<usize> {
-        let start = self.method.as_str().len() + 1;
-        start..start + self.target.len()
+    /// Where in the encoded bytes the target stands, or belongs.
+    pub(crate) fn target_at(&self) -> usize {
+        self.method.as_str().len() + 1
     }
 
     fn find_all(&self, name: &str) -> impl Iterator<Item = &str> {

@@ -1,0 +1,89 @@
+//! What is said on one connection, whatever the protocol.
+
+use crate::error::Malformed;
+use crate::request::{InvalidRequest, Request};
+use crate::response::Response;
+
+/// What names a request on its connection from its begin to its end: a number below the most that may be under way.
+pub type Tag = usize;
+
+/// One connection's end of a protocol, without I/O: bytes go in, events and bytes come out.
+///
+/// Requests end in any order that the protocol allows. A value serves one connection after the other; it takes its memory
+/// when it is made, or grows to what the first of them need.
+pub trait Exchange: Send {
+    /// A request in the form from which it is written again and again: what is the same every time, encoded once.
+    type Template: Send + Sync;
+
+    /// The template of a request.
+    ///
+    /// # Errors
+    /// The request cannot be said in this protocol.
+    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest>;
+
+    /// An exchange for connections that carry at most `most` requests at once.
+    fn new(most: usize) -> Self;
+
+    /// A new connection is established: what was said on another one is forgotten.
+    fn open(&mut self);
+
+    /// What the connection is good for now.
+    fn standing(&self) -> Standing;
+
+    /// Whether the protocol itself has something to send: a part of a handshake, or an answer to the peer.
+    fn has_to_say(&self) -> bool {
+        false
+    }
+
+    /// Appends what the protocol itself has to send to what is written next, in front of requests.
+    fn say(&mut self, _to: &mut Vec<u8>) {}
+
+    /// Begins a request under a tag that is not in use, and appends it to what is written next; `target` is given where
+    /// the template leaves it open.
+    fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>);
+
+    /// Reads bytes that arrived, up to the next event at most.
+    ///
+    /// # Errors
+    /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed>;
+
+    /// The peer sends no more bytes: gives the event that this completes, one at a time.
+    fn end_of_input(&mut self) -> Option<Event>;
+
+    /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
+    fn cancel(&mut self, tag: Tag) -> bool;
+}
+
+/// What a connection is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its handshake is not over.
+    Handshaking,
+    /// Requests can begin.
+    Open,
+    /// None can begin, now or for ever; those under way are answered.
+    Busy,
+    /// No request can begin, and none that is under way is answered any more.
+    Over,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Its answer has begun, and goes on.
+    Begun(Tag),
+    /// It was answered; its tag is free.
+    Answered(Tag, Response),
+    /// The peer has given it up, and it alone; its tag is free.
+    Refused(Tag),
+}
+
+/// What one slice of bytes brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes consumed: all of them, or those up to the event.
+    pub consumed: usize,
+    /// What happened.
+    pub event: Option<Event>,
+}

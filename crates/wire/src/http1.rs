@@ -1,0 +1,99 @@
+//! HTTP/1.x on one connection: answers come in the order of the requests.
+
+use std::collections::VecDeque;
+
+use crate::error::Malformed;
+use crate::exchange::{Event, Exchange, Received, Standing, Tag};
+use crate::request::{InvalidRequest, Request, RequestKind};
+use crate::response::{Limits, ResponseParser};
+
+/// One connection's end of HTTP/1.x.
+#[derive(Debug)]
+pub struct Http1 {
+    /// The requests under way, the oldest first.
+    awaited: VecDeque<(Tag, RequestKind)>,
+    parser: ResponseParser,
+    /// Whether the peer has ended the connection with its last answer.
+    is_over: bool,
+}
+
+/// A request of HTTP/1.x: its bytes, and where among them the target stands, or belongs.
+#[derive(Debug)]
+pub struct Http1Template {
+    bytes: Vec<u8>,
+    target_at: usize,
+    kind: RequestKind,
+}
+
+impl Exchange for Http1 {
+    type Template = Http1Template;
+
+    fn template(request: &Request<'_>) -> Result<Http1Template, InvalidRequest> {
+        Ok(Http1Template {
+            bytes: request.encode()?,
+            target_at: request.target_at(),
+            kind: request.method.kind(),
+        })
+    }
+
+    fn new(most: usize) -> Self {
+        Self {
+            awaited: VecDeque::with_capacity(most),
+            parser: ResponseParser::new(Limits::default()),
+            is_over: false,
+        }
+    }
+
+    fn open(&mut self) {
+        self.awaited.clear();
+        self.parser.reset();
+        self.is_over = false;
+    }
+
+    fn standing(&self) -> Standing {
+        if self.is_over { Standing::Over } else { Standing::Open }
+    }
+
+    fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        let Http1Template { bytes, target_at, kind } = template;
+        self.awaited.push_back((tag, *kind));
+        match target {
+            None => to.extend_from_slice(bytes),
+            Some(target) => {
+                let (before, after) = bytes.split_at(*target_at);
+                for part in [before, target, after] {
+                    to.extend_from_slice(part);
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        let (tag, kind) = *self.awaited.front().ok_or(Malformed::Unasked)?;
+        let is_begin = self.parser.is_idle();
+        let progress = self.parser.feed(bytes, kind)?;
+        let event = match progress.response {
+            Some(response) => {
+                self.awaited.pop_front();
+                self.is_over = !response.keep_alive;
+                Some(Event::Answered(tag, response))
+            }
+            None if is_begin && !bytes.is_empty() => Some(Event::Begun(tag)),
+            None => None,
+        };
+        Ok(Received { consumed: progress.consumed, event })
+    }
+
+    fn end_of_input(&mut self) -> Option<Event> {
+        self.is_over = true;
+        // An answer that was cut off is none, like one that never began.
+        let response = self.parser.end_of_input().ok().flatten()?;
+        self.awaited.pop_front().map(|(tag, _)| Event::Answered(tag, response))
+    }
+
+    /// The answers come in order, so the next ones cannot be told from one that nobody waits for.
+    fn cancel(&mut self, _tag: Tag) -> bool {
+        self.is_over = true;
+        false
+    }
+}
