@@ -1,12 +1,14 @@
 //! How peers explained failures.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Failure;
 
 /// How many explanations one recording keeps: more than a result tells, so that the most frequent are among them.
 const MOST_KEPT: usize = 64;
 
 /// One explanation, and how often it came.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Explanation {
     /// The class of the failures.
     pub failure: Failure,
@@ -18,32 +20,39 @@ pub struct Explanation {
     pub count: u64,
 }
 
-/// The explanations of a load. Of more kinds than are kept, the later ones are only in the counts of failures.
-#[derive(Clone, Debug, Default)]
+/// The explanations of a load. Of more kinds than one worker keeps, its later ones are only in the counts of failures.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Explanations(Vec<Explanation>);
 
 impl Explanations {
     pub(crate) fn add(&mut self, failure: Failure, operation: usize, text: &str, count: u64) {
+        self.add_up_to(MOST_KEPT, failure, operation, text, count);
+    }
+
+    fn add_up_to(&mut self, most: usize, failure: Failure, operation: usize, text: &str, count: u64) {
         let is_it = |kept: &&mut Explanation| {
             kept.failure == failure && kept.operation == operation && kept.text == text
         };
         if let Some(kept) = self.0.iter_mut().find(is_it) {
             kept.count += count;
-        } else if self.0.len() < MOST_KEPT {
+        } else if self.0.len() < most {
             self.0.push(Explanation { failure, operation, text: text.into(), count });
         }
     }
 
+    /// Adds all of another recording's, however many they are, so that the order of merging is of no matter.
     pub(crate) fn merge(&mut self, other: &Self) {
         for Explanation { failure, operation, text, count } in &other.0 {
-            self.add(*failure, *operation, text, *count);
+            self.add_up_to(usize::MAX, *failure, *operation, text, *count);
         }
+        self.0.sort_unstable();
     }
 
     /// Up to so many, the most frequent first.
     #[must_use]
     pub fn most_frequent(&self, most: usize) -> Vec<&Explanation> {
         let mut kept: Vec<&Explanation> = self.0.iter().collect();
+        kept.sort_unstable();
         kept.sort_by_key(|explanation| std::cmp::Reverse(explanation.count));
         kept.truncate(most);
         kept
@@ -66,7 +75,8 @@ mod tests {
         }
         first.merge(&second);
         let told: Vec<_> = first.most_frequent(20).iter().map(|told| (told.failure, told.count)).collect();
-        assert_eq!(told, [(Rejected, 2), (Rejected, 1), (Timeout, 1)]);
+        // Of equally frequent ones the order is that of their classes.
+        assert_eq!(told, [(Rejected, 2), (Timeout, 1), (Rejected, 1)]);
     }
 
     #[test]

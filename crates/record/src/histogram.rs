@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use loadcurve_plan::Nanos;
+use serde::{Deserialize, Serialize};
 
 mod compact;
 
@@ -26,7 +27,7 @@ impl fmt::Display for HistogramError {
 }
 
 /// Sum, sum of squares and extremes of times, in whole nanoseconds: exact, and the same in any order of merging.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Moments {
     sum: u128,
     sum_squares: u128,
@@ -56,8 +57,16 @@ impl Moments {
     }
 }
 
+/// As a [`Histogram`] is stored: its interchange format, and the moments, which that lacks. One that is empty is null.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    counts: String,
+    moments: Moments,
+}
+
 /// Times between 1 ns and one hour in buckets of so many significant digits, and their exact moments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Option<Stored>")]
 pub struct Histogram<const DIGITS: u8> {
     buckets: HdrHistogram<u64>,
     moments: Moments,
@@ -77,6 +86,22 @@ impl<const DIGITS: u8> Default for Histogram<DIGITS> {
                 .expect("the bounds are constants that the histogram accepts"),
             moments: Moments::default(),
         }
+    }
+}
+
+impl<const DIGITS: u8> Serialize for Histogram<DIGITS> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = (self.count() > 0).then(|| Stored { counts: self.encode(), moments: self.moments });
+        stored.serialize(serializer)
+    }
+}
+
+impl<const DIGITS: u8> TryFrom<Option<Stored>> for Histogram<DIGITS> {
+    type Error = HistogramError;
+
+    fn try_from(stored: Option<Stored>) -> Result<Self, HistogramError> {
+        let Some(Stored { counts, moments }) = stored else { return Ok(Self::default()) };
+        Ok(Self { moments, ..Self::decode(&counts)? })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Workers record on their own and their recordings are merged afterwards; percentiles are computed once, after the
 //! last merge, because percentiles of percentiles mean nothing.
 
+mod classes;
 mod distribution;
 mod explanation;
 mod histogram;
@@ -13,11 +14,14 @@ mod series;
 mod silence;
 mod slowest;
 
+pub use classes::{
+    Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
+};
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use explanation::{Explanation, Explanations};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use operation::{MismatchedBody, OperationTally};
-pub use outcome::{Answer, FailedRequest, Failure, FailureCounts, HttpAnswer, StatusCounts};
+pub use outcome::{Answer, FailedRequest, HttpAnswer};
 pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;
 pub use silence::{MOST_SILENCES, Silence};

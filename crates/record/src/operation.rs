@@ -1,9 +1,11 @@
 //! What became of the requests of one operation.
 
+use serde::{Deserialize, Serialize};
+
 use crate::TimeHistogram;
 
 /// The part of one operation, or of all operations where they are counted together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OperationTally {
     /// Requests answered.
     pub answered: u64,
@@ -11,14 +13,14 @@ pub struct OperationTally {
     pub failed: u64,
     /// The shortest and the longest body of an answer of status 2xx, in bytes.
     pub body_bytes: Option<(u64, u64)>,
-    /// The first body that was not of the verified length.
+    /// A body that was not of the verified length, the first one of its worker.
     pub mismatched_body: Option<MismatchedBody>,
     /// From due to done.
     pub latency: TimeHistogram,
 }
 
 /// A body that was not of the verified length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MismatchedBody {
     /// Which request of the load it answered, in the order of the whole plan.
     pub number: u64,
@@ -41,7 +43,7 @@ impl OperationTally {
             self.note_body(shortest);
             self.note_body(longest);
         }
-        self.mismatched_body = self.mismatched_body.or(other.mismatched_body);
+        self.mismatched_body = self.mismatched_body.into_iter().chain(other.mismatched_body).min();
         if other.answered > 0 {
             self.latency.merge(&other.latency);
         }

@@ -1,19 +1,20 @@
 //! Where one worker's outcomes are counted.
 
 use loadcurve_plan::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::series::{Period, Series};
 use crate::silence::{Answered, Silence};
 use crate::{
     Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer, MismatchedBody, OperationTally,
-    SlowRequest, Slowest, StatusCounts, TimeHistogram,
+    SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram,
 };
 
 /// The measured window on the monotonic clock.
 ///
 /// A request belongs to the measured ones by its due time, so that none escapes by being slow; a rate counts what was
 /// completed between start and end, whenever it was due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// When the warm-up is over.
     pub start: Nanos,
@@ -31,13 +32,19 @@ impl Window {
         due >= self.start
     }
 
+    /// The same window where a time line's start is not at `from`, but at `to`.
+    #[must_use]
+    pub fn moved(self, from: Nanos, to: Nanos) -> Self {
+        Self { start: self.start.moved(from, to), end: self.end.moved(from, to) }
+    }
+
     fn contains(self, time: Nanos) -> bool {
         time >= self.start && time < self.end
     }
 }
 
 /// What became of the measured requests: due = answered + failed + unanswered + never sent, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct RequestCounts {
     pub due: u64,
@@ -49,7 +56,7 @@ pub struct RequestCounts {
 }
 
 /// The connections of a whole load, warm-up included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionCounts {
     /// Connections established.
     pub opened: u64,
@@ -64,7 +71,7 @@ pub struct ConnectionCounts {
 }
 
 /// The requests of the warm-up, which are in no other figure of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpCounts {
     /// Requests taken up.
     pub begun: u64,
@@ -73,7 +80,7 @@ pub struct WarmUpCounts {
 }
 
 /// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are the figures of their names.
 pub struct Recorder {
     window: Window,
@@ -88,6 +95,8 @@ pub struct Recorder {
     pub operations: Vec<OperationTally>,
     pub service_time: TimeHistogram,
     pub connect: TimeHistogram,
+    /// How long the handshakes took that followed connecting; nothing where a protocol has none.
+    pub handshake: TimeHistogram,
     /// From the begin of connecting to the close, of the connections that were closed.
     pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
@@ -133,6 +142,7 @@ impl Recorder {
             operations: (0..tallies).map(|_| OperationTally::default()).collect(),
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
+            handshake: TimeHistogram::default(),
             lifetime: TimeHistogram::default(),
             first_byte: TimeHistogram::default(),
             transfer: TimeHistogram::default(),
@@ -165,6 +175,11 @@ impl Recorder {
         self.connections.opened += 1;
         self.connections.open += 1;
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
+    }
+
+    /// Both sides of a connection agreed how to go on, after `length` since it was established.
+    pub fn agreed(&mut self, length: Nanos) {
+        self.handshake.record(length);
     }
 
     /// A connection could not be established.
@@ -245,7 +260,7 @@ impl Recorder {
     }
 
     fn answered_over_http(&mut self, answer: &Answer, http: &HttpAnswer) {
-        self.status.add(http.status);
+        self.status.add(StatusClass::of(http.status));
         if (200..300).contains(&http.status) {
             self.tally(answer.operation).note_body(http.body_bytes);
         }
@@ -310,7 +325,8 @@ impl Recorder {
         self.requests.never_sent += count;
     }
 
-    /// Adds another worker's recording of the same load, which has the same operations.
+    /// Adds another worker's recording of the same load, which has the same operations. Whatever the order in which
+    /// recordings are merged, what they come to is the same.
     pub fn merge(&mut self, other: &Self) {
         self.requests.due += other.requests.due;
         self.requests.sent += other.requests.sent;
@@ -335,6 +351,7 @@ impl Recorder {
         }
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
+        self.handshake.merge(&other.handshake);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
         self.transfer.merge(&other.transfer);
@@ -353,6 +370,20 @@ impl Recorder {
         self.last_without_answer = self.last_without_answer.max(other.last_without_answer);
         self.series.merge(&other.series);
         self.answered_slots.merge(&other.answered_slots);
+    }
+
+    /// The same recording where a time line's start is not at `from`, but at `to`.
+    #[must_use]
+    pub fn moved(self, from: Nanos, to: Nanos) -> Self {
+        let moved = |time: Option<Nanos>| time.map(|time| time.moved(from, to));
+        Self {
+            window: self.window.moved(from, to),
+            last_due: moved(self.last_due),
+            last_outcome: moved(self.last_outcome),
+            last_answer: moved(self.last_answer),
+            last_without_answer: moved(self.last_without_answer),
+            ..self
+        }
     }
 
     fn tally(&mut self, operation: usize) -> &mut OperationTally {

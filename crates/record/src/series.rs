@@ -1,6 +1,7 @@
 //! The load over time: period by period.
 
 use loadcurve_plan::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::{CoarseHistogram, CompactHistogram};
 
@@ -45,13 +46,60 @@ impl Period {
 ///
 /// All periods are equally wide: a second, until there would be more than [`MOST_PERIODS`] of them. Then neighbours
 /// become one, and the width doubles. So the memory depends on neither the length of the load nor its requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "StoredSeries", try_from = "StoredSeries")]
 pub(crate) struct Series {
     width: Nanos,
     /// All periods that have begun. Time does not go back, so events belong to the last one.
     periods: Vec<Period>,
     /// Latencies of the last period that are not in its own histogram yet, where counting them would need memory.
     latest: CoarseHistogram,
+}
+
+/// As a [`Series`] is stored.
+#[derive(Serialize, Deserialize)]
+struct StoredSeries {
+    width_ns: Nanos,
+    periods: Vec<StoredPeriod>,
+}
+
+/// A period, which begins where the one before it ends.
+#[derive(Serialize, Deserialize)]
+struct StoredPeriod {
+    answered: u64,
+    failed: u64,
+    body_bytes: u64,
+    latency: CoarseHistogram,
+}
+
+impl From<Series> for StoredSeries {
+    fn from(mut series: Series) -> Self {
+        series.settle();
+        let stored = |period: Period| {
+            let Period { answered, failed, body_bytes, latency, .. } = period;
+            StoredPeriod { answered, failed, body_bytes, latency: latency.expand() }
+        };
+        Self { width_ns: series.width, periods: series.periods.into_iter().map(stored).collect() }
+    }
+}
+
+impl TryFrom<StoredSeries> for Series {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredSeries) -> Result<Self, &'static str> {
+        let width = stored.width_ns;
+        let is_width = width.0 % NARROWEST.0 == 0 && (width.0 / NARROWEST.0).is_power_of_two();
+        if !is_width || stored.periods.len() > MOST_PERIODS {
+            return Err("periods of a series are too many, or not as wide as they can be");
+        }
+        let mut series = Self { width, ..Self::default() };
+        for StoredPeriod { answered, failed, body_bytes, mut latency } in stored.periods {
+            let period = Period::new(series.end(), width);
+            let latency = latency.take_compact();
+            series.periods.push(Period { answered, failed, body_bytes, latency, ..period });
+        }
+        Ok(series)
+    }
 }
 
 impl Default for Series {

@@ -1,6 +1,9 @@
 //! When nothing was answered: the longest stretches of the window without an answer.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use loadcurve_plan::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// How exactly the moments of a short load are kept.
 const FINEST: Nanos = Nanos::from_millis(1);
@@ -24,12 +27,45 @@ pub struct Silence {
 /// Whether *nothing* was answered is a question about all workers at once: it cannot be told from each one's longest
 /// silences. Slots can be merged, by `or`, in any order. All are equally wide: a millisecond, until there would be more
 /// than [`MOST_SLOTS`] of them. Then neighbours become one, and the width doubles.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "StoredSlots", try_from = "StoredSlots")]
 pub(crate) struct Answered {
     width: Nanos,
     /// The end of the slot that was marked last: most answers fall into it, and cost a comparison.
     marked_until: Nanos,
     words: Box<[u64]>,
+}
+
+/// As [`Answered`] is stored: the bytes of its words up to the last one in use, the lowest first, in base64.
+#[derive(Serialize, Deserialize)]
+struct StoredSlots {
+    width_ns: Nanos,
+    slots: String,
+}
+
+impl From<Answered> for StoredSlots {
+    fn from(answered: Answered) -> Self {
+        let in_use = answered.words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        let bytes: Vec<u8> = answered.words[..in_use].iter().flat_map(|word| word.to_le_bytes()).collect();
+        Self { width_ns: answered.width, slots: BASE64.encode(bytes) }
+    }
+}
+
+impl TryFrom<StoredSlots> for Answered {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredSlots) -> Result<Self, &'static str> {
+        let bytes = BASE64.decode(stored.slots).map_err(|_| "slots of time are not base64")?;
+        let is_width = stored.width_ns.0 % FINEST.0 == 0 && (stored.width_ns.0 / FINEST.0).is_power_of_two();
+        if !is_width || bytes.len() > MOST_SLOTS / 8 || bytes.len() % 8 != 0 {
+            return Err("slots of time are too many, or not as wide as they can be");
+        }
+        let mut answered = Self { width: stored.width_ns, ..Self::default() };
+        for (word, bytes) in answered.words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        Ok(answered)
+    }
 }
 
 impl Default for Answered {

@@ -1,9 +1,10 @@
 //! The slowest requests of a load.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use loadcurve_plan::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::{Answer, FailedRequest, Failure};
 
@@ -11,7 +12,7 @@ use crate::{Answer, FailedRequest, Failure};
 const KEPT: usize = 10;
 
 /// The segments that a connection has sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Retransmits {
     /// Until it was established: its SYN.
     pub syn: u32,
@@ -20,9 +21,9 @@ pub struct Retransmits {
 }
 
 /// One of the slowest requests, answered or failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowRequest {
-    /// From due to done, or to its failure. First, because it orders the requests.
+    /// From due to done, or to its failure.
     pub latency: Nanos,
     /// When it fell due, counted from the start of the measured window.
     pub due: Nanos,
@@ -42,6 +43,21 @@ pub struct SlowRequest {
     pub connection: usize,
     /// Which operation it was.
     pub operation: usize,
+}
+
+impl Ord for SlowRequest {
+    /// By latency. Of equally slow ones the earlier is kept, as by a worker that meets them one after the other.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = |it: &Self| (it.latency, Reverse((it.due, it.number, it.connection, it.operation)));
+        let details = |it: &Self| (it.failure, it.connect, it.service_time, it.first_byte, it.retransmits);
+        order(self).cmp(&order(other)).then_with(|| details(self).cmp(&details(other)))
+    }
+}
+
+impl PartialOrd for SlowRequest {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl SlowRequest {
@@ -77,8 +93,25 @@ impl SlowRequest {
 }
 
 /// The slowest requests seen so far, at most ten.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(into = "Vec<SlowRequest>", from = "Vec<SlowRequest>")]
 pub struct Slowest(BinaryHeap<Reverse<SlowRequest>>);
+
+impl From<Slowest> for Vec<SlowRequest> {
+    fn from(slowest: Slowest) -> Self {
+        slowest.in_order()
+    }
+}
+
+impl From<Vec<SlowRequest>> for Slowest {
+    fn from(requests: Vec<SlowRequest>) -> Self {
+        let mut slowest = Self::default();
+        for request in requests {
+            slowest.keep(request);
+        }
+        slowest
+    }
+}
 
 impl Slowest {
     /// Whether a request that took so long is among the slowest so far.

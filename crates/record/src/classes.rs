@@ -1,0 +1,356 @@
+//! The classes that results count by, one table for each, and counts by class.
+//!
+//! A class is one row here. Results, messages, the Python side, the schemas and METHODOLOGY's tables are made of the
+//! rows.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+use serde::de::Error;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Where the cause of a failure lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// On the way to the server, or in it: no complete answer came.
+    Server,
+    /// In the server's answer.
+    Answer,
+    /// In the machine that sends the load.
+    Generator,
+}
+
+/// The row of a class of failures.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FailureRow {
+    /// What results call it.
+    pub code: &'static str,
+    /// Where its cause lies.
+    pub origin: Origin,
+    /// What became of the requests, behind their number.
+    pub happened: &'static str,
+    /// The same of operations of a database, where that has other words.
+    pub happened_to_operations: Option<&'static str>,
+    /// What else there is to know about when it counts.
+    pub remark: Option<&'static str>,
+}
+
+impl FailureRow {
+    const BLANK: Self =
+        Self { code: "", origin: Origin::Server, happened: "", happened_to_operations: None, remark: None };
+}
+
+/// The row of a class of statuses.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StatusRow {
+    /// What results call it.
+    pub code: &'static str,
+    /// What an answer of such a status says.
+    pub meaning: &'static str,
+    /// Whether it counts as one without a right answer.
+    pub is_error: bool,
+}
+
+impl StatusRow {
+    const BLANK: Self = Self { code: "", meaning: "", is_error: false };
+}
+
+/// One of the classes of a table, which has `COUNT` of them.
+pub trait Class<const COUNT: usize>: Copy + 'static {
+    /// All classes, in the order of results.
+    const ALL: [Self; COUNT];
+
+    /// What results call it.
+    fn code(self) -> &'static str;
+
+    /// Its place among all.
+    fn place(self) -> usize;
+}
+
+/// An enumeration whose variants are the rows of a table.
+macro_rules! table {
+    (
+        $(#[$about:meta])*
+        $name:ident: $row:ident, $counts:ident
+        $($variant:ident { code: $code:literal, $($field:ident: $value:expr),* $(,)? })*
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $(#[doc = concat!("`", $code, "`")] $variant,)*
+        }
+
+        impl $name {
+            /// The rows of the table.
+            #[allow(clippy::needless_update, reason = "the rows of some tables have no field to leave out")]
+            pub const ROWS: &[$row] = &[$($row { code: $code, $($field: $value,)* ..$row::BLANK }),*];
+
+            /// Its row.
+            #[must_use]
+            pub fn row(self) -> &'static $row {
+                &Self::ROWS[self as usize]
+            }
+        }
+
+        impl Class<{ $name::ROWS.len() }> for $name {
+            const ALL: [Self; $name::ROWS.len()] = [$(Self::$variant),*];
+
+            fn code(self) -> &'static str {
+                self.row().code
+            }
+
+            fn place(self) -> usize {
+                self as usize
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.row().code)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let code = String::deserialize(deserializer)?;
+                let class = Self::ALL.into_iter().find(|class| class.code() == code);
+                class.ok_or_else(|| D::Error::custom(format_args!("there is no class {code:?}")))
+            }
+        }
+
+        /// How many there were of each class.
+        pub type $counts = Counts<$name, { $name::ROWS.len() }>;
+    };
+}
+
+table! {
+    /// Why a request failed: the error classes of the result.
+    Failure: FailureRow, FailureCounts
+    ConnectRefused {
+        code: "connect_refused", origin: Origin::Server,
+        happened: "found their connection refused",
+        remark: Some("or its address could not be reached"),
+    }
+    ConnectTimeout {
+        code: "connect_timeout", origin: Origin::Server,
+        happened: "were not connected in time",
+    }
+    Timeout {
+        code: "timeout", origin: Origin::Server,
+        happened: "were not answered in time",
+        remark: Some("their connections are replaced, and an answer that comes later does not count"),
+    }
+    Reset {
+        code: "reset", origin: Origin::Server,
+        happened: "lost their connection by a reset",
+    }
+    ClosedEarly {
+        code: "closed_early", origin: Origin::Server,
+        happened: "lost their connection by its close",
+        remark: Some("before the answer was complete"),
+    }
+    Malformed {
+        code: "malformed", origin: Origin::Answer,
+        happened: "were answered with something that is not HTTP",
+        happened_to_operations: Some("were answered with something that the driver cannot read"),
+        remark: Some("or with bytes that nobody asked for"),
+    }
+    Mismatch {
+        code: "mismatch", origin: Origin::Answer,
+        happened: "were answered with another length than the verified one",
+        happened_to_operations: Some("were answered with another value than the one that was written"),
+    }
+    FdUnavailable {
+        code: "fd_unavailable", origin: Origin::Generator,
+        happened: "found no open file for a connection",
+    }
+    AddressUnavailable {
+        code: "address_unavailable", origin: Origin::Generator,
+        happened: "found no local port for a connection",
+        remark: Some("or no local address"),
+    }
+    FileUnavailable {
+        code: "file_unavailable", origin: Origin::Generator,
+        happened: "are made from a file that has changed or cannot be read any more",
+    }
+    AccessDenied {
+        code: "access_denied", origin: Origin::Answer,
+        happened: "were not let in",
+        remark: Some("a database wants a user and a password, others than were given, or this user may not do that"),
+    }
+    Rejected {
+        code: "rejected", origin: Origin::Answer,
+        happened: "were answered with an error",
+        remark: Some("of a database; over HTTP an error is an answer, and has a status"),
+    }
+    NotFound {
+        code: "not_found", origin: Origin::Answer,
+        happened: "asked for a record that is not there",
+        remark: Some("of a database"),
+    }
+}
+
+impl Failure {
+    /// What became of the requests of a load over HTTP, behind their number.
+    #[must_use]
+    pub fn happened(self) -> &'static str {
+        self.row().happened
+    }
+
+    /// What became of the operations of a load on a database, behind their number.
+    #[must_use]
+    pub fn happened_to_operations(self) -> &'static str {
+        self.row().happened_to_operations.unwrap_or(self.happened())
+    }
+}
+
+table! {
+    /// The classes of HTTP's status codes, from 100 to 599.
+    StatusClass: StatusRow, StatusCounts
+    Informational { code: "1xx", meaning: "more is to come", is_error: false }
+    Success { code: "2xx", meaning: "done as asked", is_error: false }
+    Redirection { code: "3xx", meaning: "to be found elsewhere, or known already", is_error: false }
+    ClientError { code: "4xx", meaning: "refused: the fault is the request's", is_error: true }
+    ServerError { code: "5xx", meaning: "failed: the fault is the server's", is_error: true }
+}
+
+impl StatusClass {
+    /// The class of a status; the parser lets none outside 100 to 599 through.
+    #[must_use]
+    pub fn of(status: u16) -> Self {
+        Self::ALL[usize::from(status / 100).clamp(1, Self::ALL.len()) - 1]
+    }
+}
+
+/// How many there were of each class of a table; as JSON an object of all classes, in the table's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts<C, const COUNT: usize> {
+    counts: [u64; COUNT],
+    of: PhantomData<C>,
+}
+
+impl<C, const COUNT: usize> Default for Counts<C, COUNT> {
+    fn default() -> Self {
+        Self { counts: [0; COUNT], of: PhantomData }
+    }
+}
+
+impl<C: Class<COUNT>, const COUNT: usize> Counts<C, COUNT> {
+    /// Counts one of a class.
+    pub fn add(&mut self, class: C) {
+        self[class] += 1;
+    }
+
+    /// Every class with its count, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = (C, u64)> {
+        C::ALL.into_iter().zip(self.counts)
+    }
+
+    /// All classes together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Adds the counts of another recording.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, others) in self.counts.iter_mut().zip(other.counts) {
+            *count += others;
+        }
+    }
+}
+
+impl StatusCounts {
+    /// Answers that are not errors.
+    #[must_use]
+    pub fn ok(&self) -> u64 {
+        self.iter().filter(|(class, _)| !class.row().is_error).map(|(_, count)| count).sum()
+    }
+}
+
+impl<C: Class<COUNT>, const COUNT: usize, const LENGTH: usize> From<[(C, u64); LENGTH]> for Counts<C, COUNT> {
+    /// Those of the given classes, and none of any other.
+    fn from(given: [(C, u64); LENGTH]) -> Self {
+        let mut counts = Self::default();
+        for (class, count) in given {
+            counts[class] += count;
+        }
+        counts
+    }
+}
+
+impl<C: Class<COUNT>, const COUNT: usize> Index<C> for Counts<C, COUNT> {
+    type Output = u64;
+
+    fn index(&self, class: C) -> &u64 {
+        &self.counts[class.place()]
+    }
+}
+
+impl<C: Class<COUNT>, const COUNT: usize> IndexMut<C> for Counts<C, COUNT> {
+    fn index_mut(&mut self, class: C) -> &mut u64 {
+        &mut self.counts[class.place()]
+    }
+}
+
+impl<C: Class<COUNT>, const COUNT: usize> Serialize for Counts<C, COUNT> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(COUNT))?;
+        for (class, count) in self.iter() {
+            map.serialize_entry(class.code(), &count)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, C: Class<COUNT> + Deserialize<'de> + Ord, const COUNT: usize> Deserialize<'de>
+    for Counts<C, COUNT>
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut counts = Self::default();
+        for (class, count) in BTreeMap::<C, u64>::deserialize(deserializer)? {
+            counts[class] = count;
+        }
+        Ok(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Failure, FailureCounts, StatusClass, StatusCounts};
+
+    #[test]
+    fn every_class_has_the_row_of_its_place_and_a_code_of_its_own() {
+        for (place, failure) in Failure::ALL.into_iter().enumerate() {
+            assert_eq!((failure.place(), failure.code()), (place, Failure::ROWS[place].code));
+        }
+        let mut codes: Vec<_> = Failure::ROWS.iter().map(|row| row.code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), Failure::ROWS.len());
+    }
+
+    #[test]
+    fn counts_of_two_recordings_add_up_class_by_class() {
+        let mut counts = FailureCounts::from([(Failure::Reset, 2), (Failure::NotFound, 1)]);
+        counts.add(Failure::Timeout);
+        counts.merge(&FailureCounts::from([(Failure::Reset, 3)]));
+        let counted: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(counted, [(Failure::Timeout, 1), (Failure::Reset, 5), (Failure::NotFound, 1)]);
+        assert_eq!(counts.total(), 7);
+    }
+
+    #[test]
+    fn a_status_belongs_to_the_class_of_its_hundred_and_is_right_below_400() {
+        let mut counts = StatusCounts::default();
+        for status in [100, 199, 200, 304, 399, 400, 499, 500, 599] {
+            counts.add(StatusClass::of(status));
+        }
+        let counted: Vec<_> = counts.iter().map(|(class, count)| (class.code(), count)).collect();
+        assert_eq!(counted, [("1xx", 2), ("2xx", 1), ("3xx", 2), ("4xx", 2), ("5xx", 2)]);
+        assert_eq!(counts.ok(), 5);
+    }
+}
