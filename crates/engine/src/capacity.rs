@@ -3,9 +3,8 @@
 mod descriptors;
 mod ports;
 
+use std::net::SocketAddr;
 use std::path::Path;
-
-use loadcurve_plan::LoadPlan;
 
 use crate::error::StartError;
 
@@ -29,14 +28,13 @@ pub fn allow_connections(connections: usize) -> Result<(), StartError> {
 }
 
 impl Capacity {
-    /// Makes sure that all connections of a plan can be open at once; raises the soft limit of open files for it.
+    /// Makes sure that this number of connections to an address can be open at once; raises the soft limit of open files for it.
     ///
     /// # Errors
     /// When they cannot: a sentence with what is needed, what there is and the setting to change.
-    pub(crate) fn secure(plan: &LoadPlan) -> Result<Self, String> {
-        let connections = plan.model.connections();
+    pub(crate) fn secure(address: SocketAddr, connections: usize) -> Result<Self, String> {
         let descriptors = Descriptors::allow(connections)?;
-        let ports = LocalPorts::towards(plan.address, Path::new("/proc"));
+        let ports = LocalPorts::towards(address, Path::new("/proc"));
         if let Some(ports) = &ports {
             ports.require(connections)?;
         }

@@ -1,40 +1,38 @@
 //! What the result of a load on a web server has beside those of every load.
 
-use loadcurve_plan::LoadPlan;
+use loadcurve_plan::HttpLoad;
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
+use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
-use crate::description::LoadDescription;
+use crate::part::Finished;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::summary::{Loaded, Merged, Summary, Terms};
-use crate::team::Finished;
 use crate::verdict::{KeptUp, OddBody};
 
 /// What a load on a web server is summarised by.
-pub(crate) struct HttpSummary<'a> {
-    pub(crate) plan: &'a LoadPlan,
-    pub(crate) requests: &'a RequestSource,
+pub(crate) struct HttpSummary<'a, E: Exchange> {
+    pub(crate) plan: &'a HttpLoad,
+    pub(crate) requests: &'a RequestSource<E>,
     /// What results call the backend.
     pub(crate) io: &'static str,
     /// As it was at the end; none where it is not known.
     pub(crate) capacity: Option<&'a Capacity>,
 }
 
-impl HttpSummary<'_> {
-    /// The result of what the threads brought home.
-    pub(crate) fn of(&self, finished: Finished) -> LoadResult {
+impl<E: Exchange> HttpSummary<'_, E> {
+    /// The result of what one or several processes brought home.
+    pub(crate) fn of(&self, finished: &[Finished]) -> LoadResult {
         let tally_labels = self.requests.tally_labels();
         let label_of = |slow: &SlowRequest| self.requests.label(slow.number);
         let terms = Terms {
-            description: LoadDescription::new(self.plan, tally_labels, self.io),
             loaded: Loaded::WebServer,
             pace: self.plan.pace(),
             kept_up: KeptUp {
-                requests: self.plan.model.connections() * self.plan.conversation.pipeline,
-                think_ms: self.plan.conversation.think_s * 1e3,
+                requests: self.plan.model.connections() * self.plan.work.conversation.pipeline,
+                think_ms: self.plan.work.conversation.think_s * 1e3,
             },
-            threads: self.plan.threads,
             io: self.io,
             tally_labels,
             label_of: &label_of,
@@ -52,11 +50,11 @@ impl HttpSummary<'_> {
 }
 
 /// Where one tally counts several requests, their answers need not be of one length.
-fn odd_bodies(requests: &RequestSource, tallies: &[OperationTally]) -> Vec<OddBody> {
+fn odd_bodies<E: Exchange>(requests: &RequestSource<E>, tallies: &[OperationTally]) -> Vec<OddBody> {
     let odd =
         tallies.iter().zip(requests.tally_labels()).enumerate().filter_map(|(index, (tally, label))| {
             if let Some(MismatchedBody { number, bytes: found_bytes }) = tally.mismatched_body {
-                let verified_bytes = requests.encoded(requests.operation(number)).expected_body_bytes?;
+                let verified_bytes = requests.template(requests.operation(number)).expected_body_bytes?;
                 return Some(OddBody::Mismatched {
                     operation: requests.label(number),
                     verified_bytes,
@@ -78,14 +76,14 @@ fn odd_bodies(requests: &RequestSource, tallies: &[OperationTally]) -> Vec<OddBo
 /// to which its answers would have led (Little's law) had no request waited for a port.
 fn port_shortage(
     result: &LoadResult,
-    plan: &LoadPlan,
+    plan: &HttpLoad,
     merged: &Merged,
     capacity: &Capacity,
 ) -> Option<String> {
     let opened_cps = result.connections.rate_cps?;
     let unhindered_cps = || {
-        let turn_s = result.latency_ms.mean? / 1e3 + plan.conversation.think_s;
-        let under_way = plan.model.connections() * plan.conversation.pipeline;
+        let turn_s = result.latency_ms.mean? / 1e3 + plan.work.conversation.think_s;
+        let under_way = plan.model.connections() * plan.work.conversation.pipeline;
         Some(under_way as f64 / turn_s / result.connections.replies_per_connection?)
     };
     let wanted_cps = plan.asked_cps(merged.length).or_else(unhindered_cps).unwrap_or(0.0);

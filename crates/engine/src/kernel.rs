@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// TCP counters of this machine (or of the increase between two readings); none where the kernel does not publish it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpCounters {
     /// Connection requests sent again because nothing answered them.
     pub syn_retransmits: Option<u64>,
@@ -33,6 +33,17 @@ impl TcpCounters {
             retransmits: growth(self.retransmits, earlier.retransmits),
             listen_overflows: growth(self.listen_overflows, earlier.listen_overflows),
             listen_drops: growth(self.listen_drops, earlier.listen_drops),
+        }
+    }
+
+    /// The counters of several machines together; `None` if one of them does not publish it.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        Self {
+            syn_retransmits: sum(self.syn_retransmits, other.syn_retransmits),
+            retransmits: sum(self.retransmits, other.retransmits),
+            listen_overflows: sum(self.listen_overflows, other.listen_overflows),
+            listen_drops: sum(self.listen_drops, other.listen_drops),
         }
     }
 

@@ -1,19 +1,20 @@
 //! The load generator: workers that join plan, wire, I/O and record.
 //!
-//! A [`LoadPlan`](loadcurve_plan::LoadPlan) goes in, a [`LoadResult`] comes out. Every load model and every I/O
+//! A [`HttpLoad`](loadcurve_plan::HttpLoad) goes in, a [`LoadResult`] comes out. Every load model and every I/O
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
 mod capacity;
 mod clock;
 mod connection;
 mod deadlines;
-mod description;
 mod error;
 mod http;
 mod io;
 mod kernel;
 mod load;
 mod pacing;
+mod part;
+mod places;
 mod ranges;
 mod requests;
 mod result;
@@ -33,14 +34,14 @@ mod worker_tests;
 
 pub use capacity::{LocalPorts, allow_connections};
 pub use clock::now;
-pub use description::LoadDescription;
 pub use error::StartError;
 pub use kernel::TcpCounters;
-pub use load::{start, uring_refusal};
+pub use load::{result_of, start, start_part, uring_refusal};
 pub use pacing::Pacing;
+pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use requests::{ListedRequest, RequestList, body_length};
 pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use summary::{Loaded, Terms};
-pub use team::{Activity, CpuMeter, CpuUse, Finished, Member, Part, Progress, Team};
+pub use team::{Activity, Begins, CpuMeter, Member, NotBegun, Progress, Team};
 pub use verdict::{KeptUp, Reason, Status, Verdict};

@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{IoChoice, LoadPlan, Share};
+use loadcurve_plan::{HttpLoad, HttpVersion, IoChoice, Pace, Share};
+use loadcurve_wire::{Exchange, Http1};
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
@@ -12,10 +13,11 @@ use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::pacing::Pacing;
+use crate::part::{Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
-use crate::team::{CpuMeter, Member, Part, Team};
+use crate::team::{Begins, CpuMeter, Member, Team};
 use crate::thread::online_cpus;
 use crate::worker::{Orders, Worker};
 
@@ -23,66 +25,115 @@ use crate::worker::{Orders, Worker};
 ///
 /// # Errors
 /// When the plan is not sound, or asks for more than this machine allows.
-pub fn start(plan: LoadPlan) -> Result<RunningLoad<LoadResult>, StartError> {
-    plan.validate()?;
-    let requests = RequestSource::open(&plan)?;
-    let capacity = Capacity::secure(&plan).map_err(StartError::Machine)?;
-    let mut team = Team::new(plan.threads, &plan.cpus)?;
-    let (plan_of_all, source) = (&plan, &requests);
-    let io = match plan.io {
-        IoChoice::Epoll => start_threads(&mut team, plan_of_all, source, epolls(&plan)?)?,
-        IoChoice::Uring => start_threads(&mut team, plan_of_all, source, urings(&plan)?)?,
-        IoChoice::Auto => match urings(&plan) {
-            Ok(backends) => start_threads(&mut team, plan_of_all, source, backends)?,
-            Err(_) => start_threads(&mut team, plan_of_all, source, epolls(&plan)?)?,
-        },
-    };
+pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
+    match plan.work.http {
+        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan),
+    }
+}
+
+/// Starts a machine's share of a load on a web server, as [`start`]. Its connections are opened at once; the load begins
+/// on [`RunningLoad::begin`].
+///
+/// # Errors
+/// As for [`start`], and when there are more threads than connections in the share.
+pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
+    match plan.work.http {
+        HttpVersion::Http10 | HttpVersion::Http11 => {
+            let begun = Begun::<Http1>::new(plan, share, Begins::WhenTold)?;
+            Ok(RunningLoad::new(begun.team, |finished| finished))
+        }
+    }
+}
+
+/// The result of a load from what its machines have brought home, of which there is at least one; `io` is what it calls
+/// the backend.
+///
+/// # Errors
+/// The files of the requests cannot be used any more.
+pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Result<LoadResult, StartError> {
+    let requests = RequestSource::<Http1>::open(plan)?;
+    Ok(HttpSummary { plan, requests: &requests, io, capacity: None }.of(finished))
+}
+
+fn start_whole<E: Exchange + 'static>(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
+    let Begun { team, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), Begins::WhenReady)?;
     Ok(RunningLoad::new(team, move |finished| {
         let capacity = capacity.at_the_end();
-        HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(finished)
+        HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(&[finished])
     }))
 }
 
+/// A share of a load whose threads have been started.
+struct Begun<E: Exchange> {
+    team: Team,
+    requests: Arc<RequestSource<E>>,
+    capacity: Capacity,
+    /// What results call the backend.
+    io: &'static str,
+}
+
+impl<E: Exchange + 'static> Begun<E> {
+    fn new(plan: &HttpLoad, share: Share, begins: Begins) -> Result<Self, StartError> {
+        plan.validate()?;
+        let connections = numbers(plan, share).len();
+        if plan.threads > connections {
+            let text =
+                format!("{} threads cannot share the {connections} connections of a share", plan.threads);
+            return Err(StartError::Plan(text));
+        }
+        let requests = RequestSource::<E>::open(plan)?;
+        let capacity = Capacity::secure(plan.work.address, connections).map_err(StartError::Machine)?;
+        let mut team = Team::new(plan.threads, &plan.cpus, begins)?;
+        let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
+        let io = match plan.io {
+            IoChoice::Epoll => start_threads(&mut team, plan, &requests, &shares, epolls(plan, &shares)?)?,
+            IoChoice::Uring => start_threads(&mut team, plan, &requests, &shares, urings(plan, &shares)?)?,
+            IoChoice::Auto => match urings(plan, &shares) {
+                Ok(backends) => start_threads(&mut team, plan, &requests, &shares, backends)?,
+                Err(_) => start_threads(&mut team, plan, &requests, &shares, epolls(plan, &shares)?)?,
+            },
+        };
+        Ok(Self { team, requests, capacity, io })
+    }
+}
+
 /// Starts one thread for each backend; returns what results call it.
-fn start_threads<I: Io + Send + 'static>(
+fn start_threads<I: Io + Send + 'static, E: Exchange + 'static>(
     team: &mut Team,
-    plan: &LoadPlan,
-    requests: &Arc<RequestSource>,
+    plan: &HttpLoad,
+    requests: &Arc<RequestSource<E>>,
+    shares: &[Share],
     backends: Vec<I>,
 ) -> Result<&'static str, StartError> {
     // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
     let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
-    for (index, io) in backends.into_iter().enumerate() {
-        let (share, plan) = (Share::new(index, plan.threads), plan.clone());
-        let orders = Orders::new(&plan, share, Arc::clone(requests), spins);
-        let worker = Worker::new(io, numbers(&plan, index), orders);
-        team.start(move |member| work(worker, &plan, share, &member))?;
+    for (share, io) in shares.iter().copied().zip(backends) {
+        let orders = Orders::new(plan, share, Arc::clone(requests), spins);
+        let (worker, pace) = (Worker::new(io, numbers(plan, share), orders), plan.pace());
+        team.start(move |member| work(worker, &pace, share, &member))?;
     }
     Ok(I::NAME)
 }
 
-/// The numbers of the connections of one thread.
-pub(crate) fn numbers(plan: &LoadPlan, index: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
-    (index..plan.model.connections()).step_by(plan.threads)
+/// The numbers of the connections of a share.
+pub(crate) fn numbers(plan: &HttpLoad, share: Share) -> impl ExactSizeIterator<Item = usize> + use<> {
+    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    (place(share.position(0))..plan.model.connections()).step_by(place(share.of()))
 }
 
 /// One backend for each thread.
-fn epolls(plan: &LoadPlan) -> Result<Vec<Epoll>, StartError> {
-    let make = |index| Epoll::new(plan.address, numbers(plan, index).len());
-    (0..plan.threads)
-        .map(make)
-        .collect::<Result<_, _>>()
-        .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
+    let make = |share: &Share| Epoll::new(plan.work.address, numbers(plan, *share).len());
+    let backends: Result<_, _> = shares.iter().map(make).collect();
+    backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }
 
 /// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
 /// first waits for it.
-fn urings(plan: &LoadPlan) -> Result<Vec<Uring>, StartError> {
-    let make = |index| Uring::new(plan.address, numbers(plan, index).len());
-    (0..plan.threads)
-        .map(make)
-        .collect::<Result<_, _>>()
-        .map_err(|unavailable| StartError::Machine(unavailable.to_string()))
+fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
+    let make = |share: &Share| Uring::new(plan.work.address, numbers(plan, *share).len());
+    let backends: Result<_, _> = shares.iter().map(make).collect();
+    backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }
 
 /// Why the kernel does not offer `io_uring` to this process; none where it does.
@@ -93,22 +144,20 @@ pub fn uring_refusal() -> Option<String> {
 }
 
 /// The whole life of one thread.
-fn work<I: Io>(mut worker: Worker<I>, plan: &LoadPlan, share: Share, member: &Member) -> Part {
+fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share, member: &Member) -> Part {
     let should_stop = || member.should_stop();
     worker.open_all(should_stop);
     member.ready();
-    while !member.has_begun() && !should_stop() {
-        worker.wait_a_moment();
-    }
+    worker.wait_for_begin(|| member.begins_at(), should_stop);
     let mut pacing =
-        Pacing::new(&plan.pace(), share, member.epoch()).expect("the plan was validated before the start");
+        Pacing::new(pace, share, member.epoch()).expect("the plan was validated before the start");
     let window = pacing.window();
     let mut meter = CpuMeter::new(window);
-    worker.run(&mut pacing, should_stop, |now, activity| {
+    let began = worker.run(&mut pacing, should_stop, |now, activity| {
         meter.observe(now, activity);
         member.publish(activity);
     });
     let cpu = meter.used(worker.activity());
     let (recorder, ended) = worker.finish(&pacing);
-    Part { recorder, window, ended, cpu }
+    Part::of_thread(recorder, window, began, ended, cpu)
 }

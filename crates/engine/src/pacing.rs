@@ -87,19 +87,19 @@ impl Pacing {
 mod tests {
     use super::Pacing;
     use crate::worker_tests;
-    use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Share, Stop};
+    use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Share, Stop};
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
 
-    fn plan(model: Model, stop: Stop, warmup_s: f64) -> LoadPlan {
-        LoadPlan { warmup_s, ..worker_tests::plan(model, stop) }
+    fn plan(model: Model, stop: Stop, warmup_s: f64) -> HttpLoad {
+        HttpLoad { warmup_s, ..worker_tests::plan(model, stop) }
     }
 
     fn open(rate_rps: f64) -> Model {
         Model::Open { connections: 1, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }
     }
 
-    fn pacing(plan: &LoadPlan) -> Pacing {
+    fn pacing(plan: &HttpLoad) -> Pacing {
         Pacing::new(&plan.pace(), Share::whole(), EPOCH).unwrap()
     }
 

@@ -1,55 +1,54 @@
-//! What is sent: the requests of the plan as bytes, each with what a worker must know to read its answer.
+//! What is sent: the requests of the plan as templates, each with what a worker must know to judge its answer.
 
 use std::sync::Arc;
 
-use loadcurve_plan::{Choice, ListedRequests, LoadPlan, Picker, Request, Requests, Weights};
+use loadcurve_plan::{Choice, HttpLoad, ListedRequests, Picker, Request, Requests, Weights};
 use loadcurve_record::Failure;
+use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
-use crate::requests::encoded::Encoder;
 use crate::requests::reader::ListReader;
+use crate::requests::template::{Targets, Template, Templates};
 
 mod body;
-mod encoded;
 mod file;
 mod line;
 mod lines;
 mod list;
 mod reader;
+mod template;
 
 pub use body::body_length;
 pub use list::{ListedRequest, RequestList};
-
-pub(crate) use encoded::EncodedRequest;
 
 /// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.
 pub(crate) const TALLIES_MAX: usize = 100;
 
 /// The requests of a load, which all its threads share.
-pub(crate) struct RequestSource {
-    encoded: Vec<EncodedRequest>,
+pub(crate) struct RequestSource<E: Exchange> {
+    templates: Vec<Template<E>>,
     picker: Picker,
-    targets: Targets,
+    list: List,
     /// What each tally is called: each request, or all of them together.
     tally_labels: Vec<String>,
 }
 
-/// Where the targets of the requests come from.
-enum Targets {
-    /// Every request is encoded with its own.
+/// What the requests are picked from.
+enum List {
+    /// Every request has its own template.
     Given { labels: Vec<String>, weights: Weights },
-    /// From the lines of a list; only what the requests have in common is encoded.
-    Listed { list: Arc<RequestList>, method: String },
+    /// The lines of a file are the targets; there is one template for all.
+    File { list: Arc<RequestList>, method: String },
 }
 
-impl RequestSource {
+impl<E: Exchange> RequestSource<E> {
     /// The requests of a plan, with the files that they are made from open.
     ///
     /// # Errors
     /// A request cannot be sent, or a file cannot be used.
-    pub(crate) fn open(plan: &LoadPlan) -> Result<Arc<Self>, StartError> {
-        let source = match &plan.requests {
+    pub(crate) fn open(plan: &HttpLoad) -> Result<Arc<Self>, StartError> {
+        let source = match &plan.work.requests {
             Requests::Given(requests) => {
                 Self::of_requests(plan, requests, format!("{} requests", requests.len()))
             }
@@ -66,14 +65,17 @@ impl RequestSource {
         source.map(Arc::new)
     }
 
-    fn of_requests(plan: &LoadPlan, requests: &[Request], name: String) -> Result<Self, StartError> {
-        let mut encoder = Encoder::of(plan);
+    fn of_requests(plan: &HttpLoad, requests: &[Request], name: String) -> Result<Self, StartError> {
+        let mut templates = Templates::of(plan);
         let labels: Vec<String> = requests.iter().map(Request::label).collect();
         Ok(Self {
-            encoded: requests.iter().map(|request| encoder.encode(request)).collect::<Result<_, _>>()?,
-            picker: Picker::new(plan.pick, requests.len() as u64, plan.seed),
+            templates: requests
+                .iter()
+                .map(|request| templates.template(request, Targets::Same))
+                .collect::<Result<_, _>>()?,
+            picker: Picker::new(plan.work.pick, requests.len() as u64, plan.seed),
             tally_labels: if requests.len() <= TALLIES_MAX { labels.clone() } else { vec![name] },
-            targets: Targets::Given {
+            list: List::Given {
                 labels,
                 weights: Weights::new(requests.iter().map(|request| request.weight)),
             },
@@ -81,40 +83,40 @@ impl RequestSource {
     }
 
     fn of_list(
-        plan: &LoadPlan,
+        plan: &HttpLoad,
         listed: &ListedRequests,
         list: RequestList,
         name: String,
     ) -> Result<Self, StartError> {
         Ok(Self {
-            encoded: vec![Encoder::of(plan).encode_around_target(&request_of(listed, "/", None))?],
-            picker: Picker::new(plan.pick, list.count(), plan.seed),
-            targets: Targets::Listed { list: Arc::new(list), method: listed.method.clone() },
+            templates: vec![Templates::of(plan).template(&request_of(listed, "/", None), Targets::Varying)?],
+            picker: Picker::new(plan.work.pick, list.count(), plan.seed),
+            list: List::File { list: Arc::new(list), method: listed.method.clone() },
             tally_labels: vec![name],
         })
     }
 
     /// Which operation is request `number` of the load.
     pub(crate) fn operation(&self, number: u64) -> usize {
-        match (&self.targets, self.picker.choice(number)) {
-            (Targets::Listed { .. }, _) => 0,
-            (Targets::Given { weights, .. }, Choice::Share(share)) => weights.at(share),
-            (Targets::Given { .. }, Choice::Number(number)) => usize::try_from(number).unwrap_or(usize::MAX),
+        match (&self.list, self.picker.choice(number)) {
+            (List::File { .. }, _) => 0,
+            (List::Given { weights, .. }, Choice::Share(share)) => weights.at(share),
+            (List::Given { .. }, Choice::Number(number)) => usize::try_from(number).unwrap_or(usize::MAX),
         }
     }
 
-    /// What the requests of an operation have in common.
-    pub(crate) fn encoded(&self, operation: usize) -> &EncodedRequest {
-        &self.encoded[operation]
+    /// The template of an operation.
+    pub(crate) fn template(&self, operation: usize) -> &Template<E> {
+        &self.templates[operation]
     }
 
     /// The request that a tally counts; none where it counts several.
-    pub(crate) fn counted_by(&self, tally: usize) -> Option<&EncodedRequest> {
-        match &self.targets {
-            Targets::Given { labels, .. } if labels.len() == self.tally_labels.len() => {
-                self.encoded.get(tally)
+    pub(crate) fn counted_by(&self, tally: usize) -> Option<&Template<E>> {
+        match &self.list {
+            List::Given { labels, .. } if labels.len() == self.tally_labels.len() => {
+                self.templates.get(tally)
             }
-            Targets::Given { .. } | Targets::Listed { .. } => None,
+            List::Given { .. } | List::File { .. } => None,
         }
     }
 
@@ -125,9 +127,9 @@ impl RequestSource {
 
     /// What request `number` of the load is called. That of a list whose file has changed goes by the list.
     pub(crate) fn label(&self, number: u64) -> String {
-        match &self.targets {
-            Targets::Given { labels, .. } => labels[self.operation(number)].clone(),
-            Targets::Listed { list, method } => {
+        match &self.list {
+            List::Given { labels, .. } => labels[self.operation(number)].clone(),
+            List::File { list, method } => {
                 match ListReader::of(Arc::clone(list)).find(self.picker.choice(number)) {
                     Ok(target) => format!("{method} {}", String::from_utf8_lossy(target)),
                     Err(_) => self.tally_labels[0].clone(),
@@ -152,38 +154,28 @@ fn requests_of(listed: &ListedRequests, short: &[ListedRequest]) -> Vec<Request>
     short.iter().map(|request| request_of(listed, &request.target, request.weight)).collect()
 }
 
-/// One thread's way of writing requests.
-pub(crate) struct RequestWriter {
-    source: Arc<RequestSource>,
-    /// Finds the targets of a list.
+/// One thread's way of finding what the templates leave open.
+pub(crate) struct TargetReader {
+    picker: Picker,
+    /// None where every template has its own target.
     reader: Option<ListReader>,
 }
 
-impl RequestWriter {
-    pub(crate) fn of(source: Arc<RequestSource>) -> Self {
-        let reader = match &source.targets {
-            Targets::Given { .. } => None,
-            Targets::Listed { list, .. } => Some(ListReader::of(Arc::clone(list))),
+impl TargetReader {
+    pub(crate) fn of<E: Exchange>(source: &RequestSource<E>) -> Self {
+        let reader = match &source.list {
+            List::Given { .. } => None,
+            List::File { list, .. } => Some(ListReader::of(Arc::clone(list))),
         };
-        Self { source, reader }
+        Self { picker: source.picker.clone(), reader }
     }
 
-    /// Appends request `number` of the load, which is of this operation, without a body that is read from a file.
+    /// The target of request `number` of the load; `None` if its template has it.
     ///
     /// # Errors
     /// The list is not what it was.
-    pub(crate) fn append(&mut self, number: u64, operation: usize, to: &mut Vec<u8>) -> Result<(), Failure> {
-        let request = &self.source.encoded[operation];
-        match &mut self.reader {
-            None => to.extend_from_slice(&request.bytes),
-            Some(reader) => {
-                let target = reader.find(self.source.picker.choice(number))?;
-                let (before, after) = request.bytes.split_at(request.target_at);
-                to.extend_from_slice(before);
-                to.extend_from_slice(target);
-                to.extend_from_slice(after);
-            }
-        }
-        Ok(())
+    pub(crate) fn target(&mut self, number: u64) -> Result<Option<&[u8]>, Failure> {
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        reader.find(self.picker.choice(number)).map(Some)
     }
 }

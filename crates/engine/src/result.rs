@@ -6,17 +6,15 @@ use loadcurve_record::{
 };
 use serde::Serialize;
 
-use crate::description::LoadDescription;
 use crate::kernel::TcpCounters;
 use crate::verdict::Verdict;
 
-/// Everything measured by one load, beside its description, which each kind of load has of its own. Times are in
-/// milliseconds and rates per second unless the name says otherwise.
+/// Everything measured by one load; what the load was, who started it knows. Times are in milliseconds and rates per
+/// second unless the name says otherwise.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // The fields are the contract's own; its documentation describes them.
-pub struct LoadResult<Description = LoadDescription> {
+pub struct LoadResult {
     pub format: &'static str,
-    pub load: Description,
     pub interrupted: bool,
     /// When the window began, on the machine's monotonic clock, by which other records of that time are aligned with it.
     pub window_start_monotonic_s: f64,
@@ -205,6 +203,14 @@ impl From<&Recorder> for Bytes {
     fn from(recorder: &Recorder) -> Self {
         let (header, body) = (recorder.header_bytes, recorder.body_bytes);
         Self { sent: recorder.bytes_sent, received: header + body + recorder.framing_bytes, header, body }
+    }
+}
+
+impl Lateness {
+    /// None without a request that could be late.
+    pub(crate) fn of(histogram: &TimeHistogram) -> Option<Self> {
+        let Distribution { count, p50, p99, p99_9, max, .. } = Distribution::from(histogram);
+        (count > 0).then_some(Self { p50, p99, p99_9, max })
     }
 }
 

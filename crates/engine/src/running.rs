@@ -1,6 +1,9 @@
 //! A load from its start to its result, whatever it asks for.
 
-use crate::team::{Finished, Progress, Team};
+use loadcurve_plan::Nanos;
+
+use crate::part::Finished;
+use crate::team::{NotBegun, Progress, Team};
 
 /// A load that is running, on threads of its own, and comes to a result of this type.
 pub struct RunningLoad<R> {
@@ -25,6 +28,20 @@ impl<R: 'static> RunningLoad<R> {
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.team.progress()
+    }
+
+    /// Whether all connections have been opened, as far as that was possible.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.team.is_ready()
+    }
+
+    /// Tells a load that waits for it to begin at a moment to come of the monotonic clock.
+    ///
+    /// # Errors
+    /// It cannot begin then, and has not been told to.
+    pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
+        self.team.begin(at)
     }
 
     /// Tells the load to end now; what was measured is kept.

@@ -1,14 +1,15 @@
 //! From what the threads of a load measured to its result: merged first, summarised once.
 
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{ConnectionCounts, Distribution, Recorder, SlowRequest, TimeHistogram};
+use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
 
+use crate::kernel::TcpCounters;
+use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
     Bytes, Connections, ErrorMessage, Generator, Histograms, Lateness, LoadResult, Operation, Rate, Requests,
     SeriesPeriod, SilentStretch, Slow,
 };
-use crate::team::{CpuUse, Finished, Part};
-use crate::verdict::{Evidence, KeptUp, Verdict};
+use crate::verdict::{Evidence, GeneratorEvidence, KeptUp, Verdict};
 
 /// How many explanations of failures a result tells.
 const MOST_MESSAGES: usize = 20;
@@ -23,17 +24,13 @@ pub enum Loaded {
 }
 
 /// What a load was to be, as far as its result tells and judges by it.
-pub struct Terms<'a, Description> {
-    /// The load as it was run, as results show it.
-    pub description: Description,
+pub struct Terms<'a> {
     /// What was under load.
     pub loaded: Loaded,
     /// When it asked, and until when.
     pub pace: Pace,
     /// What it kept up where it was a closed loop.
     pub kept_up: KeptUp,
-    /// Threads of the generator.
-    pub threads: usize,
     /// What results call the backend.
     pub io: &'static str,
     /// What each tally is called.
@@ -42,26 +39,28 @@ pub struct Terms<'a, Description> {
     pub label_of: &'a dyn Fn(&SlowRequest) -> String,
 }
 
-impl<Description> LoadResult<Description> {
-    /// Merges what the threads measured, summarises it once, and judges it.
+impl LoadResult {
+    /// Merges what one or several processes brought home, summarises it once, and judges it.
+    ///
+    /// # Panics
+    /// Without a process.
     #[must_use]
-    pub fn new(terms: Terms<'_, Description>, finished: Finished) -> Self {
+    pub fn new(terms: Terms<'_>, finished: &[Finished]) -> Self {
         Summary::new(terms, finished).judged()
     }
 }
 
 /// A result before its verdict, with what that is reached from.
-pub(crate) struct Summary<Description> {
-    pub(crate) result: LoadResult<Description>,
+pub(crate) struct Summary {
+    pub(crate) result: LoadResult,
     pub(crate) merged: Merged,
     pub(crate) evidence: Evidence,
 }
 
-impl<Description> Summary<Description> {
-    pub(crate) fn new(terms: Terms<'_, Description>, finished: Finished) -> Self {
-        let Terms { description, loaded, pace, kept_up, threads, io, tally_labels, label_of } = terms;
-        let Finished { parts, kernel, interrupted } = finished;
-        let merged = Merged::new(&pace, parts, interrupted);
+impl Summary {
+    pub(crate) fn new(terms: Terms<'_>, finished: &[Finished]) -> Self {
+        let Terms { loaded, pace, kept_up, io, tally_labels, label_of } = terms;
+        let merged = Merged::new(&pace, finished);
         let recorder = &merged.recorder;
         let latency = recorder.latency();
         let speaks_http = loaded == Loaded::WebServer;
@@ -69,8 +68,7 @@ impl<Description> Summary<Description> {
         let slow = |slow: &SlowRequest| Slow::new(slow, label_of(slow));
         let result = LoadResult {
             format: "loadcurve-load/1",
-            load: description,
-            interrupted,
+            interrupted: merged.interrupted,
             window_start_monotonic_s: merged.start.as_secs_f64(),
             duration_s: merged.length.as_secs_f64(),
             requests: Requests::new(recorder, status),
@@ -85,8 +83,8 @@ impl<Description> Summary<Description> {
             status,
             errors: recorder.failures,
             error_messages: error_messages(recorder, tally_labels),
-            generator: merged.generator(threads, io),
-            kernel,
+            generator: merged.generator(io),
+            kernel: merged.kernel,
             operations: operations(recorder, tally_labels),
             slowest: recorder.slowest.in_order().iter().map(slow).collect(),
             silences: recorder.silences(merged.length).into_iter().map(SilentStretch::from).collect(),
@@ -94,17 +92,19 @@ impl<Description> Summary<Description> {
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        let evidence = Evidence::of(&result, loaded, &pace, kept_up, &merged);
+        let generators = finished.iter().map(|finished| GeneratorEvidence::of(&finished.part, merged.length));
+        let slowest = generators.reduce(GeneratorEvidence::or_slower).unwrap_or_default();
+        let evidence = Evidence::of(&result, loaded, &pace, kept_up, &merged, slowest);
         Self { result, merged, evidence }
     }
 
     /// The result with the verdict that its evidence gives.
-    pub(crate) fn judged(self) -> LoadResult<Description> {
+    pub(crate) fn judged(self) -> LoadResult {
         LoadResult { verdict: Verdict::of(&self.evidence), ..self.result }
     }
 }
 
-/// The parts of all threads as one.
+/// The parts of all threads of all processes as one.
 pub(crate) struct Merged {
     pub(crate) recorder: Recorder,
     /// The start of the window.
@@ -114,22 +114,21 @@ pub(crate) struct Merged {
     /// From the start of the warm-up to the end of the last thread.
     pub(crate) whole: Nanos,
     cpu: CpuUse,
+    threads: usize,
+    kernel: TcpCounters,
+    interrupted: bool,
 }
 
 impl Merged {
-    fn new(pace: &Pace, parts: Vec<Part>, interrupted: bool) -> Self {
-        let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
-        let cpu = parts.iter().fold(CpuUse::default(), |sum, part| CpuUse {
-            user: sum.user + part.cpu.user,
-            system: sum.system + part.cpu.system,
-            spun: sum.spun + part.cpu.spun,
-        });
-        let mut parts = parts.into_iter();
-        let first = parts.next().expect("a load has at least one thread");
-        let (window, mut recorder) = (first.window, first.recorder);
-        for part in parts {
-            recorder.merge(&part.recorder);
+    fn new(pace: &Pace, finished: &[Finished]) -> Self {
+        let interrupted = finished.iter().any(|finished| finished.interrupted);
+        let (first, others) = finished.split_first().expect("a load has at least one process");
+        let Finished { mut part, mut kernel, .. } = first.clone();
+        for other in others {
+            part.merge(&other.part);
+            kernel = kernel.and(other.kernel);
         }
+        let Part { recorder, window, ended, cpu, threads, .. } = part;
         let end = match pace.stop {
             Stop::DurationS(_) if interrupted => window.end.min(ended),
             // An open loop is done when its last request is, and its window still lasts to the end.
@@ -138,7 +137,8 @@ impl Merged {
             Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
         };
         let whole = ended - (window.start - pace.warmup());
-        Self { recorder, start: window.start, length: end - window.start, whole, cpu }
+        let length = end - window.start;
+        Self { recorder, start: window.start, length, whole, cpu, threads, kernel, interrupted }
     }
 
     /// For how long at the end of the window nothing was answered any more while requests failed.
@@ -173,30 +173,20 @@ impl Merged {
         }
     }
 
-    fn generator(&self, threads: usize, io: &'static str) -> Generator {
+    fn generator(&self, io: &'static str) -> Generator {
         let answered = self.recorder.answered_within;
         let CpuUse { user, system, spun } = self.cpu;
-        let cpu_us = (user + system - spun).0 as f64 / 1e3;
+        let cpu_us = self.cpu.working().0 as f64 / 1e3;
         Generator {
-            threads,
+            threads: self.threads,
             io,
             cpu_user_s: user.as_secs_f64(),
             cpu_system_s: system.as_secs_f64(),
             cpu_spun_s: spun.as_secs_f64(),
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
-            lateness_ms: lateness(&self.recorder.lateness),
+            lateness_ms: Lateness::of(&self.recorder.lateness),
         }
     }
-}
-
-fn lateness(histogram: &TimeHistogram) -> Option<Lateness> {
-    let distribution = Distribution::from(histogram);
-    (distribution.count > 0).then_some(Lateness {
-        p50: distribution.p50,
-        p99: distribution.p99,
-        p99_9: distribution.p99_9,
-        max: distribution.max,
-    })
 }
 
 fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {

@@ -1,15 +1,17 @@
 //! The threads of one load, whatever it asks for: their common start, their common end, and what they bring home.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Recorder, Window};
+use loadcurve_record::Window;
 
 use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
+use crate::part::{CpuUse, Finished, Part};
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
 
 /// Where a load stands.
@@ -34,34 +36,60 @@ pub struct Activity {
     pub spun: Nanos,
 }
 
-/// Processor time between the start of the window and the end.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CpuUse {
-    pub(crate) user: Nanos,
-    pub(crate) system: Nanos,
-    /// The part of both that went into looking for work punctually.
-    pub(crate) spun: Nanos,
+/// When a load begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// When the last thread has opened its connections.
+    WhenReady,
+    /// On request, once all threads have opened theirs: see [`Team::begin`].
+    WhenTold,
 }
 
-/// What one thread brings home.
-pub struct Part {
-    /// What it recorded.
-    pub recorder: Recorder,
-    /// The measured window.
-    pub window: Window,
-    /// When the thread stopped: after the window, or before its end when interrupted.
-    pub ended: Nanos,
-    /// What it cost.
-    pub cpu: CpuUse,
+/// Why a load cannot begin at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotBegun {
+    /// Some threads have not opened their connections yet.
+    NotReady,
+    /// The moment was so long ago.
+    Passed(Nanos),
+    /// It has begun, or has been told when to begin, before.
+    Begun,
+}
+
+impl fmt::Display for NotBegun {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotReady => {
+                formatter.write_str("the load's connections are still being opened; wait until they are")
+            }
+            Self::Passed(ago) => {
+                write!(formatter, "the moment was {} ms ago; give one that is to come", ago.as_millis_f64())
+            }
+            Self::Begun => formatter.write_str("the load has been told before when to begin"),
+        }
+    }
 }
 
 /// What the threads share. Each writes its own counters and reads the rest.
 struct Shared {
     stop: AtomicBool,
+    begins: Begins,
     /// Threads whose connections are open.
     ready: AtomicUsize,
     epoch: OnceLock<Nanos>,
     activities: Vec<SharedActivity>,
+}
+
+impl Shared {
+    fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire) == self.activities.len()
+    }
+
+    /// Since the load began; none before.
+    fn elapsed(&self) -> Option<Nanos> {
+        let (epoch, now) = (*self.epoch.get()?, clock::now());
+        (epoch <= now).then(|| now - epoch)
+    }
 }
 
 /// One thread's counters, on a cache line of their own so that threads do not slow each other.
@@ -81,22 +109,13 @@ pub struct Team {
     counters_before: TcpCounters,
 }
 
-/// What a load's threads have brought home when all have ended.
-pub struct Finished {
-    /// One of each thread.
-    pub parts: Vec<Part>,
-    /// How much the machine's TCP counters have grown.
-    pub kernel: TcpCounters,
-    /// Whether the load was told to stop before its end.
-    pub interrupted: bool,
-}
-
 impl Team {
-    /// A team of so many threads, bound to `cpus` in turn, each of which is tried before anything is started.
+    /// A team of `threads` threads whose load begins as `begins` says, bound to `cpus` in turn; each processor is tried
+    /// before anything is started.
     ///
     /// # Errors
     /// When a processor does not exist or is not allowed.
-    pub fn new(threads: usize, cpus: &[usize]) -> Result<Self, StartError> {
+    pub fn new(threads: usize, cpus: &[usize], begins: Begins) -> Result<Self, StartError> {
         let tried = cpus.to_vec();
         std::thread::spawn(move || tried.into_iter().try_for_each(bind_to_cpu))
             .join()
@@ -104,6 +123,7 @@ impl Team {
             .map_err(StartError::Plan)?;
         let shared = Shared {
             stop: AtomicBool::new(false),
+            begins,
             ready: AtomicUsize::new(0),
             epoch: OnceLock::new(),
             activities: (0..threads).map(|_| SharedActivity::default()).collect(),
@@ -116,7 +136,7 @@ impl Team {
         })
     }
 
-    /// Starts the next thread with its work; a load begins when all of its threads are ready.
+    /// Starts the next thread with its work; a load begins no sooner than all of its threads are ready.
     ///
     /// # Errors
     /// When the machine has no thread left; those that did start are told to stop, for they would wait for it.
@@ -141,6 +161,27 @@ impl Team {
         Ok(())
     }
 
+    /// Whether all threads have opened their connections.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.shared.is_ready()
+    }
+
+    /// Tells the threads of a load that [`Begins::WhenTold`] to begin at a moment to come of the monotonic clock.
+    ///
+    /// # Errors
+    /// It cannot begin then, and has not been told to.
+    pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
+        let now = clock::now();
+        if !self.is_ready() {
+            return Err(NotBegun::NotReady);
+        }
+        if at < now {
+            return Err(NotBegun::Passed(now - at));
+        }
+        self.shared.epoch.set(at).map_err(|_| NotBegun::Begun)
+    }
+
     /// Where the load stands now.
     #[must_use]
     pub fn progress(&self) -> Progress {
@@ -148,7 +189,7 @@ impl Team {
             self.shared.activities.iter().map(|activity| counter(activity).load(Ordering::Relaxed)).sum()
         };
         Progress {
-            elapsed_s: self.shared.epoch.get().map(|epoch| (clock::now() - *epoch).as_secs_f64()),
+            elapsed_s: self.shared.elapsed().map(Nanos::as_secs_f64),
             answered: sum(|activity| &activity.answered),
             failed: sum(|activity| &activity.failed),
         }
@@ -176,11 +217,8 @@ impl Team {
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
-        Finished {
-            parts,
-            kernel: TcpCounters::read().since(self.counters_before),
-            interrupted: self.shared.stop.load(Ordering::Relaxed),
-        }
+        let kernel = TcpCounters::read().since(self.counters_before);
+        Finished::of(parts, kernel, self.shared.stop.load(Ordering::Relaxed))
     }
 }
 
@@ -197,20 +235,21 @@ impl Member {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Says that this thread could begin; the last one to be ready sets the epoch for all.
+    /// Says that this thread could begin; the last one to be ready sets the epoch for all that begin then.
     pub fn ready(&self) {
-        if self.shared.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.shared.activities.len() {
+        self.shared.ready.fetch_add(1, Ordering::AcqRel);
+        if self.shared.is_ready() && self.shared.begins == Begins::WhenReady {
             let _ = self.shared.epoch.set(clock::now());
         }
     }
 
-    /// Whether all threads are ready, so that the load has begun.
+    /// When the load begins, once that is known; it may be to come.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.shared.epoch.get().is_some()
+    pub fn begins_at(&self) -> Option<Nanos> {
+        self.shared.epoch.get().copied()
     }
 
-    /// When the load began; now, where it was stopped before all threads were ready.
+    /// When the load began; now, where it was stopped before that was known.
     #[must_use]
     pub fn epoch(&self) -> Nanos {
         *self.shared.epoch.get_or_init(clock::now)
@@ -264,5 +303,44 @@ impl CpuMeter {
         let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), activity.spun));
         let (user, system) = at_end.since(at_start);
         CpuUse { user, system, spun: spun_at_end - spun_at_start }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loadcurve_plan::Nanos;
+    use loadcurve_record::{Recorder, Window};
+
+    use super::{Begins, Member, NotBegun, Team};
+    use crate::clock;
+    use crate::part::{CpuUse, Part};
+
+    /// A thread that is ready at once and ends when it has begun.
+    fn begin_and_end(member: &Member) -> Part {
+        member.ready();
+        while !member.should_stop() && member.begins_at().is_none_or(|epoch| clock::now() < epoch) {
+            std::thread::yield_now();
+        }
+        let now = clock::now();
+        Part::of_thread(Recorder::new(1), Window::NOT_YET, now, now, CpuUse::default())
+    }
+
+    #[test]
+    fn a_load_that_is_told_to_begins_then_and_not_sooner() {
+        let mut team = Team::new(2, &[], Begins::WhenTold).unwrap();
+        team.start(|member| begin_and_end(&member)).unwrap();
+        assert_eq!(team.begin(Nanos::NEVER), Err(NotBegun::NotReady));
+        team.start(|member| begin_and_end(&member)).unwrap();
+        while !team.is_ready() {
+            std::thread::yield_now();
+        }
+        let Err(NotBegun::Passed(ago)) = team.begin(Nanos(1)) else { panic!("the moment has passed") };
+        assert!(ago < clock::now());
+        let at = clock::now() + Nanos::from_millis(300);
+        assert_eq!(team.begin(at), Ok(()));
+        assert_eq!(team.begin(at + Nanos(1)), Err(NotBegun::Begun));
+        let finished = team.finish();
+        assert!(finished.part.began >= at);
+        assert_eq!(finished.part.threads, 2);
     }
 }

@@ -12,7 +12,7 @@ mod wording;
 use serde::Serialize;
 
 pub use evidence::KeptUp;
-pub(crate) use evidence::{Course, CoursePeriod, Evidence, OddBody, Scheduled};
+pub(crate) use evidence::{Busy, Course, CoursePeriod, Evidence, GeneratorEvidence, OddBody, Scheduled};
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

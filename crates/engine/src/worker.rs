@@ -7,15 +7,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{LoadPlan, Nanos, Share, Unit};
+use loadcurve_plan::{HttpLoad, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowRequest};
+use loadcurve_wire::Exchange;
 
 use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::pacing::Pacing;
-use crate::requests::{RequestSource, RequestWriter};
+use crate::requests::{RequestSource, TargetReader};
 use crate::team::Activity;
 
 mod begin;
@@ -34,8 +35,8 @@ const MOMENT: Nanos = Nanos::from_millis(1);
 const CONNECTS_PER_TURN: usize = 8;
 
 /// What a worker takes from the plan, for its own share.
-pub(crate) struct Orders {
-    requests: Arc<RequestSource>,
+pub(crate) struct Orders<E: Exchange> {
+    requests: Arc<RequestSource<E>>,
     share: Share,
     pipeline: usize,
     /// After how many requests a connection is closed.
@@ -47,15 +48,15 @@ pub(crate) struct Orders {
     spins: bool,
 }
 
-impl Orders {
+impl<E: Exchange> Orders<E> {
     /// The orders of `plan` for the worker of `share`.
-    pub(crate) fn new(plan: &LoadPlan, share: Share, requests: Arc<RequestSource>, spins: bool) -> Self {
+    pub(crate) fn new(plan: &HttpLoad, share: Share, requests: Arc<RequestSource<E>>, spins: bool) -> Self {
         Self {
             requests,
             share,
-            pipeline: plan.conversation.pipeline,
-            calls: plan.conversation.calls.unwrap_or(u64::MAX),
-            think: Nanos::from_secs_f64(plan.conversation.think_s),
+            pipeline: plan.work.conversation.pipeline,
+            calls: plan.work.conversation.calls.unwrap_or(u64::MAX),
+            think: Nanos::from_secs_f64(plan.work.conversation.think_s),
             timeout: plan.timeout(),
             unit: plan.model.unit(),
             spins,
@@ -64,13 +65,14 @@ impl Orders {
 }
 
 /// One thread's connections and everything that happens on them.
-pub(crate) struct Worker<I> {
+pub(crate) struct Worker<I, E: Exchange> {
     io: I,
-    orders: Orders,
-    writer: RequestWriter,
-    connections: Vec<Connection>,
+    orders: Orders<E>,
+    targets: TargetReader,
+    connections: Vec<Connection<E>>,
     /// Requests begun by this worker.
     begun: u64,
+    /// Connections on their way to be open, handshakes included.
     connecting: usize,
     in_flight: usize,
     sessions: usize,
@@ -80,10 +82,11 @@ pub(crate) struct Worker<I> {
     free: VecDeque<Slot>,
     /// Slots that rest, after a failed attempt to connect or to think, by the end of their rest.
     resting: BinaryHeap<Reverse<(Nanos, Slot)>>,
+    /// One for each slot: of connecting, and then of its handshake.
     connect_deadlines: Deadlines,
     /// One for each place of each slot.
     answer_deadlines: Deadlines,
-    /// Slots with requests that are begun and not written.
+    /// Slots with something that is not written yet: requests, or what their protocol has to say.
     unwritten: Vec<Slot>,
     /// Where what goes out in one write is put together: requests, or a part of a long one.
     scratch: Vec<u8>,
@@ -96,15 +99,15 @@ pub(crate) struct Worker<I> {
     recorder: Recorder,
 }
 
-impl<I: Io> Worker<I> {
+impl<I: Io, E: Exchange> Worker<I, E> {
     /// A worker with one unconnected connection for each of `numbers`, which are its share of the load's connections.
-    pub(crate) fn new(io: I, numbers: impl ExactSizeIterator<Item = usize>, orders: Orders) -> Self {
+    pub(crate) fn new(io: I, numbers: impl ExactSizeIterator<Item = usize>, orders: Orders<E>) -> Self {
         let slots = numbers.len();
         let pipeline = orders.pipeline;
         Self {
             io,
             recorder: Recorder::new(orders.requests.tally_labels().len()),
-            writer: RequestWriter::of(Arc::clone(&orders.requests)),
+            targets: TargetReader::of(&orders.requests),
             connections: numbers.map(|number| Connection::new(number, pipeline)).collect(),
             begun: 0,
             connecting: 0,
@@ -149,24 +152,37 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Lets a moment pass in which nothing begins, while other threads open their connections.
-    pub(crate) fn wait_a_moment(&mut self) {
-        self.turn(None, self.now + MOMENT);
+    /// Lets time pass in which nothing begins, until the load does: while other threads open their connections, its
+    /// begin is not known yet.
+    pub(crate) fn wait_for_begin(
+        &mut self,
+        begins_at: impl Fn() -> Option<Nanos>,
+        should_stop: impl Fn() -> bool,
+    ) {
+        while !should_stop() {
+            match begins_at() {
+                Some(epoch) if epoch <= self.now => break,
+                Some(epoch) => self.turn(None, epoch.min(self.now + LONGEST_WAIT)),
+                None => self.turn(None, self.now + MOMENT),
+            };
+        }
     }
 
-    /// Runs the load to its end, or until told to stop; calls `observe` with the time of every turn.
+    /// Runs the load to its end, or until told to stop; calls `observe` with the time of every turn. Returns when it
+    /// began.
     pub(crate) fn run(
         &mut self,
         pacing: &mut Pacing,
         should_stop: impl Fn() -> bool,
         mut observe: impl FnMut(Nanos, Activity),
-    ) {
+    ) -> Nanos {
         self.recorder.open_window(pacing.window());
         // The first request is due at the epoch at the earliest, so the turn's clock must have passed it.
         self.turn(None, Nanos::ZERO);
         for connection in &mut self.connections {
             connection.free_since = self.now;
         }
+        let started = self.now;
         while !should_stop() {
             let begun = self.begun;
             self.begin_due(pacing);
@@ -184,6 +200,7 @@ impl<I: Io> Worker<I> {
             }
             observe(self.now, self.activity);
         }
+        started
     }
 
     /// Turns when something happens or is due.
@@ -225,8 +242,8 @@ impl<I: Io> Worker<I> {
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
     pub(crate) fn finish(mut self, pacing: &Pacing) -> (Recorder, Nanos) {
-        for in_flight in self.connections.iter().flat_map(|connection| &connection.in_flight) {
-            self.recorder.unanswered(in_flight.due);
+        for request in self.connections.iter().flat_map(|connection| connection.requests.iter()) {
+            self.recorder.unanswered(request.due);
         }
         let requests_each = match self.orders.unit {
             Unit::Request => 1,
@@ -251,7 +268,7 @@ impl<I: Io> Worker<I> {
             self.connect_failed(slot, Failure::ConnectTimeout);
         }
         while let Some(place) = self.answer_deadlines.take_passed(self.now) {
-            self.fail(place / self.orders.pipeline, Failure::Timeout);
+            self.overdue(place / self.orders.pipeline, place % self.orders.pipeline, pacing);
         }
         while let Some(Reverse((end, slot))) = self.resting.peek().copied() {
             if end > self.now {

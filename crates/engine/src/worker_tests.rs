@@ -2,6 +2,7 @@
 //! with what arithmetic gives.
 
 mod conversations;
+mod exchanges;
 mod md1;
 mod queue;
 mod shares;
@@ -11,10 +12,10 @@ mod uploads;
 mod verdicts;
 
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, HttpVersion, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request,
+    Arrivals, Body, Conversation, Http, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate, Request,
     Requests, Stop,
 };
-use loadcurve_record::{CoarseHistogram, RequestCounts, TimeHistogram};
+use loadcurve_record::{CoarseHistogram, Failure, RequestCounts, TimeHistogram};
 
 use simulated::{Accepting, START, Simulation};
 
@@ -23,18 +24,20 @@ const fn ms(milliseconds: u64) -> Nanos {
 }
 
 /// A plan of one request, over one thread, with nothing special.
-pub(crate) fn plan(model: Model, stop: Stop) -> LoadPlan {
-    LoadPlan {
-        address: "127.0.0.1:80".parse().unwrap(),
-        authority: "localhost".into(),
-        http: HttpVersion::Http11,
-        requests: Requests::Given(vec![get()]),
+pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
+    HttpLoad {
+        work: Http {
+            address: "127.0.0.1:80".parse().unwrap(),
+            authority: "localhost".into(),
+            http: HttpVersion::Http11,
+            requests: Requests::Given(vec![get()]),
+            conversation: Conversation::default(),
+            pick: Pick::InOrder,
+        },
         model,
         stop,
         warmup_s: 0.0,
         timeout_s: 10.0,
-        conversation: Conversation::default(),
-        pick: Pick::InOrder,
         seed: 0,
         threads: 1,
         cpus: vec![],
@@ -54,11 +57,11 @@ fn get() -> Request {
     }
 }
 
-fn closed(connections: usize, stop: Stop) -> LoadPlan {
+fn closed(connections: usize, stop: Stop) -> HttpLoad {
     plan(Model::Closed { connections }, stop)
 }
 
-fn open(connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
+fn open(connections: usize, rate_rps: f64, stop: Stop) -> HttpLoad {
     plan(Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }, stop)
 }
 
@@ -80,7 +83,7 @@ fn assert_close(found: f64, expected: f64) {
 fn a_closed_loop_of_n_connections_gives_n_over_the_service_time() {
     // 8 connections, 2 ms each: 8 / 0.002 s = 4000 requests per second. Answers fall on every even millisecond; the
     // one at the start of the window is of the warm-up, the one at its end is not within it, so the counts balance.
-    let plan = LoadPlan { warmup_s: 0.1, ..closed(8, Stop::DurationS(1.0)) };
+    let plan = HttpLoad { warmup_s: 0.1, ..closed(8, Stop::DurationS(1.0)) };
     let result = Simulation::of(&plan).result(taking(ms(2)));
     assert_close(result.duration_s, 1.0);
     assert_close(result.rate_rps.answered.unwrap(), 4000.0);
@@ -231,31 +234,31 @@ fn overload_grows_with_the_backlog() {
 #[test]
 fn a_request_times_out_exactly_after_the_timeout() {
     // One connection waits four times for 0.25 s, each time with a new connection.
-    let plan = LoadPlan { timeout_s: 0.25, ..closed(1, Stop::DurationS(1.0)) };
+    let plan = HttpLoad { timeout_s: 0.25, ..closed(1, Stop::DurationS(1.0)) };
     let (part, epoch) = Simulation::of(&plan).run(silent());
-    assert_eq!(part.recorder.failures.timeout, 4);
+    assert_eq!(part.recorder.failures[Failure::Timeout], 4);
     assert_eq!(part.recorder.last_outcome, Some(epoch + ms(1000)));
     assert_eq!((part.ended, part.recorder.connections.opened), (epoch + ms(1000), 4));
 }
 
 #[test]
 fn an_answer_at_the_timeout_itself_is_still_in_time() {
-    let plan = LoadPlan { timeout_s: 0.25, ..closed(1, Stop::RequestsTotal(2)) };
+    let plan = HttpLoad { timeout_s: 0.25, ..closed(1, Stop::RequestsTotal(2)) };
     let (in_time, _) = Simulation::of(&plan).run(taking(ms(250)));
     assert_eq!(in_time.recorder.requests.answered, 2);
     let (too_late, _) = Simulation::of(&plan).run(taking(ms(250) + Nanos(1)));
-    assert_eq!(too_late.recorder.failures.timeout, 2);
+    assert_eq!(too_late.recorder.failures[Failure::Timeout], 2);
 }
 
 #[test]
 fn a_connection_that_is_never_accepted_times_out() {
     // The attempt before the load lasts 0.1 s; then attempts of 0.1 s begin after rests of 20 and 40 ms: at 0, 120 and
     // 260 ms. The last one has failed at 360 ms, the load of 0.3 s notwithstanding.
-    let plan = LoadPlan { timeout_s: 0.1, ..closed(1, Stop::DurationS(0.3)) };
+    let plan = HttpLoad { timeout_s: 0.1, ..closed(1, Stop::DurationS(0.3)) };
     let simulation = Simulation { accepting: Accepting::Never, ..Simulation::of(&plan) };
     let (part, epoch) = simulation.run(silent());
     assert_eq!(epoch, START + ms(100));
-    assert_eq!((part.recorder.failures.connect_timeout, part.recorder.connections.failed), (3, 4));
+    assert_eq!((part.recorder.failures[Failure::ConnectTimeout], part.recorder.connections.failed), (3, 4));
     assert_eq!(part.ended, epoch + ms(360));
     assert_eq!(part.recorder.requests.sent, 0);
 }
@@ -267,7 +270,7 @@ fn rests_after_refused_connections_double_up_to_1_28_seconds() {
     let plan = closed(1, Stop::DurationS(10.0));
     let simulation = Simulation { accepting: Accepting::Refusing, ..Simulation::of(&plan) };
     let (part, epoch) = simulation.run(silent());
-    assert_eq!((part.recorder.failures.connect_refused, part.recorder.connections.failed), (13, 14));
+    assert_eq!((part.recorder.failures[Failure::ConnectRefused], part.recorder.connections.failed), (13, 14));
     assert_eq!(part.recorder.last_outcome, Some(epoch + ms(8940)));
 }
 
@@ -293,7 +296,7 @@ fn the_series_of_a_long_load_says_how_wide_its_periods_are() {
 fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     // Requests are due every 100 ms from 0 on and take 150 ms; the window is [1 s, 2 s). Due within it: 1.0 … 1.9 s,
     // all of them answered, the last after its end. Answered within it: those due at 0.9 … 1.8 s.
-    let plan = LoadPlan { warmup_s: 1.0, ..open(3, 10.0, Stop::DurationS(1.0)) };
+    let plan = HttpLoad { warmup_s: 1.0, ..open(3, 10.0, Stop::DurationS(1.0)) };
     let simulation = Simulation::of(&plan);
     let (part, epoch) = simulation.run(taking(ms(150)));
     assert_eq!(*simulation.sent.borrow(), (0..20).map(|k| (epoch + ms(100 * k), 0)).collect::<Vec<_>>());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use loadcurve_engine::{StartError, start};
-use loadcurve_plan::{Arrivals, Conversation, IoChoice, LoadPlan, Model, Rate, Stop};
+use loadcurve_plan::{Arrivals, Conversation, HttpLoad, IoChoice, Model, Rate, Stop};
 
 #[path = "load/support/plans.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -115,7 +115,7 @@ fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
 
 /// How often the threads of a load allocate, and into how many seconds its series is divided; none where this kernel
 /// does not offer the backend.
-fn allocations_of(plan: LoadPlan) -> Option<(u64, u64)> {
+fn allocations_of(plan: HttpLoad) -> Option<(u64, u64)> {
     let Stop::RequestsTotal(requests) = plan.stop else { panic!("these loads have a number of requests") };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let load = match start(plan) {
@@ -132,7 +132,7 @@ fn allocations_of(plan: LoadPlan) -> Option<(u64, u64)> {
 }
 
 /// Loads of every model over these connections, which a number of requests ends.
-fn plans(address: SocketAddr) -> Vec<(&'static str, LoadPlan)> {
+fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     let closed = plans::closed(address, CONNECTIONS, REQUESTS);
     let conversation = |pipeline, calls| Conversation { pipeline, calls, think_s: 0.0 };
     let model = Model::Open {
@@ -142,12 +142,12 @@ fn plans(address: SocketAddr) -> Vec<(&'static str, LoadPlan)> {
     };
     vec![
         ("closed", closed.clone()),
-        ("pipelined", LoadPlan { conversation: conversation(16, None), ..closed.clone() }),
+        ("pipelined", closed.clone().with(|http| http.conversation = conversation(16, None))),
         (
             "a connection for each request",
-            LoadPlan { conversation: conversation(1, Some(1)), ..closed.clone() },
+            closed.clone().with(|http| http.conversation = conversation(1, Some(1))),
         ),
-        ("open", LoadPlan { model, threads: 2, ..plans::open(address, CONNECTIONS, RATE_RPS, closed.stop) }),
+        ("open", HttpLoad { model, threads: 2, ..plans::open(address, CONNECTIONS, RATE_RPS, closed.stop) }),
     ]
 }
 
@@ -157,9 +157,9 @@ fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
     let address = serve();
     for io in [IoChoice::Epoll, IoChoice::Uring] {
         for (name, plan) in plans(address) {
-            let plan = LoadPlan { io, ..plan };
+            let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
-            let twice = LoadPlan { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
+            let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
             let Some((allocations, _)) = allocations_of(plan) else { break };
             let Some((allocations_twice, seconds)) = allocations_of(twice) else { break };
             let bound = allocations + ALLOCATIONS_PER_SECOND * seconds * threads + ALLOCATIONS_OF_BUFFERS;

@@ -1,8 +1,9 @@
 //! What the verdict is reached from.
 
-use loadcurve_plan::{Pace, Rate, Stop};
+use loadcurve_plan::{Nanos, Pace, Rate, Stop};
 use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
 
+use crate::part::Part;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
 use crate::summary::{Loaded, Merged};
 
@@ -36,10 +37,53 @@ pub(crate) struct Evidence {
     pub(crate) answered_rps: Option<f64>,
     pub(crate) mean_latency_ms: Option<f64>,
     pub(crate) course: Course,
+    /// Of several generators the slowest counts.
+    pub(crate) generator: GeneratorEvidence,
+}
+
+/// How well a generator kept up with its own part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GeneratorEvidence {
     pub(crate) lateness: Option<Lateness>,
+    /// How busy its threads were.
+    pub(crate) busy: Option<Busy>,
+}
+
+/// How busy threads were.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Busy {
     pub(crate) threads: usize,
-    /// How busy the generator's threads were, between 0 and 1.
-    pub(crate) cpu_share: Option<f64>,
+    /// Between 0 and 1.
+    pub(crate) cpu_share: f64,
+}
+
+impl GeneratorEvidence {
+    /// That of a generator with this part of a load, in a window of this length.
+    pub(crate) fn of(part: &Part, length: Nanos) -> Self {
+        let available_s = length.as_secs_f64() * part.threads as f64;
+        let busy = (available_s > 0.0).then(|| Busy {
+            threads: part.threads,
+            cpu_share: part.cpu.working().as_secs_f64() / available_s,
+        });
+        Self { lateness: Lateness::of(&part.recorder.lateness), busy }
+    }
+
+    /// The evidence of two generators: one that is late or busy is not excused by another that is neither.
+    pub(crate) fn or_slower(self, other: Self) -> Self {
+        let later = |one: Lateness, other: Lateness| if other.latest() > one.latest() { other } else { one };
+        let busier = |one: Busy, other: Busy| if other.cpu_share > one.cpu_share { other } else { one };
+        Self {
+            lateness: self.lateness.into_iter().chain(other.lateness).reduce(later),
+            busy: self.busy.into_iter().chain(other.busy).reduce(busier),
+        }
+    }
+}
+
+impl Lateness {
+    /// The 99th percentile; the latest, where requests are too few for that.
+    fn latest(&self) -> Option<f64> {
+        self.p99.or(self.max)
+    }
 }
 
 /// How the load went over time.
@@ -91,16 +135,14 @@ pub(crate) enum OddBody {
 
 impl Evidence {
     /// The evidence that every kind of load gives; its kind adds what else there is.
-    pub(crate) fn of<Description>(
-        result: &LoadResult<Description>,
+    pub(crate) fn of(
+        result: &LoadResult,
         loaded: Loaded,
         pace: &Pace,
         kept_up: KeptUp,
         merged: &Merged,
+        generator: GeneratorEvidence,
     ) -> Self {
-        let generator = &result.generator;
-        let cpu_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s;
-        let available_s = result.duration_s * generator.threads as f64;
         Self {
             loaded,
             stop: pace.stop,
@@ -119,9 +161,7 @@ impl Evidence {
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
             course: Course::of(&result.series, pace),
-            lateness: generator.lateness_ms,
-            threads: generator.threads,
-            cpu_share: (available_s > 0.0).then(|| cpu_s / available_s),
+            generator,
         }
     }
 }
@@ -148,7 +188,7 @@ impl Course {
 }
 
 impl Scheduled {
-    fn of<Description>(result: &LoadResult<Description>, pace: &Pace, merged: &Merged) -> Option<Self> {
+    fn of(result: &LoadResult, pace: &Pace, merged: &Merged) -> Option<Self> {
         pace.arriving.as_ref()?;
         let due = result.requests.due as f64;
         let due_rps = match (pace.stop, merged.recorder.last_due) {

@@ -1,7 +1,7 @@
 //! What became of the requests.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{FailureCounts, PERCENTILES};
+use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES};
 
 use super::{Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
@@ -134,7 +134,7 @@ impl Verdict {
             }
         }
         if !mismatched.is_empty() {
-            let (count, due) = (evidence.failures.mismatch, evidence.requests.due);
+            let (count, due) = (evidence.failures[Failure::Mismatch], evidence.requests.due);
             let text = format!(
                 "{} of {} requests ({}) got an answer of another length than the verified one, which counts as failed: \
                  {}; under load the server does other work than the work that was verified, and its log may say why",
@@ -162,11 +162,10 @@ impl Verdict {
         if errors == 0 {
             return;
         }
-        let classes = [(status.client_error, "4xx"), (status.server_error, "5xx")];
-        let classes: Vec<String> = classes
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, class)| format!("{} of {class}", grouped(count)))
+        let classes: Vec<String> = status
+            .iter()
+            .filter(|(class, count)| class.row().is_error && *count > 0)
+            .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
             .collect();
         let text = format!(
             "{} of {} answers ({}) have an error status, {}: an error page is other work than the work asked for; \
@@ -182,8 +181,8 @@ impl Verdict {
     pub(super) fn judge_capacity(&mut self, evidence: &Evidence) {
         let failures = &evidence.failures;
         let shortages = [
-            ("descriptors_short", failures.fd_unavailable, "open file", &evidence.descriptors),
-            ("ports_short", failures.address_unavailable, "local port", &evidence.ports),
+            ("descriptors_short", failures[Failure::FdUnavailable], "open file", &evidence.descriptors),
+            ("ports_short", failures[Failure::AddressUnavailable], "local port", &evidence.ports),
         ];
         for (code, count, what, shortage) in shortages {
             if let (1.., Some(shortage)) = (count, shortage) {
@@ -270,36 +269,6 @@ fn interruption(evidence: &Evidence) -> String {
 
 /// What happened to the failed requests, for readers who do not know the names of the classes.
 fn failures_in_words(failures: &FailureCounts, loaded: Loaded) -> Vec<String> {
-    let FailureCounts {
-        connect_refused,
-        connect_timeout,
-        timeout,
-        reset,
-        closed_early,
-        malformed,
-        mismatch,
-        fd_unavailable,
-        address_unavailable,
-        file_unavailable,
-        access_denied,
-        rejected,
-        not_found,
-    } = *failures;
-    let described = [
-        (connect_refused, "found their connection refused"),
-        (connect_timeout, "were not connected in time"),
-        (timeout, "were not answered in time"),
-        (reset, "lost their connection by a reset"),
-        (closed_early, "lost their connection by its close"),
-        (malformed, loaded.malformed()),
-        (mismatch, loaded.mismatch()),
-        (fd_unavailable, "found no open file for a connection"),
-        (address_unavailable, "found no local port for a connection"),
-        (file_unavailable, "are made from a file that has changed or cannot be read any more"),
-        (access_denied, "were not let in"),
-        (rejected, "were answered with an error"),
-        (not_found, "asked for a record that is not there"),
-    ];
-    let happened = described.into_iter().filter(|(count, _)| *count > 0);
-    happened.map(|(count, what)| format!("{} {what}", grouped(count))).collect()
+    let happened = failures.iter().filter(|(_, count)| *count > 0);
+    happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect()
 }

@@ -1,6 +1,6 @@
 //! Whether the load was the one that was asked for, and whether the generator was its limit.
 
-use super::{Evidence, KeptUp, Scheduled, Status, Verdict};
+use super::{Busy, Evidence, KeptUp, Scheduled, Status, Verdict};
 use crate::words::{grouped, percentage, rate};
 
 /// A generator whose threads are this busy may itself be the limit.
@@ -89,7 +89,7 @@ impl Verdict {
     }
 
     pub(super) fn judge_lateness(&mut self, evidence: &Evidence) {
-        let Some(lateness) = evidence.lateness else { return };
+        let Some(lateness) = evidence.generator.lateness else { return };
         // Where the requests are too few for a percentile, the latest one speaks.
         let (how_many, lateness_ms) = match (lateness.p99, lateness.max) {
             (Some(p99), _) => (format!("1 of 100 {}", evidence.loaded.requests()), p99),
@@ -109,13 +109,9 @@ impl Verdict {
     }
 
     pub(super) fn judge_saturation(&mut self, evidence: &Evidence) {
-        let Some(share) = evidence.cpu_share else { return };
+        let Some(Busy { threads, cpu_share: share }) = evidence.generator.busy else { return };
         if share > SATURATED_CPU_SHARE {
-            let threads = if evidence.threads == 1 {
-                "thread was".into()
-            } else {
-                format!("{} threads were", evidence.threads)
-            };
+            let threads = if threads == 1 { "thread was".into() } else { format!("{threads} threads were") };
             let text = format!(
                 "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the {}'s; \
                  more threads on more CPUs would tell",

@@ -1,9 +1,12 @@
 //! Each doubt with the evidence that calls for it, and without.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
+use loadcurve_record::{Failure, FailureCounts, StatusClass, WarmUpCounts};
 
-use super::{Course, CoursePeriod, Evidence, KeptUp, OddBody, Reason, Scheduled, Status, Verdict};
+use super::{
+    Busy, Course, CoursePeriod, Evidence, GeneratorEvidence, KeptUp, OddBody, Reason, Scheduled, Status,
+    Verdict,
+};
 use crate::result::{Lateness, Requests};
 use crate::summary::Loaded;
 
@@ -32,7 +35,7 @@ fn closed() -> Evidence {
         silent_at_end_s: None,
         warm_up: WarmUpCounts::default(),
         failures: FailureCounts::default(),
-        status: Some(StatusCounts { success: 100_000, ..StatusCounts::default() }),
+        status: Some([(StatusClass::Success, 100_000)].into()),
         odd_bodies: vec![],
         descriptors: None,
         ports: None,
@@ -41,14 +44,20 @@ fn closed() -> Evidence {
         answered_rps: Some(10_000.0),
         mean_latency_ms: Some(5.0),
         course: Course { warmup_s: 2.0, rate_changes: false, periods: vec![PERIOD; 10] },
-        lateness: None,
-        threads: 1,
-        cpu_share: Some(0.5),
+        generator: busy(0.5, 1),
     }
 }
 
+fn busy(cpu_share: f64, threads: usize) -> GeneratorEvidence {
+    GeneratorEvidence { lateness: None, busy: Some(Busy { threads, cpu_share }) }
+}
+
+fn late(lateness: Lateness) -> GeneratorEvidence {
+    GeneratorEvidence { lateness: Some(lateness), ..busy(0.5, 1) }
+}
+
 fn open() -> Evidence {
-    Evidence { kept_up: None, scheduled: Some(SCHEDULED), lateness: Some(PUNCTUAL), ..closed() }
+    Evidence { kept_up: None, scheduled: Some(SCHEDULED), generator: late(PUNCTUAL), ..closed() }
 }
 
 fn verdict(evidence: &Evidence) -> (Status, Vec<&'static str>) {
@@ -88,7 +97,7 @@ fn a_load_without_an_answer_is_invalid() {
 fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
     let failing = |failed| Evidence {
         requests: Requests { failed, answered: 100_000 - failed, ok: 100_000 - failed, ..REQUESTS },
-        failures: FailureCounts { reset: failed, ..FailureCounts::default() },
+        failures: [(Failure::Reset, failed)].into(),
         ..closed()
     };
     assert_eq!(verdict(&failing(1)), (Status::Suspect, vec!["errors"]));
@@ -122,7 +131,7 @@ fn a_silence_of_failures_up_to_the_end_spoils_a_result_from_the_share_from_which
 fn answers_with_an_error_status_are_no_answers_to_rank_by() {
     let refusing = Evidence {
         requests: Requests { ok: 0, ..REQUESTS },
-        status: Some(StatusCounts { client_error: 99_000, server_error: 1_000, ..StatusCounts::default() }),
+        status: Some([(StatusClass::ClientError, 99_000), (StatusClass::ServerError, 1_000)].into()),
         ..closed()
     };
     assert_eq!(verdict(&refusing), (Status::Invalid, vec!["error_status"]));
@@ -133,7 +142,7 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
 fn answers_of_another_length_than_verified_are_told_with_both_lengths() {
     let mismatched = Evidence {
         requests: Requests { failed: 3, answered: 99_997, ok: 99_997, ..REQUESTS },
-        failures: FailureCounts { mismatch: 3, ..FailureCounts::default() },
+        failures: [(Failure::Mismatch, 3)].into(),
         odd_bodies: vec![OddBody::Mismatched {
             operation: "GET /1k.txt".into(),
             verified_bytes: 1_024,
@@ -179,10 +188,10 @@ fn a_shortage_of_this_machine_is_told_apart_from_a_failure_of_the_server() {
         ports: Some("few ports".into()),
         ..closed()
     };
-    let of_files = short(FailureCounts { fd_unavailable: 10, ..FailureCounts::default() });
+    let of_files = short([(Failure::FdUnavailable, 10)].into());
     assert_eq!(verdict(&of_files), (Status::Suspect, vec!["errors", "descriptors_short"]));
     assert_says(&of_files, "descriptors_short", &["10 requests found no open file", "few files"]);
-    let of_ports = short(FailureCounts { address_unavailable: 10, ..FailureCounts::default() });
+    let of_ports = short([(Failure::AddressUnavailable, 10)].into());
     assert_eq!(verdict(&of_ports), (Status::Suspect, vec!["errors", "ports_short"]));
     assert_says(&of_ports, "ports_short", &["10 requests found no local port", "few ports"]);
 }
@@ -232,7 +241,7 @@ fn requests_that_were_not_sent_although_a_connection_was_free_are_the_generators
 
 #[test]
 fn a_late_generator_is_said_and_a_very_late_one_spoils_the_result() {
-    let late = |ms| Evidence { lateness: Some(Lateness { p99: Some(ms), ..PUNCTUAL }), ..open() };
+    let late = |ms| Evidence { generator: late(Lateness { p99: Some(ms), ..PUNCTUAL }), ..open() };
     assert_eq!(verdict(&late(2.0)), (Status::Suspect, vec!["generator_late"]));
     assert_eq!(verdict(&late(20.0)), (Status::Invalid, vec!["generator_late"]));
     assert_says(&late(2.0), "generator_late", &["1 of 100 requests 2.00 ms or more"]);
@@ -241,16 +250,31 @@ fn a_late_generator_is_said_and_a_very_late_one_spoils_the_result() {
 #[test]
 fn where_requests_are_too_few_for_a_percentile_the_latest_of_them_speaks() {
     let lateness = Lateness { p50: None, p99: None, p99_9: None, max: Some(3.0) };
-    let late = Evidence { lateness: Some(lateness), ..open() };
+    let late = Evidence { generator: late(lateness), ..open() };
     assert_eq!(verdict(&late), (Status::Suspect, vec!["generator_late"]));
     assert_says(&late, "generator_late", &["a request 3.00 ms"]);
 }
 
 #[test]
 fn a_saturated_generator_is_said() {
-    let saturated = Evidence { cpu_share: Some(0.99), threads: 2, ..closed() };
+    let saturated = Evidence { generator: busy(0.99, 2), ..closed() };
     assert_eq!(verdict(&saturated), (Status::Suspect, vec!["generator_saturated"]));
     assert_says(&saturated, "generator_saturated", &["2 threads were busy 99 %"]);
+}
+
+#[test]
+fn of_several_generators_the_latest_and_the_busiest_count_whichever_comes_first() {
+    let punctual_but_busy = GeneratorEvidence { lateness: Some(PUNCTUAL), ..busy(0.99, 2) };
+    let late_but_idle = late(Lateness { p99: Some(20.0), ..PUNCTUAL });
+    for generator in [
+        punctual_but_busy.or_slower(late_but_idle),
+        late_but_idle.or_slower(punctual_but_busy),
+        GeneratorEvidence::default().or_slower(late_but_idle).or_slower(punctual_but_busy),
+    ] {
+        let together = Evidence { generator, ..open() };
+        assert_eq!(verdict(&together), (Status::Invalid, vec!["generator_late", "generator_saturated"]));
+        assert_says(&together, "generator_saturated", &["2 threads were busy 99 %"]);
+    }
 }
 
 #[test]
@@ -283,7 +307,7 @@ fn a_load_that_is_interrupted_in_its_warm_up_has_measured_nothing() {
         duration_s: 0.0,
         answered_rps: None,
         mean_latency_ms: None,
-        cpu_share: None,
+        generator: GeneratorEvidence::default(),
         ..closed()
     };
     assert_eq!(verdict(&evidence), (Status::Invalid, vec!["nothing_answered", "interrupted"]));

@@ -1,5 +1,7 @@
 //! What the sentences of a verdict call the things that a load consists of.
 
+use loadcurve_record::Failure;
+
 use crate::summary::Loaded;
 
 impl Loaded {
@@ -46,19 +48,11 @@ impl Loaded {
         }
     }
 
-    /// What happened to requests whose answer could not be read.
-    pub(super) fn malformed(self) -> &'static str {
+    /// What became of failed requests, behind their number.
+    pub(super) fn happened(self, failure: Failure) -> &'static str {
         match self {
-            Self::WebServer => "were answered with something that is not HTTP",
-            Self::Database => "were answered with something that the driver cannot read",
-        }
-    }
-
-    /// What happened to requests whose answer was another one than expected.
-    pub(super) fn mismatch(self) -> &'static str {
-        match self {
-            Self::WebServer => "were answered with another length than the verified one",
-            Self::Database => "were answered with another value than the one that was written",
+            Self::WebServer => failure.happened(),
+            Self::Database => failure.happened_to_operations(),
         }
     }
 }

@@ -2,17 +2,19 @@
 
 use loadcurve_plan::{Nanos, Unit};
 use loadcurve_record::Failure;
+use loadcurve_wire::Exchange;
 
 use super::Worker;
-use crate::connection::{InFlight, State, Upload};
+use crate::connection::{State, Upload};
 use crate::io::{Io, Slot, Tell};
 use crate::pacing::Pacing;
+use crate::places::InFlight;
 
 /// How much of a long request is written at once. The next part is read from its file when the connection has taken this
 /// one, so a body takes no more memory than this on each connection, however long it is.
 const PART_BYTES: usize = 64 * 1024;
 
-impl<I: Io> Worker<I> {
+impl<I: Io, E: Exchange> Worker<I, E> {
     /// Begins requests or sessions while one is due and a slot is free.
     pub(super) fn begin_due(&mut self, pacing: &mut Pacing) {
         while let Some(due) = pacing.next_due(self.now) {
@@ -60,9 +62,8 @@ impl<I: Io> Worker<I> {
         self.in_flight += 1;
         self.recorder.begun(due);
         let connection = &mut self.connections[slot];
-        let place = usize::try_from(connection.calls % self.orders.pipeline as u64).unwrap_or(0);
         connection.calls += 1;
-        connection.in_flight.push_back(InFlight {
+        connection.requests.insert(InFlight {
             number,
             operation,
             due,
@@ -70,17 +71,20 @@ impl<I: Io> Worker<I> {
             first_byte: None,
             connect: None,
             reused: connection.state == State::Open,
-            place,
         });
         match connection.state {
             State::Closed => self.connect(slot),
-            State::Connecting => {}
-            State::Open => {
-                if !connection.is_unwritten {
-                    connection.is_unwritten = true;
-                    self.unwritten.push(slot);
-                }
-            }
+            State::Connecting | State::Handshaking => {}
+            State::Open => self.will_write(slot),
+        }
+    }
+
+    /// Notes that a slot has something to be written when all that begins now has begun.
+    pub(super) fn will_write(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot];
+        if !connection.is_unwritten {
+            connection.is_unwritten = true;
+            self.unwritten.push(slot);
         }
     }
 
@@ -112,16 +116,19 @@ impl<I: Io> Worker<I> {
         while let Some(slot) = self.unwritten.pop() {
             let connection = &mut self.connections[slot];
             connection.is_unwritten = false;
-            if connection.state == State::Open && connection.upload.is_none() {
+            if matches!(connection.state, State::Handshaking | State::Open) && connection.upload.is_none() {
                 self.write(slot);
             }
         }
     }
 
-    /// Writes the next part of the body under way, if there is one, and all requests that can follow.
+    /// Writes what the protocol has to say, the next part of the body under way, if there is one, and all requests that
+    /// can follow.
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
-        let written = self.gather(slot).and_then(|tell| self.io.send(slot, &self.scratch, tell));
+        let written = self.gather(slot).and_then(|tell| {
+            if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, tell) }
+        });
         if let Err(failure) = written {
             self.fail(slot, failure);
         }
@@ -129,35 +136,36 @@ impl<I: Io> Worker<I> {
 
     /// Puts together what is written next; more of it follows where the end of a body was not reached.
     fn gather(&mut self, slot: Slot) -> Result<Tell, Failure> {
-        let connection = &self.connections[slot];
-        let written = connection.in_flight.partition_point(|request| request.sent.is_some());
-        let is_under_way = connection.upload.is_some();
-        if is_under_way && !self.gather_upload(slot)? {
-            return Ok(Tell::WhenTaken);
+        let connection = &mut self.connections[slot];
+        connection.exchange.say(&mut self.scratch);
+        if connection.state != State::Open {
+            return Ok(Tell::Nothing);
         }
-        for index in written..self.connections[slot].in_flight.len() {
-            self.gather_request(slot, index)?;
+        loop {
             if self.connections[slot].upload.is_some() && !self.gather_upload(slot)? {
                 return Ok(Tell::WhenTaken);
             }
+            if !self.gather_request(slot)? {
+                return Ok(Tell::Nothing);
+            }
         }
-        Ok(Tell::Nothing)
     }
 
-    /// Adds a request to what is written; a body of its own file is then under way.
-    fn gather_request(&mut self, slot: Slot, index: usize) -> Result<(), Failure> {
+    /// Adds the next request to what is written, if there is one; a body of its own file is then under way.
+    fn gather_request(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
-        let in_flight = &mut connection.in_flight[index];
-        let InFlight { number, operation, due, place, reused, .. } = *in_flight;
-        let before = self.scratch.len();
-        self.writer.append(number, operation, &mut self.scratch)?;
-        in_flight.sent = Some(self.now);
+        let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
+        let InFlight { number, operation, due, reused, .. } = *request;
+        let (before, template) = (self.scratch.len(), self.orders.requests.template(operation));
+        let target = self.targets.target(number)?;
+        connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
+        request.sent = Some(self.now);
         self.recorder.sent(due, self.now, self.scratch.len() - before, reused);
-        if self.orders.requests.encoded(operation).body.is_some() {
-            connection.upload = Some(Upload { operation, offset: 0, due, place });
+        if template.body.is_some() {
+            connection.upload = Some(Upload { operation, offset: 0, due, tag });
         }
-        self.answer_deadlines.set(slot * self.orders.pipeline + place, self.now + self.orders.timeout);
-        Ok(())
+        self.answer_deadlines.set(slot * self.orders.pipeline + tag, self.now + self.orders.timeout);
+        Ok(true)
     }
 
     /// Adds the next part of the body under way to what is written; says whether that was the last one.
@@ -167,20 +175,19 @@ impl<I: Io> Worker<I> {
     fn gather_upload(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
         let Some(upload) = &mut connection.upload else { return Ok(true) };
-        let Some(body) = &self.orders.requests.encoded(upload.operation).body else { return Ok(true) };
+        let Some(body) = &self.orders.requests.template(upload.operation).body else { return Ok(true) };
         let room = PART_BYTES.saturating_sub(self.scratch.len());
         let added = body.append(upload.offset, room, &mut self.scratch)?;
         upload.offset += added as u64;
         self.recorder.sent_more(upload.due, added);
-        let Upload { offset, place, .. } = *upload;
-        let deadline = slot * self.orders.pipeline + place;
+        let Upload { offset, tag, .. } = *upload;
+        let deadline = slot * self.orders.pipeline + tag;
         self.answer_deadlines.set(deadline, self.now + self.orders.timeout);
         if offset < body.length() {
             return Ok(false);
         }
         connection.upload = None;
-        let awaits_answer = |request: &InFlight| request.place == place && request.sent.is_some();
-        if !connection.in_flight.iter().any(awaits_answer) {
+        if connection.requests.get_mut(tag).is_none_or(|request| request.sent.is_none()) {
             self.answer_deadlines.clear(deadline);
         }
         Ok(true)

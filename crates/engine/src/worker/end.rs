@@ -4,29 +4,17 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
+use loadcurve_wire::{self as wire, Exchange, Received, Standing, Tag};
 
 use super::Worker;
-use crate::connection::{Reading, State};
+use crate::connection::State;
 use crate::io::{Event, Io, Slot};
 use crate::pacing::Pacing;
 
-/// The rest after a first failed attempt to connect; it doubles with each further one.
-const FIRST_REST: Nanos = Nanos::from_millis(10);
-/// Rests do not grow beyond this many doublings: 1.28 s.
-const MOST_DOUBLINGS: u32 = 7;
-
-/// What becomes of a connection after its bytes were read.
-enum After {
-    Keep,
-    Disconnect,
-    Fail(Failure),
-}
-
-impl<I: Io> Worker<I> {
+impl<I: Io, E: Exchange> Worker<I, E> {
     /// Handles the next event of this turn; false when there is none.
     pub(super) fn handle_next_event(&mut self, pacing: Option<&Pacing>) -> bool {
         let Some((slot, event)) = self.io.next() else { return false };
-        let connection = &mut self.connections[slot];
         let (mut rest, is_end): (&[u8], bool) = match event {
             Event::Received(bytes) => (bytes, false),
             Event::Closed => (&[], true),
@@ -47,20 +35,29 @@ impl<I: Io> Worker<I> {
                 return true;
             }
         };
-        let mut answered = false;
-        let after = loop {
-            let reading = if is_end {
-                connection.end_of_input(&self.orders.requests, self.now)
+        let mut ended = false;
+        // Why the connection is of no more use, where it is not.
+        let useless = loop {
+            let connection = &mut self.connections[slot];
+            let received = if is_end {
+                Ok(Received { consumed: 0, event: connection.exchange.end_of_input() })
             } else {
-                connection.receive(rest, &self.orders.requests, self.now)
+                connection.exchange.receive(rest)
             };
-            match reading {
-                Reading::Unfinished => break After::Keep,
-                Reading::Ended => break After::Disconnect,
-                Reading::Failed(failure) => break After::Fail(failure),
-                Reading::Answered { answer, is_mismatched, place, consumed, keep_alive } => {
-                    answered = true;
-                    if is_mismatched {
+            let Ok(Received { consumed, event }) = received else { break Some(Failure::Malformed) };
+            rest = &rest[consumed..];
+            match event {
+                Some(wire::Event::Begun(tag)) => {
+                    if let Some(request) = connection.requests.get_mut(tag) {
+                        request.first_byte.get_or_insert(self.now);
+                    }
+                }
+                Some(wire::Event::Answered(tag, response)) => {
+                    let Some(answer) = connection.take_answered(tag, &response, self.now) else {
+                        break Some(Failure::Malformed);
+                    };
+                    ended = true;
+                    if self.orders.requests.template(answer.operation).is_mismatched_by(&response) {
                         self.slow_requests.extend(self.recorder.mismatched(&answer));
                         self.activity.failed += 1;
                     } else {
@@ -69,32 +66,76 @@ impl<I: Io> Worker<I> {
                     }
                     self.in_flight -= 1;
                     // The deadline of an upload stays: the next request waits for the rest of it.
-                    if connection.upload.is_none_or(|upload| upload.place != place) {
-                        self.answer_deadlines.clear(slot * self.orders.pipeline + place);
-                    }
-                    rest = &rest[consumed..];
-                    if !keep_alive {
-                        // The peer answers none of the requests behind this one.
-                        let is_last = connection.in_flight.is_empty();
-                        break if is_last { After::Disconnect } else { After::Fail(Failure::ClosedEarly) };
-                    }
-                    if rest.is_empty() {
-                        break After::Keep;
+                    if connection.upload.is_none_or(|upload| upload.tag != tag) {
+                        self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
                     }
                 }
+                Some(wire::Event::Refused(tag)) => {
+                    let Some(failed) = connection.take_failed(tag, Failure::Reset, self.now) else {
+                        break Some(Failure::Malformed);
+                    };
+                    ended = true;
+                    self.slow_requests.extend(self.recorder.failed(&failed));
+                    self.activity.failed += 1;
+                    self.in_flight -= 1;
+                    self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
+                }
+                None if is_end => break Some(Failure::ClosedEarly),
+                None => {}
+            }
+            match connection.exchange.standing() {
+                // The peer answers none of the requests that are left.
+                Standing::Over if !is_end => break Some(Failure::ClosedEarly),
+                Standing::Busy if connection.requests.is_empty() => break Some(Failure::ClosedEarly),
+                _ if rest.is_empty() && !is_end => break None,
+                _ => {}
             }
         };
         self.keep_slow(slot);
-        match after {
-            After::Keep => {}
-            After::Disconnect => self.disconnect(slot),
-            After::Fail(failure) => self.fail(slot, failure),
+        match useless {
+            None => self.go_on_talking(slot),
+            Some(failure) => self.leave(slot, failure),
         }
-        let connection = &self.connections[slot];
-        if answered || connection.session.is_some() {
+        if ended || self.connections[slot].session.is_some() {
             self.settle(slot, pacing);
         }
         true
+    }
+
+    /// Sees to what bytes have brought beside ends of requests.
+    fn go_on_talking(&mut self, slot: Slot) {
+        let connection = &self.connections[slot];
+        if connection.exchange.has_to_say() {
+            self.will_write(slot);
+        }
+        let connection = &self.connections[slot];
+        if connection.state == State::Handshaking && connection.is_agreed() {
+            let length = self.now - connection.connected;
+            self.recorder.agreed(length);
+            self.opened(slot);
+        }
+    }
+
+    /// Leaves a connection that is of no more use; the requests that are still under way have failed.
+    fn leave(&mut self, slot: Slot, failure: Failure) {
+        let connection = &self.connections[slot];
+        if connection.requests.is_empty() && connection.state == State::Open {
+            self.disconnect(slot);
+        } else {
+            self.fail(slot, failure);
+        }
+    }
+
+    /// The answer to a request is overdue.
+    pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, pacing: Option<&Pacing>) {
+        if !self.connections[slot].exchange.cancel(tag) {
+            self.fail(slot, Failure::Timeout);
+            return;
+        }
+        self.end_request(slot, tag, Failure::Timeout);
+        self.keep_slow(slot);
+        self.go_on_talking(slot);
+        self.settle(slot, pacing);
     }
 
     /// Lets a slot go on after an answer, or after the peer has closed it.
@@ -102,7 +143,7 @@ impl<I: Io> Worker<I> {
         let calls = self.orders.calls;
         let connection = &mut self.connections[slot];
         connection.free_since = self.now;
-        if !connection.in_flight.is_empty() {
+        if !connection.requests.is_empty() {
             self.list_if_free(slot);
             return;
         }
@@ -119,7 +160,7 @@ impl<I: Io> Worker<I> {
             self.disconnect(slot);
         }
         if self.orders.think > Nanos::ZERO {
-            self.rest(slot, self.orders.think);
+            self.rest(slot, self.now + self.orders.think);
         } else {
             self.go_on(slot, self.now);
         }
@@ -135,8 +176,7 @@ impl<I: Io> Worker<I> {
         self.list_if_free(slot);
     }
 
-    fn rest(&mut self, slot: Slot, length: Nanos) {
-        let end = self.now + length;
+    fn rest(&mut self, slot: Slot, end: Nanos) {
         self.connections[slot].rests_until = Some(end);
         self.resting.push(Reverse((end, slot)));
     }
@@ -170,25 +210,40 @@ impl<I: Io> Worker<I> {
         if connection.state != State::Connecting {
             return;
         }
-        let length = self.now - connection.since;
-        let syn_retransmits = self.syn_retransmits(slot, length);
+        let syn_retransmits = self.syn_retransmits(slot, self.now - connection.since);
         let connection = &mut self.connections[slot];
-        connection.state = State::Open;
+        connection.state = State::Handshaking;
+        connection.connected = self.now;
         connection.syn_retransmits = syn_retransmits;
-        connection.failed_attempts = 0;
-        self.connecting -= 1;
-        self.connect_deadlines.clear(slot);
-        self.recorder.connected(length);
-        if !connection.in_flight.is_empty() {
-            for in_flight in &mut connection.in_flight {
-                in_flight.connect = Some(length);
-            }
-            connection.is_unwritten = true;
-            self.unwritten.push(slot);
+        connection.exchange.open();
+        if connection.is_agreed() {
+            self.opened(slot);
+        } else {
+            self.connect_deadlines.set(slot, self.now + self.orders.timeout);
+            self.will_write(slot);
         }
     }
 
-    /// The slot's attempt to connect failed: it rests, so that a server that is down is not flooded.
+    /// Connection and handshake stand: what has waited for them can be written.
+    fn opened(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot];
+        let length = connection.connected - connection.since;
+        connection.state = State::Open;
+        connection.back_off.reached();
+        self.connecting -= 1;
+        self.connect_deadlines.clear(slot);
+        self.recorder.connected(length);
+        if !connection.requests.is_empty() {
+            for request in connection.requests.iter_mut() {
+                request.connect = Some(length);
+            }
+        }
+        if !connection.requests.is_empty() || connection.exchange.has_to_say() {
+            self.will_write(slot);
+        }
+    }
+
+    /// The slot's attempt to connect failed, or its handshake: it rests, so that a server that is down is not flooded.
     pub(super) fn connect_failed(&mut self, slot: Slot, failure: Failure) {
         self.recorder.connect_failed();
         self.connecting -= 1;
@@ -197,14 +252,17 @@ impl<I: Io> Worker<I> {
         self.connect_deadlines.clear(slot);
         let connection = &mut self.connections[slot];
         connection.reset();
-        let doublings = connection.failed_attempts.min(MOST_DOUBLINGS);
-        connection.failed_attempts += 1;
+        let end = connection.back_off.failed(self.now);
         self.sessions -= usize::from(connection.session.take().is_some());
-        self.rest(slot, Nanos(FIRST_REST.0 << doublings));
+        self.rest(slot, end);
     }
 
     /// The requests under way failed, and their connection is replaced when the next request needs it.
     pub(super) fn fail(&mut self, slot: Slot, failure: Failure) {
+        if self.connections[slot].state == State::Handshaking {
+            self.connect_failed(slot, failure);
+            return;
+        }
         self.end_requests(slot, failure);
         if self.connections[slot].session.is_some() {
             self.end_session(slot);
@@ -215,15 +273,22 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Records the failure of every request under way on a slot.
+    /// Records the failure of every request that a slot carries.
     fn end_requests(&mut self, slot: Slot, failure: Failure) {
-        while let Some((request, place)) = self.connections[slot].fail_oldest(failure, self.now) {
-            self.slow_requests.extend(self.recorder.failed(&request));
-            self.answer_deadlines.clear(slot * self.orders.pipeline + place);
-            self.activity.failed += 1;
-            self.in_flight -= 1;
+        self.connections[slot].requests.give_up_writing();
+        for tag in 0..self.orders.pipeline {
+            self.end_request(slot, tag, failure);
         }
         self.keep_slow(slot);
+    }
+
+    /// Records the failure of a request, if there is one under this tag.
+    fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
+        let Some(failed) = self.connections[slot].take_failed(tag, failure, self.now) else { return };
+        self.slow_requests.extend(self.recorder.failed(&failed));
+        self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
+        self.activity.failed += 1;
+        self.in_flight -= 1;
     }
 
     fn disconnect(&mut self, slot: Slot) {
@@ -232,7 +297,7 @@ impl<I: Io> Worker<I> {
             self.recorder.disconnected(Some(self.now - connection.since));
         }
         if let Some(upload) = connection.upload {
-            self.answer_deadlines.clear(slot * self.orders.pipeline + upload.place);
+            self.answer_deadlines.clear(slot * self.orders.pipeline + upload.tag);
         }
         connection.reset();
         self.io.close(slot);
@@ -241,8 +306,7 @@ impl<I: Io> Worker<I> {
     /// Lists a slot that can take a request; a slot stands in the list at most once.
     pub(super) fn list_if_free(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
-        let has_room =
-            connection.in_flight.len() < self.orders.pipeline && connection.calls < self.orders.calls;
+        let has_room = connection.has_room(self.orders.pipeline) && connection.calls < self.orders.calls;
         let is_bound = connection.session.is_some() || connection.rests_until.is_some();
         if has_room && !is_bound && !connection.is_listed {
             connection.is_listed = true;

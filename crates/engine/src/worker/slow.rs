@@ -2,6 +2,7 @@
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Retransmits, SlowRequest};
+use loadcurve_wire::Exchange;
 
 use super::Worker;
 use crate::connection::State;
@@ -11,7 +12,7 @@ use crate::io::{Io, Slot};
 /// 2.1). A fifth of that, Linux's shortest timeout for any segment, leaves room for kernels that are set otherwise.
 const SHORTEST_RETRANSMISSION: Nanos = Nanos::from_millis(200);
 
-impl<I: Io> Worker<I> {
+impl<I: Io, E: Exchange> Worker<I, E> {
     /// How often the SYN of a connection was sent again that was established this moment, after `length`; none where the
     /// kernel does not tell.
     pub(super) fn syn_retransmits(&self, slot: Slot, length: Nanos) -> Option<u32> {
@@ -33,7 +34,7 @@ impl<I: Io> Worker<I> {
         let all = self.io.retransmits(slot)?;
         let connection = &self.connections[slot];
         let syn = match connection.state {
-            State::Open => connection.syn_retransmits?,
+            State::Open | State::Handshaking => connection.syn_retransmits?,
             // Until it is established a connection sends nothing but its SYN.
             State::Connecting | State::Closed => all,
         };

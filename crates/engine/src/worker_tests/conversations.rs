@@ -1,6 +1,6 @@
 //! Pipelines, calls, thinking and sessions on the simulated clock.
 
-use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Rate, Stop};
+use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Rate, Share, Stop};
 
 use super::simulated::{START, Simulation};
 use super::{assert_close, closed, ms, plan, taking};
@@ -10,22 +10,21 @@ fn conversation(pipeline: usize, calls: Option<u64>, think_s: f64) -> Conversati
 }
 
 /// So many connections that arrive at a rate, with room for `connections` at once.
-fn sessions(connections: usize, rate_cps: f64, total: u64, conversation: Conversation) -> LoadPlan {
+fn sessions(connections: usize, rate_cps: f64, total: u64, conversation: Conversation) -> HttpLoad {
     let model = Model::Sessions {
         connection_rate_cps: Rate::Constant(rate_cps),
         arrivals: Arrivals::Constant,
         connections,
     };
-    LoadPlan { conversation, ..plan(model, Stop::ConnectionsTotal(total)) }
+    plan(model, Stop::ConnectionsTotal(total)).with(|http| http.conversation = conversation)
 }
 
 #[test]
 fn a_pipeline_keeps_its_depth_of_requests_under_way_on_each_connection() {
     // 2 connections of 4 requests each, 8 ms each: 8 / 0.008 s = 1000 requests per second.
-    let plan = LoadPlan {
+    let plan = HttpLoad {
         warmup_s: 0.08,
-        conversation: conversation(4, None, 0.0),
-        ..closed(2, Stop::DurationS(0.8))
+        ..closed(2, Stop::DurationS(0.8)).with(|http| http.conversation = conversation(4, None, 0.0))
     };
     let result = Simulation::of(&plan).result(taking(ms(8)));
     assert_close(result.rate_rps.answered.unwrap(), 1000.0);
@@ -38,7 +37,7 @@ fn a_pipeline_keeps_its_depth_of_requests_under_way_on_each_connection() {
 fn each_pipelined_request_is_timed_on_its_own() {
     // The server takes the requests of all connections one by one, 1 ms each: the four that are written together are
     // answered after 1, 2, 3 and 4 ms, and each next one has three before it.
-    let plan = LoadPlan { conversation: conversation(4, None, 0.0), ..closed(1, Stop::RequestsTotal(6)) };
+    let plan = closed(1, Stop::RequestsTotal(6)).with(|http| http.conversation = conversation(4, None, 0.0));
     let mut free_at = START;
     let result = Simulation::of(&plan).result(move |arrival| {
         free_at = free_at.max(arrival) + ms(1);
@@ -50,7 +49,8 @@ fn each_pipelined_request_is_timed_on_its_own() {
 
 #[test]
 fn a_connection_is_closed_after_its_calls() {
-    let plan = LoadPlan { conversation: conversation(1, Some(3), 0.0), ..closed(1, Stop::RequestsTotal(9)) };
+    let plan =
+        closed(1, Stop::RequestsTotal(9)).with(|http| http.conversation = conversation(1, Some(3), 0.0));
     let result = Simulation::of(&plan).result(taking(ms(1)));
     assert_eq!((result.requests.due, result.requests.answered), (9, 9));
     assert_eq!((result.connections.opened, result.connections.concurrent_max), (3, 1));
@@ -61,7 +61,8 @@ fn a_connection_is_closed_after_its_calls() {
 
 #[test]
 fn a_pipeline_ends_with_the_calls_of_its_connection() {
-    let plan = LoadPlan { conversation: conversation(4, Some(6), 0.0), ..closed(1, Stop::RequestsTotal(12)) };
+    let plan =
+        closed(1, Stop::RequestsTotal(12)).with(|http| http.conversation = conversation(4, Some(6), 0.0));
     let result = Simulation::of(&plan).result(taking(ms(1)));
     assert_eq!((result.requests.answered, result.connections.opened), (12, 2));
 }
@@ -69,10 +70,9 @@ fn a_pipeline_ends_with_the_calls_of_its_connection() {
 #[test]
 fn a_client_that_thinks_sends_its_next_request_after_its_thoughts() {
     // 2 clients, 10 ms for the answer and 90 ms of thought: 2 / 0.1 s = 20 requests per second.
-    let plan = LoadPlan {
+    let plan = HttpLoad {
         warmup_s: 1.0,
-        conversation: conversation(1, None, 0.09),
-        ..closed(2, Stop::DurationS(10.0))
+        ..closed(2, Stop::DurationS(10.0)).with(|http| http.conversation = conversation(1, None, 0.09))
     };
     let result = Simulation::of(&plan).result(taking(ms(10)));
     assert_close(result.rate_rps.answered.unwrap(), 20.0);
@@ -115,9 +115,10 @@ fn a_session_that_finds_all_connections_busy_waits_and_its_wait_is_latency() {
 
 #[test]
 fn sessions_of_three_workers_together_are_the_undivided_ones() {
-    let plan = LoadPlan { threads: 3, ..sessions(9, 10.0, 7, conversation(1, Some(2), 0.0)) };
+    let plan = HttpLoad { threads: 3, ..sessions(9, 10.0, 7, conversation(1, Some(2), 0.0)) };
     let opened: Vec<u64> = (0..3)
-        .map(|index| Simulation::of(&plan).run_share(index, taking(ms(1))).0.recorder.connections.opened)
+        .map(|index| Simulation::of(&plan).run_share(Share::new(index, 3), taking(ms(1))).0)
+        .map(|part| part.recorder.connections.opened)
         .collect();
     assert_eq!(opened, [3, 2, 2]);
 }
@@ -126,7 +127,7 @@ fn sessions_of_three_workers_together_are_the_undivided_ones() {
 fn sessions_end_with_the_window_when_a_duration_is_given() {
     // One session arrives each second and would make a call every 100 ms for ever; after 2 s nothing new begins.
     let plan =
-        LoadPlan { stop: Stop::DurationS(2.0), ..sessions(10, 1.0, 1, conversation(1, Some(1_000), 0.09)) };
+        HttpLoad { stop: Stop::DurationS(2.0), ..sessions(10, 1.0, 1, conversation(1, Some(1_000), 0.09)) };
     let result = Simulation::of(&plan).result(taking(ms(10)));
     // The first session has calls at 0, 100 … 1900 ms, the second from 1000 ms on.
     assert_eq!((result.requests.due, result.requests.answered), (30, 30));

@@ -1,6 +1,6 @@
 //! Poisson arrivals at a server that takes one request after the other, against the theory of that queue.
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Stop};
+use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Stop};
 use loadcurve_record::TimeHistogram;
 
 use super::md1::{Md1, poisson_arrivals, waits};
@@ -77,7 +77,7 @@ fn the_waiting_times_of_the_theory_have_the_mean_of_pollaczek_and_khinchine() {
 fn measured_latency(seed: u64) -> TimeHistogram {
     let model =
         Model::Open { connections: 10, rate_rps: Rate::Constant(RATE_RPS), arrivals: Arrivals::Poisson };
-    let plan = LoadPlan { seed, ..plan(model, Stop::RequestsTotal(REQUESTS)) };
+    let plan = HttpLoad { seed, ..plan(model, Stop::RequestsTotal(REQUESTS)) };
     let mut free_at = START;
     let (part, _) = Simulation::of(&plan).run(move |arrival| {
         free_at = free_at.max(arrival) + SERVICE_TIME;

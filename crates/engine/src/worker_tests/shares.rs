@@ -1,7 +1,7 @@
 //! The workers of a plan do together what one alone would do.
 
 use loadcurve_plan::{
-    Arrivals, Conversation, LoadPlan, Model, Nanos, Pick, Rate, RateStretch, Requests, Stop,
+    Arrivals, Conversation, HttpLoad, Model, Nanos, Pick, Rate, RateStretch, Requests, Share, Stop,
 };
 use proptest::prelude::*;
 
@@ -10,10 +10,20 @@ use super::{closed, get, ms, open, plan, taking};
 use crate::load::numbers;
 
 /// What all workers send, and when since the start, in order of time.
-fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Sent> {
+fn sent_by_all_workers(plan: &HttpLoad) -> Vec<Sent> {
+    sent_by(plan, &shares_of(Share::whole(), plan.threads))
+}
+
+/// The parts of a share that so many workers have.
+fn shares_of(share: Share, workers: usize) -> Vec<Share> {
+    (0..workers).map(|index| share.part(index, workers)).collect()
+}
+
+/// What the workers of these shares send.
+fn sent_by(plan: &HttpLoad, shares: &[Share]) -> Vec<Sent> {
     let simulation = Simulation::of(plan);
-    for index in 0..plan.threads {
-        let (_, epoch) = simulation.run_share(index, taking(Nanos(100)));
+    for share in shares {
+        let (_, epoch) = simulation.run_share(*share, taking(Nanos(100)));
         assert_eq!(epoch, START);
     }
     let mut sent: Vec<Sent> =
@@ -24,7 +34,7 @@ fn sent_by_all_workers(plan: &LoadPlan) -> Vec<Sent> {
 
 #[test]
 fn three_workers_together_send_the_undivided_schedule() {
-    let plan = LoadPlan { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
+    let plan = HttpLoad { threads: 3, ..open(9, 997.0, Stop::DurationS(0.5)) };
     let sent = sent_by_all_workers(&plan);
     // Request k is due after k/997 s; 498 such intervals end before 0.5 s, so requests 0 to 498 are due.
     assert_eq!(sent.len(), 499);
@@ -36,7 +46,7 @@ fn three_workers_together_send_the_undivided_schedule() {
 #[test]
 fn three_workers_together_send_the_first_requests_after_the_warm_up() {
     // Due every 100 ms: 0 … 300 ms are of the warm-up of 0.4 s, and the five measured ones follow without a gap.
-    let plan = LoadPlan { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
+    let plan = HttpLoad { threads: 3, warmup_s: 0.4, ..open(9, 10.0, Stop::RequestsTotal(5)) };
     assert_eq!(sent_by_all_workers(&plan), (0..9).map(|k| (ms(100 * k), 0)).collect::<Vec<_>>());
 }
 
@@ -60,14 +70,20 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
 }
 
 /// Every way to take requests, from a list of up to six with weights of their own.
-fn picking(plan: LoadPlan) -> impl Strategy<Value = LoadPlan> {
+fn picking(plan: HttpLoad) -> impl Strategy<Value = HttpLoad> {
     let picks = prop_oneof![Just(Pick::InOrder), Just(Pick::Random), Just(Pick::Weighted)];
     (picks, prop::collection::vec(0.1_f64..5.0, 1..7), any::<u64>()).prop_map(move |(pick, weights, seed)| {
         // The simulated server tells requests of one length apart by their targets.
         let request =
             |(index, weight)| loadcurve_plan::Request { target: format!("/{index}"), weight, ..get() };
         let requests = Requests::Given(weights.into_iter().enumerate().map(request).collect());
-        LoadPlan { requests, pick, seed, ..plan.clone() }
+        HttpLoad {
+            seed,
+            ..plan.clone().with(|http| {
+                http.requests = requests;
+                http.pick = pick;
+            })
+        }
     })
 }
 
@@ -75,24 +91,24 @@ fn picking(plan: LoadPlan) -> impl Strategy<Value = LoadPlan> {
 const CONNECTIONS: usize = 16 * 8;
 
 /// Requests that fall due on a schedule, which a number of them or a time ends.
-fn open_plans() -> impl Strategy<Value = LoadPlan> {
+fn open_plans() -> impl Strategy<Value = HttpLoad> {
     let stops =
         prop_oneof![(1_u64..300).prop_map(Stop::RequestsTotal), (0.01_f64..0.4).prop_map(Stop::DurationS)];
     (rates(), arrivals(), stops, 0.0_f64..0.2).prop_flat_map(|(rate_rps, arrivals, stop, warmup_s)| {
         let model = Model::Open { connections: CONNECTIONS, rate_rps, arrivals };
-        picking(LoadPlan { warmup_s, ..plan(model, stop) })
+        picking(HttpLoad { warmup_s, ..plan(model, stop) })
     })
 }
 
 /// Connections that arrive on a schedule and make one call each.
-fn session_plans() -> impl Strategy<Value = LoadPlan> {
+fn session_plans() -> impl Strategy<Value = HttpLoad> {
     let stops =
         prop_oneof![(1_u64..300).prop_map(Stop::ConnectionsTotal), (0.01_f64..0.4).prop_map(Stop::DurationS)];
     (rates(), arrivals(), stops, 0.0_f64..0.2).prop_flat_map(
         |(connection_rate_cps, arrivals, stop, warmup_s)| {
             let model = Model::Sessions { connections: CONNECTIONS, connection_rate_cps, arrivals };
             let conversation = Conversation { calls: Some(1), ..Conversation::default() };
-            picking(LoadPlan { warmup_s, conversation, ..plan(model, stop) })
+            picking(HttpLoad { warmup_s, ..plan(model, stop).with(|http| http.conversation = conversation) })
         },
     )
 }
@@ -105,7 +121,17 @@ proptest! {
         plan in prop_oneof![open_plans(), session_plans()], workers in 1_usize..17,
     ) {
         let undivided = sent_by_all_workers(&plan);
-        prop_assert_eq!(sent_by_all_workers(&LoadPlan { threads: workers, ..plan }), undivided);
+        prop_assert_eq!(sent_by_all_workers(&HttpLoad { threads: workers, ..plan }), undivided);
+    }
+
+    #[test]
+    fn any_number_of_machines_each_with_threads_of_its_own_send_the_same_requests_at_the_same_times_as_one(
+        plan in prop_oneof![open_plans(), session_plans()], threads in prop::collection::vec(1_usize..4, 1..6),
+    ) {
+        let machine = |index| Share::new(index, threads.len());
+        let shares: Vec<Share> =
+            threads.iter().enumerate().flat_map(|(index, threads)| shares_of(machine(index), *threads)).collect();
+        prop_assert_eq!(sent_by(&plan, &shares), sent_by_all_workers(&plan));
     }
 
     #[test]
@@ -113,7 +139,7 @@ proptest! {
         plan in picking(closed(40, Stop::RequestsTotal(1))), total in 1_u64..500, workers in 1_usize..17,
     ) {
         let operations = |threads| {
-            let sent = sent_by_all_workers(&LoadPlan { threads, stop: Stop::RequestsTotal(total), ..plan.clone() });
+            let sent = sent_by_all_workers(&HttpLoad { threads, stop: Stop::RequestsTotal(total), ..plan.clone() });
             let mut operations: Vec<usize> = sent.iter().map(|(_, operation)| *operation).collect();
             operations.sort_unstable();
             operations
@@ -128,8 +154,9 @@ proptest! {
         connections in 1_usize..200, workers in 1_usize..17,
     ) {
         let threads = workers.min(connections);
-        let plan = LoadPlan { threads, ..closed(connections, Stop::RequestsTotal(1)) };
-        let mut union: Vec<usize> = (0..threads).flat_map(|index| numbers(&plan, index)).collect();
+        let plan = HttpLoad { threads, ..closed(connections, Stop::RequestsTotal(1)) };
+        let shares = shares_of(Share::whole(), threads);
+        let mut union: Vec<usize> = shares.into_iter().flat_map(|share| numbers(&plan, share)).collect();
         union.sort_unstable();
         prop_assert_eq!(union, (0..connections).collect::<Vec<_>>());
     }

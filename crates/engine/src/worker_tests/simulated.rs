@@ -5,19 +5,19 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use loadcurve_plan::{LoadPlan, Nanos, Share};
+use loadcurve_plan::{HttpLoad, Nanos, Share};
 use loadcurve_record::Failure;
+use loadcurve_wire::{Exchange as _, Http1};
 
 use crate::http::HttpSummary;
 use crate::io::{Event, Io, Slot, Tell};
 use crate::kernel::TcpCounters;
 use crate::load::numbers;
 use crate::pacing::Pacing;
+use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
-use crate::team::{CpuUse, Finished, Part};
 use crate::worker::{Orders, Worker};
 
 /// The clock's reading at the start of every simulation.
@@ -78,7 +78,10 @@ pub(super) struct SimulatedIo {
     service: Box<Service>,
     retransmits: Rc<Retransmits>,
     sent: Rc<RefCell<Vec<Sent>>>,
-    requests: Arc<RequestSource>,
+    /// What each request of the plan's list begins with, in the bytes of its first write.
+    heads: Vec<Vec<u8>>,
+    /// The length of each request of the plan: they are all equally long.
+    request_bytes: u64,
     part_time: Nanos,
     lines: Vec<Line>,
     coming: BinaryHeap<Reverse<(Nanos, Slot, u32, Happening)>>,
@@ -86,22 +89,11 @@ pub(super) struct SimulatedIo {
 }
 
 impl SimulatedIo {
-    /// The length of each request of the plan: they are all equally long.
-    fn request_bytes(&self) -> u64 {
-        let lengths = (0..self.requests.tally_labels().len()).map(|operation| {
-            let request = self.requests.encoded(operation);
-            request.bytes.len() as u64 + request.body.as_ref().map_or(0, |body| body.length())
-        });
-        let [length] = *lengths.collect::<BTreeSet<u64>>().into_iter().collect::<Vec<u64>>() else {
-            panic!("the simulated server tells requests apart by their length");
-        };
-        length
-    }
-
     /// Which request of the plan's list begins with these bytes.
     fn operation_of(&self, bytes: &[u8]) -> usize {
-        (0..self.requests.tally_labels().len())
-            .find(|operation| bytes.starts_with(&self.requests.encoded(*operation).bytes))
+        let mut heads = self.heads.iter();
+        heads
+            .position(|head| bytes.starts_with(head))
             .expect("a request begins with the bytes of one of the plan")
     }
 
@@ -126,7 +118,7 @@ impl Io for SimulatedIo {
     }
 
     fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
-        let request_bytes = self.request_bytes();
+        let request_bytes = self.request_bytes;
         let line = &mut self.lines[slot];
         assert!(line.in_use, "a request was sent on slot {slot}, which is closed");
         assert!(!line.is_full, "more was sent on slot {slot} before it had taken the part of a long request");
@@ -195,9 +187,24 @@ impl Io for SimulatedIo {
     }
 }
 
+/// The bytes of each request of the plan's list, and how long all of them are, bodies included.
+fn bytes_of(requests: &RequestSource<Http1>) -> (Vec<Vec<u8>>, u64) {
+    let mut heads = Vec::new();
+    let mut lengths = BTreeSet::new();
+    for operation in 0..requests.tally_labels().len() {
+        let template = requests.template(operation);
+        let mut head = Vec::new();
+        Http1::new(1).begin(0, &template.request, None, &mut head);
+        lengths.insert(head.len() as u64 + template.body.as_ref().map_or(0, |body| body.length()));
+        heads.push(head);
+    }
+    let length = lengths.pop_first().filter(|_| lengths.is_empty());
+    (heads, length.expect("the simulated server tells requests apart by their length"))
+}
+
 /// One simulated load.
 pub(super) struct Simulation<'a> {
-    pub(super) plan: &'a LoadPlan,
+    pub(super) plan: &'a HttpLoad,
     pub(super) accepting: Accepting,
     pub(super) answering: Answering,
     pub(super) retransmits: Rc<Retransmits>,
@@ -212,7 +219,7 @@ pub(super) struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    pub(super) fn of(plan: &'a LoadPlan) -> Self {
+    pub(super) fn of(plan: &'a HttpLoad) -> Self {
         Self {
             plan,
             accepting: Accepting::After(Nanos::ZERO),
@@ -227,18 +234,19 @@ impl<'a> Simulation<'a> {
 
     /// What one worker of a plan for one thread brings home, and when its load began.
     pub(super) fn run(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> (Part, Nanos) {
-        self.run_share(0, service)
+        self.run_share(Share::whole(), service)
     }
 
-    /// What worker `index` brings home, and when its load began.
+    /// What the worker of a share brings home, and when its load began.
     pub(super) fn run_share(
         &self,
-        index: usize,
+        share: Share,
         service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
     ) -> (Part, Nanos) {
         let clock = Rc::new(Cell::new(START));
-        let numbers = numbers(self.plan, index);
-        let requests = RequestSource::open(self.plan).unwrap();
+        let numbers = numbers(self.plan, share);
+        let requests = RequestSource::<Http1>::open(self.plan).unwrap();
+        let (heads, request_bytes) = bytes_of(&requests);
         let io = SimulatedIo {
             clock: Rc::clone(&clock),
             held_up: self.held_up.clone(),
@@ -247,33 +255,33 @@ impl<'a> Simulation<'a> {
             service: Box::new(service),
             retransmits: Rc::clone(&self.retransmits),
             sent: Rc::clone(&self.sent),
-            requests: Arc::clone(&requests),
+            heads,
+            request_bytes,
             part_time: self.part_time,
             lines: vec![Line::default(); numbers.len()],
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let share = Share::new(index, self.plan.threads);
         let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
         let mut pacing = Pacing::new(&self.plan.pace(), share, epoch).unwrap();
-        worker.run(&mut pacing, should_stop, |_, _| {});
+        let began = worker.run(&mut pacing, should_stop, |_, _| {});
         let (recorder, ended) = worker.finish(&pacing);
         let counts = recorder.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
-        (Part { recorder, window: pacing.window(), ended, cpu: CpuUse::default() }, epoch)
+        (Part::of_thread(recorder, pacing.window(), began, ended, CpuUse::default()), epoch)
     }
 
     /// The result of a plan for one thread.
     pub(super) fn result(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> LoadResult {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
-        let requests = RequestSource::open(self.plan).unwrap();
+        let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let (name, kernel) = (SimulatedIo::NAME, TcpCounters::default());
         let summary = HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None };
-        summary.of(Finished { parts: vec![part], kernel, interrupted })
+        summary.of(&[Finished::of(vec![part], kernel, interrupted)])
     }
 }

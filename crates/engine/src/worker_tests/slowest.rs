@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use loadcurve_plan::{Conversation, LoadPlan, Nanos, Stop};
+use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::Failure;
 
 use super::simulated::{Accepting, Simulation};
@@ -17,16 +17,16 @@ fn answering(answers: impl Into<VecDeque<Option<u32>>>) -> Rc<impl Fn(Nanos) -> 
 }
 
 /// A plan whose connections carry one request each: the first is opened before the load, the next one by its request.
-fn one_request_each(requests: u64) -> LoadPlan {
+fn one_request_each(requests: u64) -> HttpLoad {
     let conversation = Conversation { calls: Some(1), ..Conversation::default() };
-    LoadPlan { conversation, ..closed(1, Stop::RequestsTotal(requests)) }
+    closed(1, Stop::RequestsTotal(requests)).with(|http| http.conversation = conversation)
 }
 
 #[test]
 fn the_kernel_is_asked_about_no_request_that_is_not_among_the_slowest() {
     // After 50 requests of the warm-up the first ten measured ones are the slowest so far, whatever they take. Of those
     // that follow only the one that takes longer is; connections that are established at once are no reason to ask.
-    let plan = LoadPlan { warmup_s: 0.1, ..one_request_each(1_000) };
+    let plan = HttpLoad { warmup_s: 0.1, ..one_request_each(1_000) };
     let questions = Rc::new(Cell::new(0));
     let counted = Rc::clone(&questions);
     let retransmits = Rc::new(move |_| {
@@ -79,7 +79,7 @@ fn what_the_kernel_does_not_tell_is_none_even_where_it_tells_a_part() {
 
 #[test]
 fn a_request_that_timed_out_is_among_the_slowest() {
-    let plan = LoadPlan { timeout_s: 0.25, ..closed(1, Stop::RequestsTotal(2)) };
+    let plan = HttpLoad { timeout_s: 0.25, ..closed(1, Stop::RequestsTotal(2)) };
     let mut arrivals = 0;
     let simulation = Simulation { retransmits: answering([Some(1), Some(0)]), ..Simulation::of(&plan) };
     let result = simulation.result(move |arrival| {
@@ -97,7 +97,7 @@ fn a_request_that_timed_out_is_among_the_slowest() {
 #[test]
 fn a_request_whose_connection_was_never_established_shows_how_often_the_syn_was_sent_again() {
     // The attempt before the load has no request, so nobody asks about it.
-    let plan = LoadPlan { timeout_s: 5.0, ..closed(1, Stop::RequestsTotal(1)) };
+    let plan = HttpLoad { timeout_s: 5.0, ..closed(1, Stop::RequestsTotal(1)) };
     let (accepting, retransmits) = (Accepting::Never, answering([Some(4)]));
     let result = Simulation { accepting, retransmits, ..Simulation::of(&plan) }.result(silent());
     let slowest = &result.slowest[0];

@@ -1,7 +1,7 @@
 //! Long bodies on the simulated clock: what their times mean, and what a timeout bounds.
 
-use loadcurve_plan::{Body, Conversation, LoadPlan, Nanos, Request, Requests, Stop};
-use loadcurve_record::Recorder;
+use loadcurve_plan::{Body, Conversation, HttpLoad, Nanos, Request, Requests, Stop};
+use loadcurve_record::{Failure, Recorder};
 
 use super::simulated::{Answering, START, Simulation};
 use super::{closed, get, ms, taking};
@@ -39,8 +39,13 @@ impl Posts {
         let body = Body::File(file.path().to_owned());
         let request = Request { method: "POST".into(), body, ..get() };
         let conversation = self.conversation;
-        let plan =
-            LoadPlan { requests: Requests::Given(vec![request]), timeout_s: 0.1, conversation, ..plan };
+        let plan = HttpLoad {
+            timeout_s: 0.1,
+            ..plan.with(|http| {
+                http.requests = Requests::Given(vec![request]);
+                http.conversation = conversation;
+            })
+        };
         let simulation = Simulation {
             part_time: self.part_time,
             answering: self.answering,
@@ -65,7 +70,7 @@ fn an_upload_that_goes_on_may_last_longer_than_the_timeout_and_counts_from_its_f
 #[test]
 fn an_upload_of_which_nothing_is_taken_times_out() {
     let (recorder, epoch) = Posts { part_time: Nanos::NEVER, ..Posts::of(1) }.run();
-    assert_eq!((recorder.failures.timeout, recorder.last_outcome), (1, Some(epoch + ms(100))));
+    assert_eq!((recorder.failures[Failure::Timeout], recorder.last_outcome), (1, Some(epoch + ms(100))));
 }
 
 #[test]
@@ -73,7 +78,7 @@ fn an_answer_has_the_timeout_from_the_last_part_of_its_request_on() {
     let (in_time, _) = Posts { service_time: ms(100), ..Posts::of(1) }.run();
     assert_eq!(in_time.requests.answered, 1);
     let (too_late, epoch) = Posts { service_time: ms(101), ..Posts::of(1) }.run();
-    assert_eq!((too_late.failures.timeout, too_late.last_outcome), (1, Some(epoch + ms(700))));
+    assert_eq!((too_late.failures[Failure::Timeout], too_late.last_outcome), (1, Some(epoch + ms(700))));
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn a_request_behind_an_upload_that_was_answered_early_waits_for_its_rest() {
 fn a_request_behind_an_upload_of_which_nothing_more_is_taken_times_out_with_it() {
     let answering = Answering::ItsBeginning;
     let (recorder, epoch) = Posts { answering, part_time: Nanos::NEVER, ..Posts::of(2) }.run();
-    assert_eq!((recorder.requests.answered, recorder.failures.timeout), (1, 1));
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Timeout]), (1, 1));
     assert_eq!(recorder.last_outcome, Some(epoch + ms(100)));
 }
 

@@ -1,6 +1,7 @@
 //! Whole loads whose verdict follows from arithmetic.
 
-use loadcurve_plan::{Arrivals, Conversation, LoadPlan, Model, Nanos, Rate, Stop};
+use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Nanos, Rate, Stop};
+use loadcurve_record::Failure;
 
 use super::simulated::{START, Simulation};
 use super::{closed, ms, open, plan, silent, taking};
@@ -41,7 +42,7 @@ fn sessions_that_find_no_connection_free_have_not_reached_the_rate() {
         connections: 1,
     };
     let conversation = Conversation { calls: Some(1), ..Conversation::default() };
-    let plan = LoadPlan { conversation, ..plan(sessions, Stop::DurationS(1.0)) };
+    let plan = plan(sessions, Stop::DurationS(1.0)).with(|http| http.conversation = conversation);
     assert_eq!(codes(&Simulation::of(&plan).result(taking(ms(5)))), [""; 0]);
     assert_eq!(codes(&Simulation::of(&plan).result(taking(ms(20)))), ["rate_not_reached"]);
 }
@@ -66,7 +67,7 @@ fn what_falls_due_while_all_connections_are_busy_is_the_servers_doing() {
 
 #[test]
 fn a_load_that_is_interrupted_in_its_warm_up_says_what_was_sent_until_then() {
-    let plan = LoadPlan { warmup_s: 60.0, ..open(1, 100.0, Stop::DurationS(60.0)) };
+    let plan = HttpLoad { warmup_s: 60.0, ..open(1, 100.0, Stop::DurationS(60.0)) };
     let simulation = Simulation { stop_at: START + ms(500), ..Simulation::of(&plan) };
     let result = simulation.result(taking(ms(1)));
     assert_eq!(codes(&result), ["nothing_answered", "interrupted"]);
@@ -81,9 +82,9 @@ fn a_load_that_is_interrupted_in_its_warm_up_says_what_was_sent_until_then() {
 #[test]
 fn failures_of_the_warm_up_are_noted() {
     // Four requests of the warm-up of 1 s time out, and so do the two of the window of 0.5 s.
-    let plan = LoadPlan { warmup_s: 1.0, timeout_s: 0.25, ..closed(1, Stop::DurationS(0.5)) };
+    let plan = HttpLoad { warmup_s: 1.0, timeout_s: 0.25, ..closed(1, Stop::DurationS(0.5)) };
     let result = Simulation::of(&plan).result(silent());
-    assert_eq!(result.errors.timeout, 2);
+    assert_eq!(result.errors[Failure::Timeout], 2);
     let notes: Vec<_> = result.verdict.notes.iter().map(|note| note.text.as_str()).collect();
     assert!(notes.iter().any(|text| text.contains("4 of 4 requests of the warm-up")), "{notes:?}");
 }
@@ -97,7 +98,7 @@ fn hanging_from(hangs: Nanos) -> impl FnMut(Nanos) -> Option<Nanos> {
 fn a_server_that_hangs_halfway_gives_no_valid_result_although_few_requests_fail() {
     // 2 connections get 500 answers each in 5 s, and wait for one more in vain.
     let result = Simulation::of(&closed(2, Stop::DurationS(10.0))).result(hanging_from(ms(5_000)));
-    assert_eq!((result.requests.answered, result.errors.timeout), (1_000, 2));
+    assert_eq!((result.requests.answered, result.errors[Failure::Timeout]), (1_000, 2));
     assert_eq!(codes(&result), ["errors", "stopped_answering"]);
     assert_eq!(result.verdict.status, Status::Invalid);
     let text = &result.verdict.reasons[1].text;
@@ -119,9 +120,9 @@ fn a_slow_server_has_not_stopped_answering_while_its_last_requests_are_under_way
         let took = if arrival < START + ms(5_000) { ms(10) } else { ms(6_000) };
         (arrived != 100).then(|| arrival + took)
     };
-    let plan = LoadPlan { timeout_s: 8.0, ..closed(2, Stop::DurationS(10.0)) };
+    let plan = HttpLoad { timeout_s: 8.0, ..closed(2, Stop::DurationS(10.0)) };
     let result = Simulation::of(&plan).result(service);
-    assert_eq!(result.errors.timeout, 1);
+    assert_eq!(result.errors[Failure::Timeout], 1);
     assert!(!codes(&result).contains(&"stopped_answering"), "{:?}", result.verdict);
 }
 
@@ -137,7 +138,7 @@ fn a_load_that_is_interrupted_in_a_silence_without_a_failure_does_not_know_that_
 #[test]
 fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_sent() {
     // 400 requests fall due in each of two seconds, and one connection of 10 ms makes 200 of the first in both.
-    let plan = LoadPlan { warmup_s: 1.0, ..open(1, 400.0, Stop::DurationS(1.0)) };
+    let plan = HttpLoad { warmup_s: 1.0, ..open(1, 400.0, Stop::DurationS(1.0)) };
     let result = Simulation::of(&plan).result(taking(ms(10)));
     assert_eq!((result.requests.due, result.requests.never_sent), (400, 400));
     let reason = &result.verdict.reasons[0];
@@ -146,4 +147,26 @@ fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_se
         reason.text.contains("those of the warm-up") && reason.text.contains("100 of them per second"),
         "{reason:?}"
     );
+}
+
+/// Three seconds in which answers take twice as long as later, seen by eight connections.
+fn warming_up_over(warmup_s: f64) -> LoadResult {
+    let plan = HttpLoad { warmup_s, ..closed(8, Stop::DurationS(8.0)) };
+    let service = |arrival| if arrival < START + ms(3_000) { ms(80) } else { ms(40) };
+    Simulation::of(&plan).result(move |arrival| Some(arrival + service(arrival)))
+}
+
+#[test]
+fn a_server_that_warms_up_in_the_window_is_told_with_what_it_needs() {
+    let result = warming_up_over(0.0);
+    assert_eq!(codes(&result), ["unsettled"]);
+    // 8 connections of 80 and 40 ms make 100 and 200 requests per second.
+    let text = &result.verdict.reasons[0].text;
+    assert!(text.contains("the first 3 of 8 s answered 50 % fewer requests per second"), "{text}");
+    assert!(text.contains("`--warmup 3s`"), "{text}");
+}
+
+#[test]
+fn a_server_that_warms_up_before_the_window_had_settled() {
+    assert_eq!(codes(&warming_up_over(3.5)), [""; 0]);
 }

@@ -1,6 +1,6 @@
 //! What the engine counts is what the server has seen.
 
-use loadcurve_plan::{LoadPlan, Requests, Stop};
+use loadcurve_plan::{HttpLoad, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, closed, get, measure, ok, open, start};
 
@@ -41,7 +41,7 @@ fn bytes_are_those_on_the_wire() {
 #[test]
 fn three_threads_share_seven_connections_and_a_hundred_requests_exactly() {
     let server = Server::replying(Reply::answer(ok("hello")));
-    let measured = measure(LoadPlan { threads: 3, ..closed(server.address, 7, 100) });
+    let measured = measure(HttpLoad { threads: 3, ..closed(server.address, 7, 100) });
     let seen = server.finish();
     assert_all_answered(&measured, &seen, 100);
     assert_eq!(seen.accepted, 7);
@@ -50,7 +50,7 @@ fn three_threads_share_seven_connections_and_a_hundred_requests_exactly() {
 #[test]
 fn a_thread_without_a_request_of_its_own_is_no_hindrance() {
     let server = Server::replying(Reply::answer(ok("hello")));
-    let measured = measure(LoadPlan { threads: 3, ..closed(server.address, 3, 2) });
+    let measured = measure(HttpLoad { threads: 3, ..closed(server.address, 3, 2) });
     let seen = server.finish();
     assert_all_answered(&measured, &seen, 2);
     assert_eq!(seen.accepted, 3);
@@ -59,7 +59,7 @@ fn a_thread_without_a_request_of_its_own_is_no_hindrance() {
 #[test]
 fn connections_are_numbered_over_all_threads() {
     let server = Server::replying(Reply::answer(ok("hello")));
-    let measured = measure(LoadPlan { threads: 2, ..closed(server.address, 4, 4) });
+    let measured = measure(HttpLoad { threads: 2, ..closed(server.address, 4, 4) });
     server.finish();
     // Each of the four connections carries one of the four requests, all of which are among the ten slowest.
     let slowest = measured.value("/slowest").as_array().unwrap();
@@ -72,7 +72,7 @@ fn connections_are_numbered_over_all_threads() {
 fn two_hundred_requests_per_second_for_a_second_are_two_hundred_requests_due() {
     let server = Server::replying(Reply::answer(ok("hello")));
     let plan = open(server.address, 5, 200.0, Stop::DurationS(1.0));
-    let measured = measure(LoadPlan { threads: 2, ..plan });
+    let measured = measure(HttpLoad { threads: 2, ..plan });
     let seen = server.finish();
     assert_eq!(measured.requests("due"), 200);
     assert_eq!(measured.requests("sent"), seen.requests.len() as u64);
@@ -95,7 +95,7 @@ fn requests_of_the_warm_up_are_sent_and_not_measured() {
     // Of 1000 requests per second 100 fall into 0.1 s of warm-up; 50 follow. The last of the warm-up may fall
     // behind on a busy machine, but it is still sent before those that follow.
     let plan = open(server.address, 5, 1_000.0, Stop::RequestsTotal(50));
-    let measured = measure(LoadPlan { warmup_s: 0.1, threads: 2, ..plan });
+    let measured = measure(HttpLoad { warmup_s: 0.1, threads: 2, ..plan });
     let seen = server.finish();
     assert_eq!((measured.requests("due"), measured.requests("answered")), (50, 50));
     assert_eq!(seen.requests.len(), 150);
@@ -105,7 +105,7 @@ fn requests_of_the_warm_up_are_sent_and_not_measured() {
 fn the_requests_of_the_list_are_taken_in_turn() {
     let server = Server::replying(Reply::answer(ok("hello")));
     let requests = Requests::Given(vec![get("/a"), get("/b?c=d"), get("/e")]);
-    let measured = measure(LoadPlan { requests, ..closed(server.address, 1, 7) });
+    let measured = measure(closed(server.address, 1, 7).with(|http| http.requests = requests));
     let seen = server.finish();
     let in_turn = ["GET /a", "GET /b?c=d", "GET /e", "GET /a", "GET /b?c=d", "GET /e", "GET /a"];
     assert_eq!(seen.requests, in_turn);
@@ -123,7 +123,7 @@ fn an_interrupted_closed_loop_says_which_requests_were_never_answered() {
         0..20 => Reply::answer(ok("hello")),
         _ => Reply::silence(),
     });
-    let load = start(LoadPlan { stop: Stop::DurationS(60.0), ..closed(server.address, 4, 1) });
+    let load = start(HttpLoad { stop: Stop::DurationS(60.0), ..closed(server.address, 4, 1) });
     server.wait_for_requests(24);
     assert!(!load.is_finished());
     load.stop();

@@ -1,6 +1,6 @@
 //! Both backends send the same plan, count the same, and time the same.
 
-use loadcurve_plan::{Arrivals, IoChoice, LoadPlan, Model, Nanos, Pick, Rate, Request, Requests, Stop};
+use loadcurve_plan::{Arrivals, HttpLoad, IoChoice, Model, Nanos, Pick, Rate, Request, Requests, Stop};
 
 use crate::support::{Comparison, Measured, Reply, Server, Then, compare_times, get, ok, open};
 
@@ -10,17 +10,18 @@ const TARGETS: [(&str, f64); 4] = [("/quick", 5.0), ("/slow", 3.0), ("/missing",
 const SERVICE_TIMES: [Nanos; 2] = [Nanos::from_millis(2), Nanos::from_millis(15)];
 
 /// Some 1.5 s of random arrivals of requests that are picked by weight, all from one seed.
-fn seeded(io: IoChoice, server: &Server) -> LoadPlan {
+fn seeded(io: IoChoice, server: &Server) -> HttpLoad {
     let (connections, rate_rps) = (40, 400.0);
     let requests = TARGETS.map(|(target, weight)| Request { weight, ..get(target) });
-    LoadPlan {
+    HttpLoad {
         model: Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Poisson },
-        requests: Requests::Given(requests.to_vec()),
-        pick: Pick::Weighted,
         seed: 11,
         threads: 2,
         io,
-        ..open(server.address, connections, rate_rps, Stop::RequestsTotal(600))
+        ..open(server.address, connections, rate_rps, Stop::RequestsTotal(600)).with(|http| {
+            http.requests = Requests::Given(requests.to_vec());
+            http.pick = Pick::Weighted;
+        })
     }
 }
 

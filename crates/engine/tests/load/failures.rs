@@ -1,6 +1,6 @@
 //! Every way in which a server fails has its class, and every failure is counted once.
 
-use loadcurve_plan::{Body, Conversation, LoadPlan, Request, Requests, Stop};
+use loadcurve_plan::{Body, Conversation, HttpLoad, Request, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, Then, closed, get, measure, ok, refusing_address};
 
@@ -61,7 +61,7 @@ fn an_answer_of_another_length_than_expected_is_a_mismatch() {
     });
     let request = Request { expected_body_bytes: Some(11), ..get("/") };
     let measured =
-        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 1, 40) });
+        measure(closed(server.address, 1, 40).with(|http| http.requests = Requests::Given(vec![request])));
     let seen = server.finish();
     assert_eq!(measured.errors(), [("mismatch", 10)]);
     assert_eq!((measured.requests("answered"), seen.answered), (30, 40));
@@ -75,8 +75,10 @@ fn a_mismatch_fails_its_own_request_alone_and_not_those_behind_it_in_the_pipelin
     });
     let request = Request { expected_body_bytes: Some(11), ..get("/a.txt") };
     let conversation = Conversation { pipeline: 5, ..Conversation::default() };
-    let plan =
-        LoadPlan { requests: Requests::Given(vec![request]), conversation, ..closed(server.address, 1, 40) };
+    let plan = closed(server.address, 1, 40).with(|http| {
+        http.requests = Requests::Given(vec![request]);
+        http.conversation = conversation;
+    });
     let measured = measure(plan);
     let seen = server.finish();
     assert_eq!(measured.errors(), [("mismatch", 4)]);
@@ -102,7 +104,7 @@ fn an_error_status_is_an_answer_that_is_not_ok_whatever_its_length() {
         Server::replying(Reply::answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"));
     let request = Request { expected_body_bytes: Some(11), ..get("/") };
     let measured =
-        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 20) });
+        measure(closed(server.address, 2, 20).with(|http| http.requests = Requests::Given(vec![request])));
     assert_agreement(&measured, &server.finish());
     assert_eq!((measured.requests("answered"), measured.requests("ok")), (20, 0));
     assert_eq!(measured.count("/status/5xx"), 20);
@@ -122,7 +124,7 @@ fn bytes_behind_an_answer_cost_the_connection() {
 #[test]
 fn requests_that_are_never_answered_time_out() {
     let server = Server::replying(Reply::silence());
-    let measured = measure(LoadPlan { timeout_s: 0.1, ..closed(server.address, 3, 6) });
+    let measured = measure(HttpLoad { timeout_s: 0.1, ..closed(server.address, 3, 6) });
     assert_agreement(&measured, &server.finish());
     assert_eq!(measured.errors(), [("timeout", 6)]);
     // Each of the three connections waits twice for a tenth of a second.
@@ -135,8 +137,10 @@ fn a_server_that_stops_reading_does_not_hold_up_the_load() {
     let server = Server::deaf();
     // More than the sockets of both sides hold, so the request cannot be written to its end.
     let request = Request { method: "POST".into(), body: Body::Text("x".repeat(32 << 20)), ..get("/") };
-    let plan =
-        LoadPlan { timeout_s: 0.1, requests: Requests::Given(vec![request]), ..closed(server.address, 1, 2) };
+    let plan = HttpLoad {
+        timeout_s: 0.1,
+        ..closed(server.address, 1, 2).with(|http| http.requests = Requests::Given(vec![request]))
+    };
     let measured = measure(plan);
     let seen = server.finish();
     assert_eq!(measured.errors(), [("timeout", 2)]);
@@ -147,7 +151,7 @@ fn a_server_that_stops_reading_does_not_hold_up_the_load() {
 #[test]
 fn refused_connections_are_tried_again_ever_more_rarely() {
     let (_socket, address) = refusing_address();
-    let plan = LoadPlan { stop: Stop::DurationS(0.5), ..closed(address, 1, 1) };
+    let plan = HttpLoad { stop: Stop::DurationS(0.5), ..closed(address, 1, 1) };
     let measured = measure(plan);
     let refused = measured.requests("failed");
     // One attempt before the load, then at 0, 20, 60, 140 and 300 ms at the earliest: rests of 20 ms and doubled.

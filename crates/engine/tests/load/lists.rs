@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use loadcurve_engine::{StartError, start};
-use loadcurve_plan::{Body, ListedRequests, LoadPlan, Pick, Request, Requests};
+use loadcurve_plan::{Body, HttpLoad, ListedRequests, Pick, Request, Requests};
 
 use crate::support::{
     Measured, Reply, Seen, Server, TemporaryFile, closed, get, measure, ok, refusing_address,
@@ -34,10 +34,10 @@ fn run(
     requests: Requests,
     connections: usize,
     total: u64,
-    change: impl FnOnce(LoadPlan) -> LoadPlan,
+    change: impl FnOnce(HttpLoad) -> HttpLoad,
 ) -> (Measured, Seen) {
     let server = Server::replying(Reply::answer(ok("hello")).keeping_the_body());
-    let plan = LoadPlan { requests, ..closed(server.address, connections, total) };
+    let plan = closed(server.address, connections, total).with(|http| http.requests = requests);
     let measured = measure(change(plan));
     (measured, server.finish())
 }
@@ -58,7 +58,7 @@ fn the_lines_of_a_long_list_are_taken_in_turn_and_from_the_start_again() {
 #[test]
 fn threads_share_a_long_list_and_each_line_is_taken_once() {
     let file = list_of(LINES);
-    let (_, mut seen) = run(lines_of(&file), 6, LINES as u64, |plan| LoadPlan { threads: 3, ..plan });
+    let (_, mut seen) = run(lines_of(&file), 6, LINES as u64, |plan| HttpLoad { threads: 3, ..plan });
     let mut expected: Vec<String> = (0..LINES).map(|line| format!("GET /{line}")).collect();
     seen.requests.sort_unstable();
     expected.sort_unstable();
@@ -69,7 +69,6 @@ fn threads_share_a_long_list_and_each_line_is_taken_once() {
 fn the_requests_of_a_long_list_have_one_tally_which_is_called_like_the_file() {
     let file = list_of(LINES);
     let (measured, _) = run(lines_of(&file), 1, 20, |plan| plan);
-    assert_eq!(measured.value("/load/requests"), &serde_json::json!([name(&file)]));
     assert_eq!(measured.value("/operations").as_array().unwrap().len(), 1);
     assert_eq!(measured.value("/operations/0/operation"), &name(&file));
     assert_eq!(
@@ -81,8 +80,10 @@ fn the_requests_of_a_long_list_have_one_tally_which_is_called_like_the_file() {
 #[test]
 fn the_slowest_requests_of_a_long_list_go_by_their_paths() {
     let file = list_of(LINES);
-    let (measured, seen) =
-        run(lines_of(&file), 1, 10, |plan| LoadPlan { pick: Pick::Random, seed: 3, ..plan });
+    let (measured, seen) = run(lines_of(&file), 1, 10, |plan| HttpLoad {
+        seed: 3,
+        ..plan.with(|http| http.pick = Pick::Random)
+    });
     let slowest = measured.value("/slowest").as_array().unwrap();
     let mut labels: Vec<&str> = slowest.iter().map(|slow| slow["operation"].as_str().unwrap()).collect();
     let mut sent = seen.requests;
@@ -105,7 +106,7 @@ fn each_request_of_a_short_list_has_a_tally() {
 fn more_than_a_hundred_requests_have_one_tally_wherever_they_stand() {
     let given: Vec<_> = (0..LINES).map(|number| get(&format!("/{number}"))).collect();
     let (measured, seen) = run(Requests::Given(given), 1, LINES as u64, |plan| plan);
-    assert_eq!(measured.value("/load/requests"), &serde_json::json!(["150 requests"]));
+    assert_eq!(measured.value("/operations/0/operation"), "150 requests");
     assert_eq!(measured.count("/operations/0/answered"), LINES as u64);
     assert_eq!(seen.requests[LINES - 1], format!("GET /{}", LINES - 1));
     assert!(measured.value("/slowest/0/operation").as_str().unwrap().starts_with("GET /"));
@@ -118,7 +119,7 @@ fn requests_of_one_tally_may_have_answers_of_different_lengths_and_a_wrong_one_g
         let given = (0..LINES)
             .map(|number| Request { expected_body_bytes: verified(number), ..get(&format!("/{number}")) });
         let requests = Requests::Given(given.collect());
-        let measured = measure(LoadPlan { requests, ..closed(server.address, 1, LINES as u64) });
+        let measured = measure(closed(server.address, 1, LINES as u64).with(|http| http.requests = requests));
         server.finish();
         let reasons = measured.value("/verdict/reasons").as_array().unwrap().iter();
         let text = |reason: &serde_json::Value, key: &str| reason[key].as_str().unwrap().to_owned();
@@ -136,8 +137,11 @@ fn requests_of_one_tally_may_have_answers_of_different_lengths_and_a_wrong_one_g
 #[test]
 fn the_same_seed_takes_the_same_lines_in_the_same_order() {
     let file = list_of(LINES);
-    let requests_of =
-        |seed| run(lines_of(&file), 1, 50, |plan| LoadPlan { pick: Pick::Random, seed, ..plan }).1.requests;
+    let requests_of = |seed| {
+        run(lines_of(&file), 1, 50, |plan| HttpLoad { seed, ..plan.with(|http| http.pick = Pick::Random) })
+            .1
+            .requests
+    };
     assert_eq!(requests_of(1), requests_of(1));
     assert_ne!(requests_of(1), requests_of(2));
 }
@@ -146,7 +150,7 @@ fn the_same_seed_takes_the_same_lines_in_the_same_order() {
 fn lines_of_weight_zero_are_never_taken_and_the_others_by_their_weights() {
     let text = "/never 0\n".repeat(LINES) + "/one\n" + &"/never 0\n".repeat(LINES) + "/three 3\n";
     let file = TemporaryFile::holding(text.as_bytes());
-    let (_, seen) = run(lines_of(&file), 4, 4_000, |plan| LoadPlan { pick: Pick::Weighted, ..plan });
+    let (_, seen) = run(lines_of(&file), 4, 4_000, |plan| plan.with(|http| http.pick = Pick::Weighted));
     let ones = seen.requests.iter().filter(|request| *request == "GET /one").count();
     let threes = seen.requests.iter().filter(|request| *request == "GET /three").count();
     assert_eq!(ones + threes, 4_000);
@@ -177,8 +181,8 @@ fn a_list_that_changes_fails_the_requests_that_are_not_found_in_it() {
         file.set_length(50);
         Reply::answer(ok("hello"))
     });
-    let plan = LoadPlan { pick: Pick::Random, ..closed(server.address, 1, 4) };
-    let measured = measure(LoadPlan { requests: Requests::Listed(listed(&path)), ..plan });
+    let plan = closed(server.address, 1, 4).with(|http| http.pick = Pick::Random);
+    let measured = measure(plan.with(|http| http.requests = Requests::Listed(listed(&path))));
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered), (1, 1));
     assert_eq!(measured.errors(), [("file_unavailable", 3)]);
@@ -188,7 +192,7 @@ fn a_list_that_changes_fails_the_requests_that_are_not_found_in_it() {
 fn a_bad_line_is_refused_by_its_number_before_the_first_connection() {
     let (_socket, address) = refusing_address();
     let file = TemporaryFile::holding((String::from("/a\n").repeat(5_000) + "a\n").as_bytes());
-    let plan = LoadPlan { requests: lines_of(&file), ..closed(address, 1, 1) };
+    let plan = closed(address, 1, 1).with(|http| http.requests = lines_of(&file));
     let Err(StartError::Plan(text)) = start(plan) else { panic!("the list was accepted") };
     assert!(
         text.starts_with(&format!("{}:5001: found \"a\"; expected a path", file.path().display())),

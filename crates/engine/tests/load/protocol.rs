@@ -1,6 +1,6 @@
 //! Every way to frame an answer, in any split of its bytes.
 
-use loadcurve_plan::{Body, LoadPlan, Request, Requests};
+use loadcurve_plan::{Body, Request, Requests};
 
 use crate::support::{Reply, Server, Then, chunked, closed, get, measure, ok};
 
@@ -56,7 +56,7 @@ fn an_answer_to_head_has_no_body_whatever_its_length_says() {
     let server = Server::replying(Reply::answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"));
     let request = Request { method: "HEAD".into(), expected_body_bytes: Some(1000), ..get("/1k.txt") };
     let measured =
-        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 20) });
+        measure(closed(server.address, 2, 20).with(|http| http.requests = Requests::Given(vec![request])));
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (20, 20, 2));
     assert_eq!(measured.count("/bytes/body"), 0);
@@ -79,7 +79,7 @@ fn large_requests_that_need_many_writes_arrive_whole() {
     let server = Server::replying(Reply::answer(ok("stored")));
     let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
     let measured =
-        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 2, 6) });
+        measure(closed(server.address, 2, 6).with(|http| http.requests = Requests::Given(vec![request])));
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (6, 6, 2));
     assert_eq!(seen.body_bytes, 6 * LARGE_BYTES);
@@ -95,7 +95,7 @@ fn a_request_follows_the_one_before_it_even_where_that_was_answered_before_it_wa
     });
     let request = Request { method: "POST".into(), body: Body::Text(large()), ..get("/store") };
     let measured =
-        measure(LoadPlan { requests: Requests::Given(vec![request]), ..closed(server.address, 1, 24) });
+        measure(closed(server.address, 1, 24).with(|http| http.requests = Requests::Given(vec![request])));
     let seen = server.finish();
     assert_eq!((measured.requests("ok"), seen.answered, seen.accepted), (24, 24, 1));
     assert_eq!(seen.requests, ["POST /store"; 24]);

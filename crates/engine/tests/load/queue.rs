@@ -1,8 +1,10 @@
 //! Poisson arrivals at a server that takes one request after the other: what each of them waits is known beforehand.
+//!
+//! Over one backend alone: that both time alike is held by the comparisons in `times` and `agreement`.
 
 use std::sync::Mutex;
 
-use loadcurve_plan::{Arrivals, LoadPlan, Model, Nanos, Rate, Stop};
+use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Stop};
 
 use crate::support::{Reply, Server, compare_times, ok, open};
 
@@ -80,7 +82,7 @@ fn waiting_times_in_front_of_a_server_for_one_at_a_time_are_those_of_its_queue()
         let model =
             Model::Open { connections: 50, rate_rps: Rate::Constant(RATE_RPS), arrivals: Arrivals::Poisson };
         let stop = Stop::RequestsTotal(REQUESTS as u64);
-        let plan = LoadPlan { model, seed: SEED, ..open(server.address, 50, RATE_RPS, stop) };
+        let plan = HttpLoad { model, seed: SEED, ..open(server.address, 50, RATE_RPS, stop) };
         let (measured, _) = comparison.measure(plan, server);
         for figure in FIGURES {
             let (name, service_ms) = (figure.0, SERVICE_TIME.as_millis_f64());

@@ -1,6 +1,6 @@
 //! The slowest requests show what their connections had to send again.
 
-use loadcurve_plan::LoadPlan;
+use loadcurve_plan::HttpLoad;
 use serde_json::Value;
 
 use crate::support::{Measured, Reply, Server, closed, measure, ok, sessions, start};
@@ -71,7 +71,7 @@ fn connections_that_a_full_listen_queue_turned_away_show_how_often_they_sent_the
 #[test]
 fn requests_that_timed_out_are_the_slowest_and_show_whether_their_connection_was_turned_away() {
     let server = Server::busy(1, Reply::answer(ok("hello")));
-    let measured = measure(LoadPlan { timeout_s: 1.5, ..sessions(server.address, 1_000.0, 3) });
+    let measured = measure(HttpLoad { timeout_s: 1.5, ..sessions(server.address, 1_000.0, 3) });
     server.accept_connections();
     server.finish();
     // The first connection was established in the queue, where nobody read its request; another was turned away.

@@ -1,6 +1,6 @@
 //! A server that stalls cannot hide it, whether requests wait on its connections or before them.
 
-use loadcurve_plan::{Conversation, LoadPlan, Nanos, Stop};
+use loadcurve_plan::{Conversation, Nanos, Stop};
 
 use crate::support::{Reply, Server, clock, compare_times, ok, open};
 
@@ -37,10 +37,8 @@ fn assert_stalls_show(stall: Nanos, period: Nanos, connections: usize) {
     ];
     compare_times(|comparison| {
         let server = stalling(stall, period);
-        let plan = LoadPlan {
-            conversation: Conversation { pipeline: 64, ..Conversation::default() },
-            ..open(server.address, connections, REQUESTS as f64 / LOAD_S, Stop::RequestsTotal(REQUESTS))
-        };
+        let plan = open(server.address, connections, REQUESTS as f64 / LOAD_S, Stop::RequestsTotal(REQUESTS))
+            .with(|http| http.conversation = Conversation { pipeline: 64, ..Conversation::default() });
         let (measured, seen) = comparison.measure(plan, server);
         assert_eq!((measured.requests("answered"), seen.answered), (REQUESTS, REQUESTS));
         comparison.distribution(&measured, "latency_ms", &expected);

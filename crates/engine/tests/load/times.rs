@@ -1,6 +1,6 @@
 //! Times of answers are those of the script, in each of their parts.
 
-use loadcurve_plan::{LoadPlan, Nanos, Stop};
+use loadcurve_plan::{HttpLoad, Nanos, Stop};
 use loadcurve_record::TimeHistogram;
 
 use crate::support::{Comparison, Reply, Server, closed, compare_times, ok, open};
@@ -45,7 +45,7 @@ fn compare_trickle(comparison: &mut Comparison, answer: &str, piece_bytes: usize
     let (first_byte, pause) = (ms(5), ms(2));
     let trickle = Reply::answer(answer).in_pieces_of(piece_bytes).with_pauses_of(pause);
     let server = Server::scripted(move |asked| trickle.clone().at(asked.arrived + first_byte));
-    let plan = LoadPlan { threads: 2, ..closed(server.address, 6, 42) };
+    let plan = HttpLoad { threads: 2, ..closed(server.address, 6, 42) };
     let (measured, seen) = comparison.measure(plan, server);
     assert_eq!((measured.requests("ok"), seen.answered), (42, 42));
     let first_byte_ms = first_byte.as_millis_f64();

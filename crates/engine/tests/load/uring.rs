@@ -7,16 +7,15 @@ mod cuts;
 mod failures;
 mod limits;
 mod lists;
+mod machines;
 mod protocol;
-mod queue;
-mod settled;
 mod slowest;
 mod stalls;
 mod support;
 mod times;
 mod uploads;
 
-use loadcurve_plan::{IoChoice, LoadPlan};
+use loadcurve_plan::{HttpLoad, IoChoice};
 
 use crate::support::{Reply, Server, closed, measure, ok};
 
@@ -28,7 +27,7 @@ fn it_is_chosen_wherever_it_is_available() {
     let server = Server::replying(Reply::answer(ok("hello")));
     let plan = closed(server.address, 1, 1);
     measure(plan.clone());
-    let measured = measure(LoadPlan { io: IoChoice::Auto, ..plan });
+    let measured = measure(HttpLoad { io: IoChoice::Auto, ..plan });
     server.finish();
     assert_eq!(measured.value("/generator/io"), "uring");
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use loadcurve_engine::{LoadResult, RunningLoad};
-use loadcurve_plan::LoadPlan;
+use loadcurve_plan::HttpLoad;
 use serde_json::Value;
 
 use crate::support::among_others;
@@ -14,7 +14,7 @@ pub(crate) struct Measured(Value);
 /// Starts a load.
 ///
 /// Where this kernel does not offer the backend there is nothing to test: the whole program of tests ends and says so.
-pub(crate) fn start(plan: LoadPlan) -> RunningLoad<LoadResult> {
+pub(crate) fn start(plan: HttpLoad) -> RunningLoad<LoadResult> {
     loadcurve_engine::start(plan).unwrap_or_else(|error| {
         let text = error.to_string();
         assert!(text.starts_with("io_uring is not available"), "{text}");
@@ -25,7 +25,7 @@ pub(crate) fn start(plan: LoadPlan) -> RunningLoad<LoadResult> {
 }
 
 /// Runs a load to its end, beside other loads.
-pub(crate) fn measure(plan: LoadPlan) -> Measured {
+pub(crate) fn measure(plan: HttpLoad) -> Measured {
     let _among_others = among_others();
     Measured::from(&start(plan).finish())
 }

@@ -15,4 +15,4 @@ pub(crate) use measured::{Measured, measure, start};
 pub(crate) use plans::{closed, get, open, sessions};
 pub(crate) use reply::{Reply, Then, chunked, ok};
 pub(crate) use server::{Seen, Server, refusing_address};
-pub(crate) use times::{Comparison, among_others, compare_rates, compare_times};
+pub(crate) use times::{Comparison, among_others, compare_times};

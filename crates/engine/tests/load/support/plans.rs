@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, HttpVersion, LoadPlan, Model, Pick, Rate, Request, Requests, Stop,
+    Arrivals, Body, Conversation, Http, HttpLoad, HttpVersion, Model, Pick, Rate, Request, Requests, Stop,
 };
 
 /// A GET request without anything special.
@@ -19,19 +19,21 @@ pub(crate) fn get(target: &str) -> Request {
 }
 
 /// So many requests over so many connections, each connection sending as soon as it is answered.
-pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u64) -> LoadPlan {
-    LoadPlan {
-        address,
-        authority: "localhost".into(),
-        http: HttpVersion::Http11,
-        requests: Requests::Given(vec![get("/")]),
+pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u64) -> HttpLoad {
+    HttpLoad {
+        work: Http {
+            address,
+            authority: "localhost".into(),
+            http: HttpVersion::Http11,
+            requests: Requests::Given(vec![get("/")]),
+            conversation: Conversation::default(),
+            pick: Pick::InOrder,
+        },
         model: Model::Closed { connections },
         stop: Stop::RequestsTotal(requests_total),
-        warmup_s: 0.0,
-        // No answer of these tests takes that long; those about timeouts set their own.
+        warmup_s: 0.0, // No answer of these tests takes that long; those about timeouts set their own.
+
         timeout_s: 60.0,
-        conversation: Conversation::default(),
-        pick: Pick::InOrder,
         seed: 0,
         threads: 1,
         cpus: vec![],
@@ -40,7 +42,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
 }
 
 /// So many connections at a constant rate, each for one request.
-pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -> LoadPlan {
+pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -> HttpLoad {
     let model = Model::Sessions {
         connection_rate_cps: Rate::Constant(rate_cps),
         arrivals: Arrivals::Constant,
@@ -48,11 +50,11 @@ pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -
     };
     let conversation = Conversation { calls: Some(1), ..Conversation::default() };
     let stop = Stop::ConnectionsTotal(connections as u64);
-    LoadPlan { model, conversation, stop, ..closed(address, connections, 1) }
+    HttpLoad { model, stop, ..closed(address, connections, 1).with(|http| http.conversation = conversation) }
 }
 
 /// Requests at a constant rate over so many connections.
-pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> LoadPlan {
+pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> HttpLoad {
     let model = Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant };
-    LoadPlan { model, stop, ..closed(address, connections, 1) }
+    HttpLoad { model, stop, ..closed(address, connections, 1) }
 }

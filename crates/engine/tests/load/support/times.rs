@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use loadcurve_plan::{LoadPlan, Nanos};
+use loadcurve_plan::{HttpLoad, Nanos};
 use serde_json::Value;
 
 use crate::support::{Measured, Seen, Server, clock, start};
@@ -43,17 +43,6 @@ fn alone() -> RwLockWriteGuard<'static, ()> {
 /// With the differences, when there are any on a punctual machine or in the last attempt.
 pub(crate) fn compare_times(attempt: impl Fn(&mut Comparison) + Sync) {
     let _alone = alone();
-    compare(attempt);
-}
-
-/// Compares rates over seconds with the truth, as [`compare_times`] does, but beside other loads: what these cost
-/// is little against such rates.
-pub(crate) fn compare_rates(attempt: impl Fn(&mut Comparison) + Sync) {
-    let _among_others = among_others();
-    compare(attempt);
-}
-
-fn compare(attempt: impl Fn(&mut Comparison) + Sync) {
     std::thread::scope(|scope| {
         let compared = scope.spawn(|| {
             go_first();
@@ -116,7 +105,7 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     /// Runs a load to its end, with the server that it is sent to.
-    pub(crate) fn measure(&mut self, plan: LoadPlan, server: Server) -> (Measured, Seen) {
+    pub(crate) fn measure(&mut self, plan: HttpLoad, server: Server) -> (Measured, Seen) {
         let measured = Measured::from(&start(plan).finish());
         let seen = server.finish();
         self.note_late(seen.late);

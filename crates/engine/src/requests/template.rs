@@ -1,56 +1,63 @@
-//! Requests as bytes.
+//! Requests as templates.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use loadcurve_plan::{Body, HttpVersion, LoadPlan, Request};
+use loadcurve_plan::{Body, HttpLoad, HttpVersion, Request};
 use loadcurve_wire::{
-    Body as WireBody, InvalidRequest, Method, Request as WireRequest, RequestKind, Response, Version,
+    Body as WireBody, Exchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
+    Target, Version,
 };
 
 use crate::error::StartError;
 use crate::requests::body::BodyFile;
 
-/// A request of the plan, encoded once.
-pub(crate) struct EncodedRequest {
-    /// The head, and behind it a body that was given as text.
-    pub(crate) bytes: Vec<u8>,
-    /// Where in `bytes` the target stands, or belongs if it is left out.
-    pub(crate) target_at: usize,
-    /// A body that is read while it is sent, behind `bytes`.
+/// A request of the plan as its exchange writes it, and what else a worker must know of it.
+pub(crate) struct Template<E: Exchange> {
+    /// The head, and a body that was given as text.
+    pub(crate) request: E::Template,
+    /// A body that is read while it is sent, behind the rest.
     pub(crate) body: Option<Arc<BodyFile>>,
-    pub(crate) kind: RequestKind,
+    /// Of an answer that has a body.
     pub(crate) expected_body_bytes: Option<u64>,
 }
 
-impl EncodedRequest {
+impl<E: Exchange> Template<E> {
     /// Whether a successful answer has another body than the one that was verified.
     pub(crate) fn is_mismatched_by(&self, response: &Response) -> bool {
         let successful = (200..300).contains(&response.status);
-        let has_body = self.kind != RequestKind::Head;
-        successful
-            && has_body
-            && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
+        successful && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
     }
 }
 
-/// Encodes the requests of a plan. The file of a body is opened once, however many of them carry it.
-pub(crate) struct Encoder<'a> {
-    plan: &'a LoadPlan,
+/// Whether all requests of a template ask for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Targets {
+    Same,
+    Varying,
+}
+
+/// Makes the templates of a plan. The file of a body is opened once, however many of them carry it.
+pub(crate) struct Templates<'a> {
+    plan: &'a HttpLoad,
     bodies: HashMap<PathBuf, Arc<BodyFile>>,
 }
 
-impl<'a> Encoder<'a> {
-    pub(crate) fn of(plan: &'a LoadPlan) -> Self {
+impl<'a> Templates<'a> {
+    pub(crate) fn of(plan: &'a HttpLoad) -> Self {
         Self { plan, bodies: HashMap::new() }
     }
 
-    /// The whole request.
+    /// The template of a request.
     ///
     /// # Errors
     /// It cannot be sent, or the file of its body cannot be read.
-    pub(crate) fn encode(&mut self, request: &Request) -> Result<EncodedRequest, StartError> {
+    pub(crate) fn template<E: Exchange>(
+        &mut self,
+        request: &Request,
+        targets: Targets,
+    ) -> Result<Template<E>, StartError> {
         let (body, wire_body) = match &request.body {
             Body::Empty => (None, WireBody::Bytes(&[])),
             Body::Text(text) => (None, WireBody::Bytes(text.as_bytes())),
@@ -65,33 +72,25 @@ impl<'a> Encoder<'a> {
         let invalid = |invalid: InvalidRequest| StartError::Plan(invalid.to_string());
         let method = Method::new(&request.method).map_err(invalid)?;
         let wire = WireRequest {
-            version: match self.plan.http {
+            version: match self.plan.work.http {
                 HttpVersion::Http10 => Version::Http10,
                 HttpVersion::Http11 => Version::Http11,
             },
             method,
-            target: &request.target,
-            authority: &self.plan.authority,
+            target: match targets {
+                Targets::Same => Target::Fixed(&request.target),
+                Targets::Varying => Target::Varying,
+            },
+            authority: &self.plan.work.authority,
             headers: &headers,
             body: wire_body,
         };
-        Ok(EncodedRequest {
-            bytes: wire.encode().map_err(invalid)?,
-            target_at: wire.target_range().start,
+        let has_answer_body = method.kind() != RequestKind::Head;
+        Ok(Template {
+            request: E::template(&wire).map_err(invalid)?,
             body,
-            kind: method.kind(),
-            expected_body_bytes: request.expected_body_bytes,
+            expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
         })
-    }
-
-    /// What stands around the target, for requests that have everything else in common.
-    ///
-    /// # Errors
-    /// As for a whole request.
-    pub(crate) fn encode_around_target(&mut self, request: &Request) -> Result<EncodedRequest, StartError> {
-        let mut encoded = self.encode(request)?;
-        encoded.bytes.drain(encoded.target_at..encoded.target_at + request.target.len());
-        Ok(encoded)
     }
 
     fn body_file(&mut self, path: &PathBuf) -> Result<Arc<BodyFile>, StartError> {

@@ -1,0 +1,161 @@
+//! What a load brings home: each thread, each process, and, in a form that travels, several processes together.
+
+use std::fmt;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Recorder, Window};
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::TcpCounters;
+
+/// Names the form in which parts travel; another one has another name.
+const FORMAT: &str = "loadcurve-part/1";
+
+/// Processor time between the start of the window and the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    pub(crate) user: Nanos,
+    pub(crate) system: Nanos,
+    /// The part of both that went into looking for work punctually.
+    pub(crate) spun: Nanos,
+}
+
+impl CpuUse {
+    /// Without what was spent on looking for work.
+    pub(crate) fn working(self) -> Nanos {
+        self.user + self.system - self.spun
+    }
+
+    fn add(&mut self, other: Self) {
+        self.user = self.user + other.user;
+        self.system = self.system + other.system;
+        self.spun = self.spun + other.spun;
+    }
+}
+
+/// What one thread brings home, or several of them together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// What it recorded.
+    pub recorder: Recorder,
+    /// The measured window.
+    pub window: Window,
+    /// When the first thread began, at the common start or later.
+    pub began: Nanos,
+    /// How much later than the first thread the last one began.
+    pub began_within: Nanos,
+    /// When the last thread stopped: after the window, or before its end when interrupted.
+    pub ended: Nanos,
+    /// What it cost.
+    pub cpu: CpuUse,
+    /// How many threads there were.
+    pub threads: usize,
+}
+
+impl Part {
+    /// What one thread brings home.
+    #[must_use]
+    pub fn of_thread(recorder: Recorder, window: Window, began: Nanos, ended: Nanos, cpu: CpuUse) -> Self {
+        Self { recorder, window, began, began_within: Nanos::ZERO, ended, cpu, threads: 1 }
+    }
+
+    /// Adds what other threads of the same load bring home; the order is of no matter.
+    pub fn merge(&mut self, other: &Self) {
+        let last = (self.began + self.began_within).max(other.began + other.began_within);
+        self.recorder.merge(&other.recorder);
+        self.began = self.began.min(other.began);
+        self.began_within = last - self.began;
+        self.ended = self.ended.max(other.ended);
+        self.cpu.add(other.cpu);
+        self.threads += other.threads;
+    }
+
+    /// The same part where a time line's start is not at `from`, but at `to`.
+    fn moved(self, from: Nanos, to: Nanos) -> Self {
+        Self {
+            recorder: self.recorder.moved(from, to),
+            window: self.window.moved(from, to),
+            began: self.began.moved(from, to),
+            ended: self.ended.moved(from, to),
+            ..self
+        }
+    }
+}
+
+/// What the threads of one process have brought home when all have ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finished {
+    /// That of all threads.
+    pub part: Part,
+    /// How much the machine's TCP counters have grown.
+    pub kernel: TcpCounters,
+    /// Whether the load was told to stop before its end.
+    pub interrupted: bool,
+}
+
+/// Names the format in which a part travels.
+#[derive(Serialize, Deserialize)]
+struct Form {
+    format: String,
+}
+
+/// A part as it travels, with times from the common start.
+#[derive(Serialize, Deserialize)]
+struct Travelling {
+    format: String,
+    finished: Finished,
+}
+
+/// A text that is no part of a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidPart(String);
+
+impl fmt::Display for InvalidPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not a part of a load in the form {FORMAT}: {}", self.0)
+    }
+}
+
+impl Finished {
+    /// What the threads of a process have brought home, of which there is at least one.
+    ///
+    /// # Panics
+    /// Without a thread.
+    #[must_use]
+    pub fn of(parts: Vec<Part>, kernel: TcpCounters, interrupted: bool) -> Self {
+        let together = parts.into_iter().reduce(|mut together, part| {
+            together.merge(&part);
+            together
+        });
+        Self { part: together.expect("a load has at least one thread"), kernel, interrupted }
+    }
+
+    /// The form that travels to another process or machine, where the load began at another reading of the clock: JSON,
+    /// with times from `epoch`, at which the load began here.
+    ///
+    /// # Panics
+    /// Never: everything that is measured can be written.
+    #[must_use]
+    pub fn encode(&self, epoch: Nanos) -> String {
+        let part = self.part.clone().moved(epoch, Nanos::ZERO);
+        let finished = Self { part, kernel: self.kernel, interrupted: self.interrupted };
+        serde_json::to_string(&Travelling { format: FORMAT.into(), finished }).expect("it can be written")
+    }
+
+    /// Reads that form exactly; the load began at `epoch` of the clock here.
+    ///
+    /// # Errors
+    /// The text is of another form, or damaged.
+    pub fn decode(text: &str, epoch: Nanos) -> Result<Self, InvalidPart> {
+        let invalid = |error: serde_json::Error| InvalidPart(error.to_string());
+        let Form { format } = serde_json::from_str(text).map_err(invalid)?;
+        if format != FORMAT {
+            return Err(InvalidPart(format!("its form is {format:?}")));
+        }
+        let Travelling { finished, .. } = serde_json::from_str(text).map_err(invalid)?;
+        Ok(Self { part: finished.part.moved(Nanos::ZERO, epoch), ..finished })
+    }
+}
+
+#[cfg(test)]
+mod tests;

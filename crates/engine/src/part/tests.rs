@@ -1,0 +1,191 @@
+//! Parts merge to the same in any order, before and after a journey; all of them together are one.
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer, Recorder, Window};
+use proptest::prelude::*;
+
+use super::{CpuUse, Finished, Part};
+use crate::kernel::TcpCounters;
+
+const EPOCH: Nanos = Nanos(7_000_000_000_000);
+const WINDOW: Window = Window { start: Nanos(EPOCH.0 + 500_000_000), end: Nanos(EPOCH.0 + 60_500_000_000) };
+
+/// What became of a request, and which of the parts recorded it.
+#[derive(Clone, Debug)]
+struct Outcome {
+    part: usize,
+    operation: usize,
+    /// Since the epoch.
+    due: Nanos,
+    latency: Nanos,
+    ending: Ending,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    Answered { status: u16, body_bytes: u64 },
+    Mismatched { body_bytes: u64 },
+    Failed(Failure),
+    NeverSent,
+}
+
+fn endings() -> impl Strategy<Value = Ending> {
+    let failure = prop::sample::select(vec![Failure::Timeout, Failure::Reset, Failure::Rejected]);
+    prop_oneof![
+        8 => (100_u16..600, 0_u64..5_000)
+            .prop_map(|(status, body_bytes)| Ending::Answered { status, body_bytes }),
+        1 => (0_u64..5_000).prop_map(|body_bytes| Ending::Mismatched { body_bytes }),
+        1 => failure.prop_map(Ending::Failed),
+        1 => Just(Ending::NeverSent),
+    ]
+}
+
+/// Outcomes in the order in which they end, as every worker meets its own.
+fn outcomes(parts: usize) -> impl Strategy<Value = Vec<Outcome>> {
+    let outcome = (0..parts, 0_usize..3, 0_u64..60_000_000_000, 1_u64..20_000_000_000, endings());
+    let outcome = outcome.prop_map(|(part, operation, due, latency, ending)| Outcome {
+        part,
+        operation,
+        due: Nanos(due),
+        latency: Nanos(latency),
+        ending,
+    });
+    prop::collection::vec(outcome, 0..100).prop_map(|mut outcomes| {
+        outcomes.sort_by_key(|outcome| outcome.due + outcome.latency);
+        outcomes
+    })
+}
+
+/// What a thread brings home that has recorded these outcomes of all.
+fn finished<'a>(outcomes: impl Iterator<Item = (u64, &'a Outcome)>) -> Finished {
+    let mut recorder = Recorder::new(3);
+    recorder.open_window(WINDOW);
+    for (number, outcome) in outcomes {
+        record(&mut recorder, number, outcome);
+    }
+    let cpu = CpuUse { user: Nanos(3), system: Nanos(2), spun: Nanos(1) };
+    let part = Part::of_thread(recorder, WINDOW, EPOCH, WINDOW.end, cpu);
+    let kernel = TcpCounters { retransmits: Some(1), ..TcpCounters::default() };
+    Finished::of(vec![part], kernel, false)
+}
+
+fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
+    let Outcome { operation, latency, .. } = *outcome;
+    let due = EPOCH + outcome.due;
+    let done = due + latency;
+    recorder.begun(due);
+    recorder.late_by(due, Nanos(number));
+    let answer = |status, body_bytes| Answer {
+        number,
+        operation,
+        connection: operation,
+        due,
+        sent: due,
+        done,
+        connect: None,
+        http: Some(HttpAnswer { first_byte: due, status, header_bytes: 9, body_bytes, framing_bytes: 0 }),
+    };
+    let slow = match outcome.ending {
+        Ending::Answered { status, body_bytes } => recorder.answered(&answer(status, body_bytes)),
+        Ending::Mismatched { body_bytes } => recorder.mismatched(&answer(200, body_bytes)),
+        Ending::Failed(failure) => {
+            recorder.explained(due, failure, operation, ["disk full", "no such row"][operation % 2]);
+            let (sent, first_byte, connect) = (Some(due), None, Some(Nanos(number)));
+            recorder.failed(&FailedRequest {
+                number,
+                operation,
+                connection: 0,
+                due,
+                sent,
+                first_byte,
+                failed: done,
+                connect,
+                failure,
+            })
+        }
+        Ending::NeverSent => {
+            recorder.never_sent(1);
+            None
+        }
+    };
+    if let Some(slow) = slow {
+        recorder.slowest.keep(slow);
+    }
+}
+
+fn merged(finished: &[Finished]) -> Part {
+    let (first, others) = finished.split_first().unwrap();
+    let mut part = first.part.clone();
+    for other in others {
+        part.merge(&other.part);
+    }
+    part
+}
+
+/// All that a part holds, as text; what is in no order is in that of merging.
+fn all_of(mut part: Part) -> String {
+    part.recorder.merge(&Recorder::new(3));
+    Finished { part, kernel: TcpCounters::default(), interrupted: false }.encode(EPOCH)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn sixteen_parts_merge_in_any_order_to_what_one_would_have_recorded(
+        (outcomes, order) in (outcomes(16), Just((0..16).collect::<Vec<usize>>()).prop_shuffle()),
+    ) {
+        let numbered = || (0_u64..).zip(&outcomes);
+        let part_of = |part: &usize| finished(numbered().filter(|(_, outcome)| outcome.part == *part));
+        let parts: Vec<Finished> = order.iter().map(part_of).collect();
+        let one = finished(numbered());
+        // Only the cost and the number of threads are those of sixteen.
+        let together = Part { cpu: one.part.cpu, threads: 1, ..merged(&parts) };
+        let first_mismatches = |part: &Part| -> Vec<_> {
+            part.recorder.operations.iter().map(|tally| tally.mismatched_body).collect()
+        };
+        prop_assert_eq!(first_mismatches(&together), first_mismatches(&one.part));
+        prop_assert_eq!(all_of(together), all_of(one.part));
+    }
+
+    #[test]
+    fn what_has_travelled_merges_to_the_same_as_what_has_not(
+        outcomes in outcomes(3), other_epoch in any::<u32>().prop_map(|epoch| Nanos(u64::from(epoch))),
+    ) {
+        let parts: Vec<Finished> = (0..3)
+            .map(|part| finished((0_u64..).zip(&outcomes).filter(|(_, outcome)| outcome.part == part)))
+            .collect();
+        let travelled = |epoch| -> Vec<Finished> {
+            parts.iter().map(|part| Finished::decode(&part.encode(EPOCH), epoch).unwrap()).collect()
+        };
+        prop_assert_eq!(all_of(merged(&travelled(EPOCH))), all_of(merged(&parts)));
+        // On a machine with another clock the load is the same, counted from its own start.
+        let elsewhere = merged(&travelled(other_epoch));
+        prop_assert_eq!(elsewhere.window.start - other_epoch, WINDOW.start - EPOCH);
+        let back = Finished { part: elsewhere, kernel: TcpCounters::default(), interrupted: false };
+        prop_assert_eq!(all_of(Finished::decode(&back.encode(other_epoch), EPOCH).unwrap().part), all_of(merged(&parts)));
+    }
+}
+
+#[test]
+fn threads_that_began_at_different_moments_say_how_far_these_were_apart() {
+    let part = |began_ns: u64| Part { began: EPOCH + Nanos(began_ns), ..finished([].into_iter()).part };
+    for order in [[5, 30, 10], [30, 10, 5], [10, 5, 30]] {
+        let mut together = part(order[0]);
+        for began_ns in &order[1..] {
+            together.merge(&part(*began_ns));
+        }
+        assert_eq!((together.began, together.began_within), (EPOCH + Nanos(5), Nanos(25)));
+        assert_eq!((together.threads, together.cpu.working()), (3, Nanos(12)));
+    }
+}
+
+#[test]
+fn a_text_of_another_form_is_refused_by_name_and_a_damaged_one_by_what_is_wrong() {
+    let text = finished([].into_iter()).encode(EPOCH);
+    let problem = |text: &str| Finished::decode(text, EPOCH).unwrap_err().to_string();
+    assert!(problem(&text.replace("loadcurve-part/1", "loadcurve-part/2")).contains("\"loadcurve-part/2\""));
+    assert!(problem(&text[..text.len() / 2]).contains("EOF"));
+    assert!(problem("{}").contains("format"));
+    assert!(problem(&text.replace("\"width_ns\":1000000,", "\"width_ns\":0,")).contains("slots of time"));
+}

@@ -1,0 +1,192 @@
+//! The requests that a connection carries, each in its place.
+
+use loadcurve_plan::Nanos;
+use loadcurve_wire::Tag;
+
+/// The end of a chain of places.
+const NONE: Tag = Tag::MAX;
+
+/// A request that a connection carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    /// Which request of the load it is, in the order of the whole plan.
+    pub(crate) number: u64,
+    pub(crate) operation: usize,
+    pub(crate) due: Nanos,
+    /// When it was written; until then it waits for its connection.
+    pub(crate) sent: Option<Nanos>,
+    pub(crate) first_byte: Option<Nanos>,
+    /// How long connecting took, where the request had to wait for it.
+    pub(crate) connect: Option<Nanos>,
+    /// Whether it found its connection open.
+    pub(crate) reused: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    request: Option<InFlight>,
+    /// The next free place behind a free one; the next unwritten request's behind that of an unwritten one.
+    next: Tag,
+}
+
+/// A place for each request that may be under way; its number is the request's tag. Requests come and go in any order in
+/// constant time, and take no memory after the start.
+#[derive(Debug)]
+pub(crate) struct Places {
+    places: Box<[Place]>,
+    taken: usize,
+    first_free: Tag,
+    first_unwritten: Tag,
+    last_unwritten: Tag,
+}
+
+impl Places {
+    /// Places for at most `most` requests.
+    pub(crate) fn new(most: usize) -> Self {
+        let next = |tag| if tag + 1 < most { tag + 1 } else { NONE };
+        Self {
+            places: (0..most).map(|tag| Place { request: None, next: next(tag) }).collect(),
+            taken: 0,
+            first_free: 0,
+            first_unwritten: NONE,
+            last_unwritten: NONE,
+        }
+    }
+
+    /// How many requests there are.
+    pub(crate) fn len(&self) -> usize {
+        self.taken
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taken == 0
+    }
+
+    /// Gives a request a place, for which there must be room; it is unwritten, behind all others.
+    pub(crate) fn insert(&mut self, request: InFlight) {
+        let tag = self.first_free;
+        self.first_free = self.places[tag].next;
+        self.places[tag] = Place { request: Some(request), next: NONE };
+        match self.last_unwritten {
+            NONE => self.first_unwritten = tag,
+            last => self.places[last].next = tag,
+        }
+        self.last_unwritten = tag;
+        self.taken += 1;
+    }
+
+    /// The request that has waited longest to be written, which is written now.
+    pub(crate) fn next_unwritten(&mut self) -> Option<(Tag, &mut InFlight)> {
+        let tag = self.first_unwritten;
+        let place = self.places.get_mut(tag)?;
+        self.first_unwritten = place.next;
+        if place.next == NONE {
+            self.last_unwritten = NONE;
+        }
+        place.request.as_mut().map(|request| (tag, request))
+    }
+
+    /// The request under a tag.
+    pub(crate) fn get_mut(&mut self, tag: Tag) -> Option<&mut InFlight> {
+        self.places.get_mut(tag)?.request.as_mut()
+    }
+
+    /// Takes a request that was written, and frees its place.
+    pub(crate) fn take(&mut self, tag: Tag) -> Option<InFlight> {
+        let place = self.places.get_mut(tag)?;
+        let request = place.request.take()?;
+        place.next = self.first_free;
+        self.first_free = tag;
+        self.taken -= 1;
+        Some(request)
+    }
+
+    /// No request is to be written any more, so that all can be taken.
+    pub(crate) fn give_up_writing(&mut self) {
+        self.first_unwritten = NONE;
+        self.last_unwritten = NONE;
+    }
+
+    /// All requests, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &InFlight> {
+        self.places.iter().filter_map(|place| place.request.as_ref())
+    }
+
+    /// As [`Self::iter`].
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut InFlight> {
+        self.places.iter_mut().filter_map(|place| place.request.as_mut())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use loadcurve_plan::Nanos;
+    use proptest::prelude::*;
+
+    use super::{InFlight, Places};
+
+    fn request(number: u64) -> InFlight {
+        let (sent, first_byte, connect) = (None, None, None);
+        InFlight { number, operation: 0, due: Nanos::ZERO, sent, first_byte, connect, reused: true }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Insert,
+        Write,
+        Take(prop::sample::Index),
+        TakeAll,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            4 => Just(Step::Insert),
+            4 => Just(Step::Write),
+            3 => any::<prop::sample::Index>().prop_map(Step::Take),
+            1 => Just(Step::TakeAll),
+        ];
+        prop::collection::vec(step, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn requests_are_written_in_their_order_and_end_in_any(most in 1_usize..6, steps in steps()) {
+            let mut places = Places::new(most);
+            let (mut unwritten, mut written) = (VecDeque::new(), Vec::new());
+            for (number, step) in (0_u64..).zip(steps) {
+                match step {
+                    Step::Insert if places.len() < most => {
+                        places.insert(request(number));
+                        unwritten.push_back(number);
+                    }
+                    Step::Write => {
+                        let next = places.next_unwritten().map(|(tag, request)| (tag, request.number));
+                        prop_assert_eq!(next.map(|(_, number)| number), unwritten.pop_front());
+                        written.extend(next);
+                    }
+                    Step::Take(index) if !written.is_empty() => {
+                        let (tag, number) = written.swap_remove(index.index(written.len()));
+                        prop_assert_eq!(places.take(tag).map(|request| request.number), Some(number));
+                        prop_assert!(places.take(tag).is_none());
+                    }
+                    Step::Insert | Step::Take(_) => {}
+                    Step::TakeAll => {
+                        places.give_up_writing();
+                        let taken = (0..most).filter_map(|tag| places.take(tag));
+                        let mut taken: Vec<u64> = taken.map(|request| request.number).collect();
+                        let mut all: Vec<u64> = written.drain(..).map(|(_, number)| number).collect();
+                        all.extend(unwritten.drain(..));
+                        all.sort_unstable();
+                        taken.sort_unstable();
+                        prop_assert_eq!(taken, all);
+                    }
+                }
+                prop_assert_eq!(places.len(), unwritten.len() + written.len());
+                prop_assert_eq!(places.iter().count(), places.len());
+                prop_assert!(written.iter().all(|(tag, _)| *tag < most));
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A protocol with a handshake of one round trip, whose answers come in any order: what HTTP/1.x never asks of a worker.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::rc::Rc;
+
+use loadcurve_plan::{Conversation, HttpLoad, Nanos, Share, Stop};
+use loadcurve_record::{Failure, Recorder};
+use loadcurve_wire::{
+    Event, Exchange, InvalidRequest, Malformed, Received, Request, Response, Standing, Tag,
+};
+
+use super::simulated::START;
+use super::{closed, ms};
+use crate::io::{self, Io, Slot, Tell};
+use crate::load::numbers;
+use crate::pacing::Pacing;
+use crate::requests::RequestSource;
+use crate::worker::{Orders, Worker};
+
+const CONNECTING: Nanos = ms(10);
+const ROUND_TRIP: Nanos = ms(30);
+
+/// Frames of a letter and a tag. The client says `h`ello, `r`equest, `c`ancel and p`o`ng.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Frame {
+    Hello,
+    Begun(u8),
+    Answered(u8),
+    Refused(u8),
+    GoAway,
+    Ping,
+}
+
+impl Frame {
+    fn bytes(self) -> [u8; 2] {
+        match self {
+            Self::Hello => [b'H', 0],
+            Self::Begun(tag) => [b'B', tag],
+            Self::Answered(tag) => [b'A', tag],
+            Self::Refused(tag) => [b'R', tag],
+            Self::GoAway => [b'G', 0],
+            Self::Ping => [b'P', 0],
+        }
+    }
+}
+
+struct Multiplexed {
+    standing: Standing,
+    own: Vec<u8>,
+}
+
+impl Exchange for Multiplexed {
+    type Template = ();
+
+    fn template(_: &Request<'_>) -> Result<(), InvalidRequest> {
+        Ok(())
+    }
+
+    fn new(_: usize) -> Self {
+        Self { standing: Standing::Handshaking, own: Vec::new() }
+    }
+
+    fn open(&mut self) {
+        *self = Self { standing: Standing::Handshaking, own: b"h\0".to_vec() };
+    }
+
+    fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    fn has_to_say(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    fn say(&mut self, to: &mut Vec<u8>) {
+        to.append(&mut self.own);
+    }
+
+    fn begin(&mut self, tag: Tag, (): &(), _: Option<&[u8]>, to: &mut Vec<u8>) {
+        to.extend([b'r', tag.try_into().unwrap()]);
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        let (letter, tag) = (bytes[0], usize::from(bytes[1]));
+        let mut event = None;
+        match letter {
+            b'H' => self.standing = Standing::Open,
+            b'G' => self.standing = Standing::Busy,
+            b'P' => self.own.extend(b"o\0"),
+            b'B' => event = Some(Event::Begun(tag)),
+            b'R' => event = Some(Event::Refused(tag)),
+            b'A' => {
+                let (header_bytes, body_bytes, framing_bytes) = (2, 0, 0);
+                let response =
+                    Response { status: 200, header_bytes, body_bytes, framing_bytes, keep_alive: true };
+                event = Some(Event::Answered(tag, response));
+            }
+            _ => return Err(Malformed::Unasked),
+        }
+        let is_more = event.is_none() && bytes.len() > 2;
+        if is_more {
+            self.receive(&bytes[2..]).map(|rest| Received { consumed: 2 + rest.consumed, ..rest })
+        } else {
+            Ok(Received { consumed: 2, event })
+        }
+    }
+
+    fn end_of_input(&mut self) -> Option<Event> {
+        self.standing = Standing::Over;
+        None
+    }
+
+    fn cancel(&mut self, tag: Tag) -> bool {
+        self.own.extend([b'c', tag.try_into().unwrap()]);
+        true
+    }
+}
+
+/// What the server sends, and how long after request `number` of the load has arrived under a tag.
+type Service = dyn Fn(u64, u8) -> Vec<(Nanos, Frame)>;
+
+/// When something was written, since the start, and what.
+type Written = (Nanos, Vec<u8>);
+/// When something happens to the connection of this number on a slot; without a frame it is established.
+type Coming = (Nanos, u32, Slot, Option<Frame>);
+
+/// A server of the protocol on a clock that jumps. It never answers a hello where `is_mute`.
+struct Server {
+    clock: Rc<Cell<Nanos>>,
+    is_mute: bool,
+    service: Box<Service>,
+    arrived: u64,
+    written: Rc<RefCell<Vec<Written>>>,
+    /// The connection of each slot, counted from 1 in each; none where it is closed.
+    open: BTreeMap<Slot, u32>,
+    connected: u32,
+    coming: BinaryHeap<Reverse<Coming>>,
+    ready: VecDeque<(Slot, u32, Option<[u8; 2]>)>,
+    bytes: [u8; 2],
+}
+
+impl Io for Server {
+    const NAME: &'static str = "simulated";
+
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
+        self.connected += 1;
+        assert!(self.open.insert(slot, self.connected).is_none(), "slot {slot} is in use");
+        self.coming.push(Reverse((self.clock.get() + CONNECTING, self.connected, slot, None)));
+        Ok(())
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8], _: Tell) -> Result<(), Failure> {
+        let now = self.clock.get();
+        self.written.borrow_mut().push((now - START, bytes.to_vec()));
+        for frame in bytes.chunks(2) {
+            let answers = match frame[0] {
+                b'h' if !self.is_mute => vec![(ROUND_TRIP, Frame::Hello)],
+                b'r' => {
+                    self.arrived += 1;
+                    (self.service)(self.arrived - 1, frame[1])
+                }
+                _ => vec![],
+            };
+            for (delay, answer) in answers {
+                self.coming.push(Reverse((now + delay, self.open[&slot], slot, Some(answer))));
+            }
+        }
+        Ok(())
+    }
+
+    fn retransmits(&self, _: Slot) -> Option<u32> {
+        None
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.open.remove(&slot);
+    }
+
+    fn wait(&mut self, until: Nanos) -> Nanos {
+        let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
+        let now = self.clock.get().max(next);
+        self.clock.set(now);
+        while let Some(Reverse((_, connection, slot, frame))) =
+            self.coming.peek().copied().filter(|Reverse((time, ..))| *time <= now)
+        {
+            self.coming.pop();
+            self.ready.push_back((slot, connection, frame.map(Frame::bytes)));
+        }
+        now
+    }
+
+    fn next(&mut self) -> Option<(Slot, io::Event<'_>)> {
+        loop {
+            let (slot, connection, frame) = self.ready.pop_front()?;
+            if self.open.get(&slot) == Some(&connection) {
+                let Some(bytes) = frame else { return Some((slot, io::Event::Connected)) };
+                self.bytes = bytes;
+                return Some((slot, io::Event::Received(&self.bytes)));
+            }
+        }
+    }
+}
+
+/// What one load brings.
+struct Outcome {
+    recorder: Recorder,
+    written: Vec<Written>,
+}
+
+impl Outcome {
+    /// The latencies of the slowest requests, in the order of the load.
+    fn latencies(&self) -> Vec<Nanos> {
+        let mut slowest = self.recorder.slowest.in_order();
+        slowest.sort_by_key(|request| request.number);
+        slowest.iter().map(|request| request.latency).collect()
+    }
+}
+
+fn run(
+    plan: &HttpLoad,
+    is_mute: bool,
+    service: impl Fn(u64, u8) -> Vec<(Nanos, Frame)> + 'static,
+) -> Outcome {
+    let clock = Rc::new(Cell::new(START));
+    let written = Rc::default();
+    let server = Server {
+        clock: Rc::clone(&clock),
+        is_mute,
+        service: Box::new(service),
+        arrived: 0,
+        written: Rc::clone(&written),
+        open: BTreeMap::new(),
+        connected: 0,
+        coming: BinaryHeap::new(),
+        ready: VecDeque::new(),
+        bytes: [0; 2],
+    };
+    let requests = RequestSource::<Multiplexed>::open(plan).unwrap();
+    let orders = Orders::new(plan, Share::whole(), requests, false);
+    let mut worker = Worker::new(server, numbers(plan, Share::whole()), orders);
+    worker.open_all(|| false);
+    let mut pacing = Pacing::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
+    worker.run(&mut pacing, || false, |_, _| {});
+    let (recorder, _) = worker.finish(&pacing);
+    Outcome { recorder, written: written.take() }
+}
+
+/// One connection with so many requests under way.
+fn streams(under_way: usize, total: u64) -> HttpLoad {
+    let conversation = Conversation { pipeline: under_way, ..Conversation::default() };
+    closed(1, Stop::RequestsTotal(total)).with(|http| http.conversation = conversation)
+}
+
+#[test]
+fn a_handshake_is_timed_apart_from_connecting_and_a_request_that_waits_for_both_counts_both() {
+    let conversation = Conversation { calls: Some(1), ..Conversation::default() };
+    let plan = closed(1, Stop::RequestsTotal(3)).with(|http| http.conversation = conversation);
+    let Outcome { recorder, written } = run(&plan, false, |_, tag| vec![(ms(5), Frame::Answered(tag))]);
+    assert_eq!(recorder.connect.extremes(), Some((CONNECTING, CONNECTING)));
+    assert_eq!(recorder.handshake.extremes(), Some((ROUND_TRIP, ROUND_TRIP)));
+    assert_eq!((recorder.connections.opened, recorder.handshake.count()), (3, 3));
+    // The first connection is opened before the load begins; the other two requests wait for theirs.
+    assert_eq!(recorder.latency().extremes(), Some((ms(5), ms(45))));
+    let times: Vec<Nanos> = written.iter().map(|(time, _)| *time).collect();
+    // Hello after connecting, a request after the answer to it; the next connection begins with the next request.
+    assert_eq!(times, [10, 40, 55, 85, 100, 130].map(ms));
+}
+
+#[test]
+fn a_handshake_has_as_long_as_connecting_and_then_counts_as_an_attempt_that_failed() {
+    let plan = HttpLoad { timeout_s: 0.1, ..closed(1, Stop::DurationS(0.2)) };
+    let Outcome { recorder, .. } = run(&plan, true, |_, _| vec![]);
+    // Each attempt connects in 10 ms and is given up 100 ms later; the rest before the second one is of 20 ms. The load
+    // of 0.2 s begins the second at once and the third at 130 ms.
+    assert_eq!((recorder.connections.opened, recorder.connections.failed), (0, 3));
+    assert_eq!(recorder.failures[Failure::ConnectTimeout], 2);
+    assert_eq!((recorder.requests.sent, recorder.handshake.count()), (0, 0));
+}
+
+#[test]
+fn answers_in_any_order_end_their_own_requests() {
+    // Four requests under way are answered after 4, 1, 3 and 2 ms.
+    let delays = [4, 1, 3, 2];
+    let outcome = run(&streams(4, 4), false, move |number, tag| {
+        vec![(ms(delays[usize::try_from(number).unwrap()]), Frame::Answered(tag))]
+    });
+    assert_eq!(outcome.latencies(), delays.map(ms));
+    // All four left in one write.
+    assert_eq!(outcome.written[1].1.len(), 4 * 2);
+    let whole = run(&streams(4, 1_000), false, |number, tag| {
+        vec![(Nanos(1_000 * (1 + number * 7 % 11)), Frame::Answered(tag))]
+    });
+    assert_eq!((whole.recorder.requests.answered, whole.recorder.connections.opened), (1_000, 1));
+}
+
+#[test]
+fn the_first_byte_is_that_of_the_answer_that_has_begun() {
+    let outcome = run(&streams(2, 2), false, |number, tag| {
+        let begun = if number == 0 { ms(2) } else { ms(1) };
+        vec![(begun, Frame::Begun(tag)), (ms(6), Frame::Answered(tag))]
+    });
+    assert_eq!(outcome.recorder.first_byte.extremes(), Some((ms(1), ms(2))));
+    assert_eq!(outcome.recorder.transfer.extremes(), Some((ms(4), ms(5))));
+}
+
+#[test]
+fn a_request_that_the_peer_refuses_fails_alone() {
+    let outcome = run(&streams(4, 100), false, |number, tag| {
+        vec![(ms(1), if number % 10 == 3 { Frame::Refused(tag) } else { Frame::Answered(tag) })]
+    });
+    let recorder = outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Reset]), (90, 10));
+    assert_eq!(recorder.connections.opened, 1);
+}
+
+#[test]
+fn an_overdue_request_is_given_up_alone_and_the_connection_goes_on() {
+    let plan = HttpLoad { timeout_s: 0.1, ..streams(4, 100) };
+    let outcome = run(
+        &plan,
+        false,
+        |number, tag| {
+            if number == 3 { vec![] } else { vec![(ms(10), Frame::Answered(tag))] }
+        },
+    );
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Timeout]), (99, 1));
+    assert_eq!(recorder.connections.opened, 1);
+    let is_cancel = |(_, bytes): &&Written| bytes.contains(&b'c');
+    let cancels: Vec<Nanos> = outcome.written.iter().filter(is_cancel).map(|(time, _)| *time).collect();
+    assert_eq!(cancels, [CONNECTING + ROUND_TRIP + ms(100)]);
+}
+
+#[test]
+fn a_connection_that_takes_no_more_is_left_when_its_last_request_is_answered() {
+    // Every tenth answer comes with a farewell, and the others under way are answered 5 ms later.
+    let outcome = run(&streams(3, 100), false, |number, tag| {
+        let delay = ms(if number % 10 == 9 { 1 } else { 6 });
+        let farewell = (number % 10 == 9).then_some((Nanos(0), Frame::GoAway));
+        farewell.into_iter().chain([(delay, Frame::Answered(tag))]).collect()
+    });
+    let recorder = outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.failures.total()), (100, 0));
+    assert!(recorder.connections.opened >= 5, "{}", recorder.connections.opened);
+}
+
+#[test]
+fn what_the_protocol_has_to_say_is_written_in_the_same_turn() {
+    let outcome =
+        run(&streams(1, 2), false, |_, tag| vec![(ms(2), Frame::Ping), (ms(5), Frame::Answered(tag))]);
+    let pongs: Vec<Nanos> =
+        outcome.written.iter().filter(|(_, bytes)| bytes[0] == b'o').map(|(time, _)| *time).collect();
+    assert_eq!(pongs, [42, 47].map(ms));
+}

@@ -1,0 +1,76 @@
+//! A load that two processes divide, as two machines will: they begin at one moment, and what they bring home is one result.
+
+use loadcurve_engine::{Finished, NotBegun, RunningLoad, StartError, result_of, start_part};
+use loadcurve_plan::{HttpLoad, Nanos, Requests, Share, Stop};
+
+use crate::support::clock::{now, sleep_until};
+use crate::support::{Reply, Server, closed, get, ok, open};
+
+const MOMENT: Nanos = Nanos::from_millis(1);
+
+/// The shares of a plan that two machines have, with their connections open.
+fn two_ready_parts(plan: &HttpLoad) -> Vec<RunningLoad<Finished>> {
+    let parts: Vec<_> = (0..2).map(|index| start_part(plan, Share::new(index, 2)).unwrap()).collect();
+    while !parts.iter().all(RunningLoad::is_ready) {
+        sleep_until(now() + MOMENT);
+    }
+    parts
+}
+
+#[test]
+fn two_parts_that_travel_are_one_load_that_begins_at_one_moment() {
+    let server = Server::replying(Reply::answer(ok("hello")));
+    let targets: Vec<String> = (0..50).map(|number| format!("/{number}")).collect();
+    let requests = Requests::Given(targets.iter().map(|target| get(target)).collect());
+    let plan = open(server.address, 6, 500.0, Stop::RequestsTotal(50)).with(|http| http.requests = requests);
+    let parts = two_ready_parts(&plan);
+    let at = now() + Nanos::from_millis(200);
+    for part in &parts {
+        assert_eq!(part.progress().elapsed_s, None, "it waits for its begin");
+        assert_eq!(part.begin(at), Ok(()));
+    }
+    let travelled: Vec<Finished> = parts
+        .into_iter()
+        .map(|part| {
+            let finished = part.finish();
+            assert!(finished.part.window.start == at && finished.part.began >= at);
+            assert_eq!(finished.part.recorder.requests.answered, 25);
+            // The other machine's clock is behind by a second.
+            Finished::decode(&finished.encode(at), at - Nanos::from_millis(1_000)).unwrap()
+        })
+        .collect();
+    let result = result_of(&plan, "epoll", &travelled).unwrap();
+    assert_eq!((result.requests.due, result.requests.answered), (50, 50));
+    assert_eq!((result.connections.opened, result.generator.threads), (6, 2));
+    assert_eq!(result.operations.iter().map(|operation| operation.answered).collect::<Vec<_>>(), [1; 50]);
+    let mut seen = server.finish().requests;
+    let mut expected: Vec<String> = targets.iter().map(|target| format!("GET {target}")).collect();
+    seen.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_moment_that_has_passed_is_an_error_and_nothing_is_sent_until_another_is_given() {
+    let server = Server::replying(Reply::answer(ok("hello")));
+    let plan = closed(server.address, 2, 10);
+    let parts = two_ready_parts(&plan);
+    let [first, second] = &parts[..] else { panic!("there are two") };
+    assert!(matches!(first.begin(now() - Nanos(1)), Err(NotBegun::Passed(_))));
+    assert_eq!(first.begin(now() + Nanos::from_millis(50)), Ok(()));
+    assert_eq!(first.begin(now() + Nanos::from_millis(90)), Err(NotBegun::Begun));
+    // The second one is told to end before it has begun.
+    second.stop();
+    let finished: Vec<Finished> = parts.into_iter().map(RunningLoad::finish).collect();
+    let answered: Vec<u64> =
+        finished.iter().map(|finished| finished.part.recorder.requests.answered).collect();
+    assert_eq!((answered, server.finish().answered), (vec![5, 0], 5));
+    assert!(finished[1].interrupted);
+}
+
+#[test]
+fn a_share_has_a_connection_for_each_of_its_threads() {
+    let plan = HttpLoad { threads: 3, ..closed("127.0.0.1:1".parse().unwrap(), 5, 10) };
+    let Err(StartError::Plan(problem)) = start_part(&plan, Share::new(1, 2)) else { panic!("it has two") };
+    assert_eq!(problem, "3 threads cannot share the 2 connections of a share");
+}
