@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use loadcurve_plan::Nanos;
+use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Failure, Recorder};
 use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
 use tokio::sync::OnceCell;
@@ -16,11 +16,6 @@ use crate::clock::Clock;
 use crate::database::{ConnectionEvent, Database, Failed, Found, NewRecord, Session, Target};
 use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
-
-/// The rest after a first failed attempt to connect; it doubles with each further one.
-const FIRST_REST: Duration = Duration::from_millis(10);
-/// A rest never gets longer.
-const LONGEST_REST: Duration = Duration::from_millis(100);
 
 /// The database as the clients of one thread share it, opened by the first of them that succeeds.
 pub(crate) struct Gate<D> {
@@ -97,8 +92,8 @@ pub(crate) struct Client<D: Database, C: Clock> {
     /// Where its operations are made: as many as go into a batch.
     pub(crate) operations: Vec<Operation>,
     pub(crate) check: Option<Check>,
-    /// Attempts to connect that have failed since the last answer.
-    pub(crate) failed_attempts: u32,
+    /// How long it rests while the database cannot be reached.
+    pub(crate) back_off: BackOff,
 }
 
 /// How an operation ended, and whether it did so without waiting.
@@ -147,7 +142,7 @@ impl<D: Database, C: Clock> Client<D, C> {
         });
         match outcome {
             Ok(()) => {
-                self.failed_attempts = 0;
+                self.back_off.reached();
                 self.desk.answered(self.seat, taken, operations, sending, done);
                 for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
                     self.inserted.acknowledge(inserted.record);
@@ -184,9 +179,9 @@ impl<D: Database, C: Clock> Client<D, C> {
 
     /// Rests after a failed attempt to connect, so that a database that is down is not flooded; returns when that is over.
     async fn rest(&mut self) -> Nanos {
-        let rest = FIRST_REST.saturating_mul(1 << self.failed_attempts.min(10)).min(LONGEST_REST);
-        self.failed_attempts += 1;
-        tokio::time::sleep(rest).await;
+        let now = self.desk.clock.now();
+        let rest = self.back_off.failed(now) - now;
+        tokio::time::sleep(Duration::from_nanos(rest.0)).await;
         self.desk.clock.now()
     }
 }

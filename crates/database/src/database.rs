@@ -1,12 +1,15 @@
 //! The seam between a load and the databases: one module for each database implements it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Key, Selection, Values, Workload};
+use serde::Deserialize;
 
-use crate::plan::Settings;
+/// Settings of a driver by name; each database's module says which it knows.
+pub type Settings = BTreeMap<String, String>;
 
 /// Why an operation came to nothing: its class, and what the database or the driver says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +51,8 @@ impl fmt::Display for InvalidTarget {
 impl std::error::Error for InvalidTarget {}
 
 /// Which database, and how it is to be asked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Target {
     /// Where it is, with user and password if it needs them.
     pub url: String,
@@ -57,6 +61,7 @@ pub struct Target {
     /// The table or collection.
     pub table: String,
     /// What differs from the driver's defaults.
+    #[serde(default)]
     pub settings: Settings,
     /// How long connecting may take, and how long an answer may take.
     pub timeout_s: f64,

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use loadcurve_engine::{Activity, Pacing};
-use loadcurve_plan::{Nanos, Share};
+use loadcurve_plan::{BackOff, Nanos, Share};
 use loadcurve_record::Recorder;
 use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
 use tokio::task::{JoinHandle, spawn_local};
@@ -17,7 +17,7 @@ use crate::client::{Client, Connected, Gate, record_attempt};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
 use crate::desk::{Agenda, Desk};
-use crate::plan::DatabasePlan;
+use crate::plan::DatabaseLoad;
 use crate::tallies::Tallies;
 
 /// The longest time between two looks at the deadlines and at whether to stop.
@@ -40,19 +40,19 @@ pub(crate) struct Orders {
 impl Orders {
     /// The orders of thread `index`.
     pub(crate) fn new(
-        plan: &DatabasePlan,
+        plan: &DatabaseLoad,
         index: usize,
         operations: Operations,
         inserted: Arc<InsertedKeys>,
     ) -> Self {
         Self {
-            target: plan.target(),
-            share: Share::new(index, plan.generator_threads),
-            clients: (index..plan.threads).step_by(plan.generator_threads).collect(),
+            target: plan.work.target(plan.timeout_s),
+            share: Share::new(index, plan.threads),
+            clients: (index..plan.model.connections()).step_by(plan.threads).collect(),
             operations,
             inserted,
-            batch: plan.batch,
-            tallies: Tallies::new(&plan.workload, plan.phase),
+            batch: plan.work.batch,
+            tallies: Tallies::new(&plan.work.workload, plan.work.phase),
         }
     }
 }
@@ -117,7 +117,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
             connected,
             operations: vec![Operation::default(); orders.batch],
             check: check.clone(),
-            failed_attempts: 0,
+            back_off: BackOff::default(),
         });
         let mut tasks: Vec<JoinHandle<()>> = clients.map(|client| spawn_local(client.run())).collect();
         if is_scheduled {

@@ -3,7 +3,6 @@
 mod client;
 mod clock;
 mod database;
-mod description;
 mod desk;
 mod generator;
 mod load;
@@ -19,11 +18,12 @@ mod tallies;
 mod tests;
 mod tls;
 
-pub use database::{ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
-pub use description::DatabaseDescription;
+pub use database::{
+    ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Settings, Target,
+};
 pub use load::start;
-pub use management::{ManagedDatabase, TargetDescription};
+pub use management::ManagedDatabase;
 pub use mongodb::MongoDb;
-pub use plan::{DatabasePlan, Phase, Settings};
+pub use plan::{DatabaseLoad, Phase, Ycsb};
 pub use postgresql::PostgreSql;
 pub use product::{OnDatabase, Product};

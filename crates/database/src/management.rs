@@ -3,34 +3,10 @@
 use std::io;
 
 use loadcurve_record::Failure;
-use loadcurve_ycsb::Workload;
-use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::database::{Database, Failed, InvalidTarget, Target};
-use crate::plan::Settings;
 use crate::product::{OnDatabase, Product};
-
-/// A target as it is written from outside.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // The fields are those of `Target`.
-pub struct TargetDescription {
-    pub url: String,
-    pub namespace: String,
-    pub table: String,
-    #[serde(default)]
-    pub settings: Settings,
-    pub timeout_s: f64,
-    pub workload: Workload,
-}
-
-impl From<TargetDescription> for Target {
-    fn from(description: TargetDescription) -> Self {
-        let TargetDescription { url, namespace, table, settings, timeout_s, workload } = description;
-        Self { url, namespace, table, settings, timeout_s, workload }
-    }
-}
 
 /// A database, of whichever kind its address is, that is asked one thing at a time; each waits for its answer.
 pub struct ManagedDatabase {

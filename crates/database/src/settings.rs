@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use crate::database::InvalidTarget;
-use crate::plan::Settings;
+use strsim::levenshtein;
+
+use crate::database::{InvalidTarget, Settings};
 
 /// Refuses a setting that a database does not know, naming the nearest that it does.
 pub(crate) fn refuse_unknown(
@@ -14,7 +15,7 @@ pub(crate) fn refuse_unknown(
 ) -> Result<(), InvalidTarget> {
     let Some(name) = settings.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
     let nearest =
-        known.iter().min_by_key(|candidate| edits_between(name, candidate)).copied().unwrap_or_default();
+        known.iter().min_by_key(|candidate| levenshtein(name, candidate)).copied().unwrap_or_default();
     Err(InvalidTarget(format!(
         "{database} has no setting {name}; the nearest is {nearest} (it knows {})",
         known.join(", ")
@@ -49,32 +50,9 @@ pub(crate) fn invalid(name: &str, text: &str, expected: impl Display) -> Invalid
     InvalidTarget(format!("the setting {name} is {text:?}; expected {expected}"))
 }
 
-/// In how few insertions, removals and replacements of a character one becomes the other (Levenshtein 1966).
-fn edits_between(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, character) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for column in 1..row.len() {
-            let replaced = diagonal + usize::from(other[column - 1] != character);
-            diagonal = row[column];
-            row[column] = replaced.min(row[column] + 1).min(row[column - 1] + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn edits_are_counted_as_levenshtein_counts_them() {
-        assert_eq!(edits_between("kitten", "sitting"), 3);
-        assert_eq!(edits_between("", "abc"), 3);
-        assert_eq!(edits_between("same", "same"), 0);
-    }
 
     #[test]
     fn an_unknown_setting_is_answered_with_the_nearest_known_one() {

@@ -9,11 +9,11 @@ mod phases;
 mod simulated;
 
 use loadcurve_engine::LoadResult;
-use loadcurve_plan::{Rate, Stop};
+use loadcurve_plan::{Arrivals, IoChoice, Model, Rate, Stop};
 use loadcurve_ycsb::{Mix, Workload};
 
-use crate::description::DatabaseDescription;
-use crate::plan::{DatabasePlan, Phase, Settings};
+use crate::database::Settings;
+use crate::plan::{DatabaseLoad, Phase, Ycsb};
 
 /// A workload of few small records.
 fn workload(mix: Mix) -> Workload {
@@ -24,39 +24,44 @@ const READS: Mix =
     Mix { read: 1.0, update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0, delete: 0.0 };
 
 /// The run phase of a workload in a closed loop on one thread.
-fn run_phase(mix: Mix, threads: usize, stop: Stop) -> DatabasePlan {
-    DatabasePlan {
-        url: "mongodb://127.0.0.1".into(),
-        namespace: "loadcurve".into(),
-        table: "usertable".into(),
-        settings: Settings::new(),
-        workload: workload(mix),
-        workload_name: None,
-        phase: Phase::Run,
-        threads,
-        batch: 1,
-        rate_rps: None,
-        arrivals: None,
+fn run_phase(mix: Mix, clients: usize, stop: Stop) -> DatabaseLoad {
+    DatabaseLoad {
+        model: Model::Closed { connections: clients },
         stop,
         warmup_s: 0.0,
         timeout_s: 10.0,
         seed: 1,
-        generator_threads: 1,
+        threads: 1,
         cpus: vec![],
+        io: IoChoice::Auto,
+        work: Ycsb {
+            url: "mongodb://127.0.0.1".into(),
+            namespace: "loadcurve".into(),
+            table: "usertable".into(),
+            settings: Settings::new(),
+            workload: workload(mix),
+            phase: Phase::Run,
+            batch: 1,
+        },
     }
 }
 
 /// The same at a rate.
-fn open_loop(mix: Mix, threads: usize, rate_rps: f64, stop: Stop) -> DatabasePlan {
-    DatabasePlan { rate_rps: Some(Rate::Constant(rate_rps)), ..run_phase(mix, threads, stop) }
+fn open_loop(mix: Mix, clients: usize, rate_rps: f64, stop: Stop) -> DatabaseLoad {
+    let model = Model::Open {
+        connections: clients,
+        rate_rps: Rate::Constant(rate_rps),
+        arrivals: Arrivals::Constant,
+    };
+    DatabaseLoad { model, ..run_phase(mix, clients, stop) }
 }
 
 /// The load phase of that workload.
-fn load_phase(threads: usize, batch: usize) -> DatabasePlan {
-    let plan = run_phase(READS, threads, Stop::RequestsTotal(100));
-    DatabasePlan { phase: Phase::Load, batch, ..plan }
+fn load_phase(clients: usize, batch: usize) -> DatabaseLoad {
+    let plan = run_phase(READS, clients, Stop::RequestsTotal(100));
+    plan.with(|work| (work.phase, work.batch) = (Phase::Load, batch))
 }
 
-fn codes(result: &LoadResult<DatabaseDescription>) -> Vec<&str> {
+fn codes(result: &LoadResult) -> Vec<&str> {
     result.verdict.reasons.iter().map(|reason| reason.code).collect()
 }

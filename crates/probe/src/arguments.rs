@@ -14,6 +14,7 @@ Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAM
                        [--listen ADDRESS:PORT] [--interval 100ms]
 
 Writes one JSON object a line: a header, then a sample at every interval, until the standard input is closed.
+A line on the standard input asks for a sample at once, of all processes and the machine, whatever it costs.
 
 The server's processes, of which any mark is enough:
   --session SID      those of this session

@@ -8,8 +8,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::{Arguments, Asked, USAGE, parse};
 use crate::clock::Input;
-use crate::sample::{Header, Sample};
-use crate::sampler::Sampler;
+use crate::sample::Header;
+use crate::sampler::{Cause, Sampler};
 
 mod arguments;
 mod busiest;
@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes samples until the standard input is closed, and a last one then.
+/// Writes a sample at every interval and, of everything, whenever something comes from the standard input; when that is
+/// closed, it writes a last one.
 fn probe(Arguments { marks, listen, interval }: Arguments) -> Result<(), String> {
     allow_as_many_files_as_possible();
     let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
@@ -62,29 +63,27 @@ fn probe(Arguments { marks, listen, interval }: Arguments) -> Result<(), String>
         );
     }
     write_line(&Header { format: "loadcurve-probe/1", interval_s: interval.as_secs_f64() })?;
-    let mut next_sample = || -> Result<Sample, String> { sampler.sample().map_err(|error| in_words(&error)) };
     let mut due = clock::now();
+    let mut cause = Cause::Due;
     loop {
-        write_line(&next_sample()?)?;
+        write_line(&sampler.sample(cause).map_err(|error| in_words(&error))?)?;
+        if cause == Cause::Ending {
+            return Ok(());
+        }
         let now = clock::now();
         while due <= now {
             due += interval;
         }
-        if is_closed_before(due) {
-            return write_line(&next_sample()?);
-        }
+        cause = next_cause(due);
     }
 }
 
-/// Waits until a moment; whether the standard input is closed before.
-fn is_closed_before(moment: Duration) -> bool {
-    let mut ignored = [0; 512];
-    loop {
-        match clock::wait_for_input(moment) {
-            Input::Quiet => return false,
-            Input::Ready if matches!(io::stdin().read(&mut ignored), Ok(0) | Err(_)) => return true,
-            Input::Ready => {}
-        }
+/// Waits for the cause of the next sample, which is due at a moment.
+fn next_cause(due: Duration) -> Cause {
+    match clock::wait_for_input(due) {
+        Input::Quiet => Cause::Due,
+        Input::Ready if matches!(io::stdin().read(&mut [0; 512]), Ok(0) | Err(_)) => Cause::Ending,
+        Input::Ready => Cause::Asked,
     }
 }
 

@@ -49,7 +49,7 @@ impl<T> Round<T> {
             visit(next, &mut self.left);
             let cost = cpu_time().saturating_sub(spent);
             spent += cost;
-            self.pace.spend(cost);
+            self.pace.spend(now, cost);
         }
         self.left.is_empty()
     }

@@ -40,6 +40,18 @@ mod share {
 /// From one look at what costs the server itself something, or at every socket of the machine, to the next.
 const SLOW_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Why a sample is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It is time for one.
+    Due,
+    /// It was asked for, so it has the processes and the machine, whatever that costs: a window ends, and what is not
+    /// read on both of its sides is not known of it.
+    Asked,
+    /// It is the last one.
+    Ending,
+}
+
 /// Samples a server.
 pub(crate) struct Sampler {
     units: Units,
@@ -110,11 +122,12 @@ impl Sampler {
         self.tree.pids().next().is_none()
     }
 
-    /// Reads everything that is due now.
+    /// Reads everything that is due now, or asked for.
     ///
     /// # Errors
     /// When files of the kernel that every Linux has cannot be read, or no more files may be opened.
-    pub(crate) fn sample(&mut self) -> io::Result<Sample> {
+    pub(crate) fn sample(&mut self, cause: Cause) -> io::Result<Sample> {
+        let asked = cause == Cause::Asked;
         let now = clock::now();
         let mut sample = Sample::at(now);
         let Self { buffer, units, machine, tree, members, .. } = self;
@@ -131,12 +144,14 @@ impl Sampler {
             sample.pressure = Some(PressureSample::from(machine.pressure(buffer)));
             Ok::<(), io::Error>(())
         };
-        within(&mut self.machine_pace, now, read_machine).transpose()?;
+        within_or_asked(asked, &mut self.machine_pace, now, read_machine).transpose()?;
         if self.may_have_newcomers {
             let looked = within(&mut self.newcomers_pace, now, || members.add_newcomers(tree, buffer, now));
             self.may_have_newcomers = looked.transpose()?.is_none();
         }
-        if let Some((together, gone)) = within(&mut self.processes_pace, now, || tree.read(buffer, now)) {
+        let read_processes = || tree.read(buffer, now);
+        if let Some((together, gone)) = within_or_asked(asked, &mut self.processes_pace, now, read_processes)
+        {
             sample.tree = Some(units.tree(together));
             sample.busiest_process = tree.busiest_process(units.ticks_per_s).map(BusiestProcess::from);
             // An id that is free again may have been given to a new process before anyone looked.
@@ -200,11 +215,16 @@ impl Sampler {
 
 /// Does some work if its pace allows it now.
 fn within<T>(pace: &mut Pace, now: Duration, work: impl FnOnce() -> T) -> Option<T> {
-    if !pace.allows(now) {
+    within_or_asked(false, pace, now, work)
+}
+
+/// Does some work if it was asked for, or its pace allows it now.
+fn within_or_asked<T>(asked: bool, pace: &mut Pace, now: Duration, work: impl FnOnce() -> T) -> Option<T> {
+    if !pace.allows(now) && !asked {
         return None;
     }
     let before = clock::own_cpu_time();
     let done = work();
-    pace.spend(clock::own_cpu_time().saturating_sub(before));
+    pace.spend(now, clock::own_cpu_time().saturating_sub(before));
     Some(done)
 }

@@ -22,9 +22,9 @@ mod zipfian;
 
 pub use check::Check;
 pub use inserted::InsertedKeys;
-pub use operation::{Key, Kind, Operation, Selection};
+pub use operation::{InsertOrder, Key, Kind, Operation, Selection};
 pub use operations::Operations;
 pub use properties::{InvalidProperties, Problem, Properties, PropertyFile, RunProperties};
 pub use validation::{Flaw, InvalidWorkload};
 pub use values::{Value, Values};
-pub use workload::{InsertOrder, LengthDistribution, Mix, RequestDistribution, Workload};
+pub use workload::{LengthDistribution, Mix, RequestDistribution, Workload};

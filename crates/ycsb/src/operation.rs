@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::decimal::digits_from_the_last;
 use crate::hash::scattered;
 use crate::values::Values;
-use crate::workload::InsertOrder;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +49,17 @@ impl Kind {
 /// The key of a record, such as `user6284781860667377211`. It is made in place, without allocating.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(String);
+
+/// In which order of their keys records are inserted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InsertOrder {
+    /// Keys are hashes of their numbers.
+    #[default]
+    Hashed,
+    /// Keys are their numbers.
+    Ordered,
+}
 
 /// What every key begins with.
 const KEY_PREFIX: &str = "user";
@@ -118,8 +128,7 @@ pub struct Operation {
 
 #[cfg(test)]
 mod tests {
-    use super::Key;
-    use crate::workload::InsertOrder;
+    use super::{InsertOrder, Key};
 
     fn key(record: u64, order: InsertOrder, zero_padding: usize) -> String {
         let mut key = Key::default();

@@ -8,11 +8,11 @@ use loadcurve_plan::{Purpose, Random};
 use crate::expected::append_expected;
 use crate::inserted::InsertedKeys;
 use crate::lengths::Lengths;
-use crate::operation::{Kind, Operation, Selection};
+use crate::operation::{InsertOrder, Kind, Operation, Selection};
 use crate::records::Records;
 use crate::text::Texts;
 use crate::validation::InvalidWorkload;
-use crate::workload::{InsertOrder, Mix, Workload};
+use crate::workload::{Mix, Workload};
 
 /// Makes the operations of one phase of a workload.
 ///

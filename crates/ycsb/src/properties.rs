@@ -10,7 +10,6 @@ use crate::workload::Workload;
 use known::KNOWN;
 
 mod known;
-mod nearest;
 mod syntax;
 
 /// A property file.

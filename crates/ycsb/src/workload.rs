@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{Key, Kind};
+use crate::operation::{InsertOrder, Key, Kind};
 
 /// How often each kind of operation comes; the shares count in proportion to their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,17 +129,6 @@ impl RequestDistribution {
 impl LengthDistribution {
     /// YCSB's Zipfian distribution.
     pub const ZIPFIAN: Self = Self::Zipfian { constant: ZIPFIAN_CONSTANT };
-}
-
-/// In which order of their keys records are inserted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InsertOrder {
-    /// Keys are hashes of their numbers.
-    #[default]
-    Hashed,
-    /// Keys are their numbers.
-    Ordered,
 }
 
 /// A workload: the mix of operations, the records, and how records are chosen. The defaults are YCSB's.

@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::verification::{Authorities, Proof, Verifier};
 use crate::database::InvalidTarget;
-use crate::plan::Settings;
+use crate::database::Settings;
 use crate::settings::chosen;
 use crate::tls;
 

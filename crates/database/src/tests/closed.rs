@@ -7,7 +7,7 @@ use loadcurve_plan::Stop;
 use super::memory::{Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, codes, load_phase, run_phase};
-use crate::plan::DatabasePlan;
+use crate::plan::DatabaseLoad;
 
 /// The records of the workload, on a server that takes so long for each request.
 fn serving(milliseconds: u64) -> Server {
@@ -18,7 +18,7 @@ fn serving(milliseconds: u64) -> Server {
 #[test]
 fn n_clients_make_n_operations_in_the_time_of_one() {
     // 8 clients of 10 ms each: 800 per second. The first of the window begin when it does, the last end with it.
-    let plan = DatabasePlan { warmup_s: 0.1, ..run_phase(READS, 8, Stop::DurationS(1.0)) };
+    let plan = DatabaseLoad { warmup_s: 0.1, ..run_phase(READS, 8, Stop::DurationS(1.0)) };
     let result = Simulation::of(plan).run(serving(10)).result;
     assert_eq!(result.rate_rps.answered, Some(800.0));
     assert_eq!((result.requests.due, result.requests.answered), (800, 800));
@@ -39,11 +39,11 @@ fn a_number_of_operations_lasts_until_the_last_answer() {
 
 #[test]
 fn clients_are_divided_among_the_threads_of_the_generator() {
-    let plan = DatabasePlan { generator_threads: 3, ..run_phase(READS, 8, Stop::DurationS(1.0)) };
+    let plan = DatabaseLoad { threads: 3, ..run_phase(READS, 8, Stop::DurationS(1.0)) };
     let result = Simulation::of(plan).run(serving(10)).result;
     assert_eq!(result.requests.answered, 800);
     assert_eq!(result.connections.opened, 8);
-    assert_eq!((result.generator.threads, result.load.threads), (3, 8));
+    assert_eq!(result.generator.threads, 3);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use loadcurve_plan::Stop;
 use super::memory::{Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, codes, load_phase, open_loop};
-use crate::plan::DatabasePlan;
+use crate::plan::DatabaseLoad;
 
 fn reacting(react: impl FnMut(&super::memory::Asked) -> Reaction + 'static) -> Server {
     let records = Simulation::of(load_phase(1, 100)).run(Server::taking(0)).server.records;
@@ -85,7 +85,7 @@ fn a_late_thread_is_late_and_not_its_database() {
 
 #[test]
 fn threads_share_one_schedule() {
-    let plan = DatabasePlan { generator_threads: 4, ..open_loop(READS, 8, 100.0, Stop::RequestsTotal(50)) };
+    let plan = DatabaseLoad { threads: 4, ..open_loop(READS, 8, 100.0, Stop::RequestsTotal(50)) };
     let result = Simulation::of(plan).run(reacting(|_| Reaction::Answer(5))).result;
     assert_eq!((result.requests.due, result.requests.answered), (50, 50));
     // The last of 50 is due at 490 ms and takes 5 ms.

@@ -10,20 +10,19 @@ use loadcurve_ycsb::{Mix, RequestDistribution, Workload};
 use super::memory::{Asked, Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, load_phase, run_phase, workload};
-use crate::description::DatabaseDescription;
-use crate::plan::DatabasePlan;
+use crate::plan::DatabaseLoad;
 
 /// A server that holds the records of the workload, as a load phase leaves it.
 fn loaded(workload: &Workload) -> Server {
-    let plan = DatabasePlan { workload: workload.clone(), ..load_phase(4, 1) };
+    let plan = load_phase(4, 1).with(|work| work.workload = workload.clone());
     let records = Simulation::of(plan).run(Server::taking(0)).server.records;
     Server::taking(1).holding(records)
 }
 
 #[test]
 fn the_load_phase_inserts_each_record_once_whatever_the_number_of_threads_and_clients() {
-    for (generator_threads, threads, batch) in [(1, 1, 1), (1, 8, 7), (3, 8, 1), (3, 5, 16)] {
-        let plan = DatabasePlan { generator_threads, ..load_phase(threads, batch) };
+    for (threads, clients, batch) in [(1, 1, 1), (1, 8, 7), (3, 8, 1), (3, 5, 16)] {
+        let plan = DatabaseLoad { threads, ..load_phase(clients, batch) };
         let outcome = Simulation::of(plan).run(Server::taking(2));
         let requests = outcome.result.requests;
         assert_eq!((requests.due, requests.answered, requests.ok), (100, 100, 100));
@@ -53,7 +52,7 @@ fn a_batch_is_one_request_and_each_of_its_records_an_operation_with_its_times() 
 fn every_kind_of_operation_is_made_in_its_share_and_told_under_its_name() {
     let mix = Mix { read: 0.4, update: 0.2, insert: 0.1, scan: 0.1, read_modify_write: 0.2, delete: 0.0 };
     let plan = run_phase(mix, 4, Stop::RequestsTotal(2_000));
-    let outcome = Simulation::of(plan.clone()).run(loaded(&plan.workload));
+    let outcome = Simulation::of(plan.clone()).run(loaded(&plan.work.workload));
     let operations = &outcome.result.operations;
     let names: Vec<&str> = operations.iter().map(|operation| operation.operation.as_str()).collect();
     assert_eq!(names, ["read", "update", "insert", "scan", "read-modify-write"]);
@@ -75,12 +74,12 @@ fn a_record_that_was_added_is_asked_for_only_after_the_database_has_acknowledged
     let mix = Mix { read: 0.5, insert: 0.5, ..Mix { read: 0.0, ..READS } };
     let plan = run_phase(mix, 8, Stop::RequestsTotal(2_000));
     let latest = RequestDistribution::Latest;
-    let workload = Workload { request_distribution: latest, ..plan.workload.clone() };
+    let workload = Workload { request_distribution: latest, ..plan.work.workload.clone() };
     let before = loaded(&workload).records;
     let server = Server::reacting(|asked| Reaction::Answer(if asked.what == "insert" { 50 } else { 1 }))
         .holding(before.clone());
-    let outcome = Simulation::of(DatabasePlan { workload, ..plan }).run(server);
-    assert_eq!(outcome.result.errors.not_found, 0, "{:?}", outcome.result.errors);
+    let outcome = Simulation::of(plan.with(|work| work.workload = workload)).run(server);
+    assert_eq!(outcome.result.errors[Failure::NotFound], 0, "{:?}", outcome.result.errors);
     let is_of_added = |asked: &&Asked| asked.what == "read" && !before.contains_key(&asked.key);
     // Of the reads, most ask for one of the newest, of which there are soon more than there were before.
     assert!(outcome.server.asked.iter().filter(is_of_added).count() > 500);
@@ -91,7 +90,10 @@ fn a_missing_record_is_not_found_and_no_answer() {
     let plan = run_phase(READS, 2, Stop::RequestsTotal(10));
     let outcome = Simulation::of(plan).run(Server::taking(1));
     let result = outcome.result;
-    assert_eq!((result.requests.answered, result.requests.failed, result.errors.not_found), (0, 10, 10));
+    assert_eq!(
+        (result.requests.answered, result.requests.failed, result.errors[Failure::NotFound]),
+        (0, 10, 10)
+    );
     let message = &result.error_messages[0];
     assert_eq!(
         (message.operation.as_str(), message.text.as_str(), message.count),
@@ -104,16 +106,16 @@ fn a_missing_record_is_not_found_and_no_answer() {
 #[test]
 fn verified_values_are_compared_with_what_was_written_and_a_wrong_one_is_a_mismatch() {
     let verified = Workload { verify_values: true, ..workload(READS) };
-    let plan = DatabasePlan { workload: verified.clone(), ..run_phase(READS, 2, Stop::RequestsTotal(400)) };
+    let plan = run_phase(READS, 2, Stop::RequestsTotal(400)).with(|work| work.workload = verified.clone());
     let server = loaded(&verified);
     let sound = Simulation::of(plan.clone()).run(server);
-    assert_eq!((sound.result.requests.answered, sound.result.errors.mismatch), (400, 0));
+    assert_eq!((sound.result.requests.answered, sound.result.errors[Failure::Mismatch]), (400, 0));
     let mut server = loaded(&verified);
     for fields in server.records.values_mut() {
         fields.insert(1, "wrong!!!".into());
     }
     let wrong = Simulation::of(plan).run(server).result;
-    assert_eq!((wrong.requests.answered, wrong.errors.mismatch), (0, 400));
+    assert_eq!((wrong.requests.answered, wrong.errors[Failure::Mismatch]), (0, 400));
     let verdict = &wrong.verdict.reasons.iter().find(|reason| reason.code == "errors").unwrap().text;
     assert!(verdict.contains("another value than the one that was written"), "{verdict}");
 }
@@ -121,10 +123,10 @@ fn verified_values_are_compared_with_what_was_written_and_a_wrong_one_is_a_misma
 #[test]
 fn the_same_seed_asks_for_the_same_records_however_many_threads_divide_them() {
     let mix = Mix { read: 0.5, update: 0.5, ..Mix { read: 0.0, ..READS } };
-    let updates = |generator_threads| {
+    let updates = |threads| {
         let plan = run_phase(mix, 4, Stop::RequestsTotal(300));
-        let server = loaded(&plan.workload);
-        let plan = DatabasePlan { generator_threads, ..plan };
+        let server = loaded(&plan.work.workload);
+        let plan = DatabaseLoad { threads, ..plan };
         let outcome = Simulation::of(plan).run(server);
         outcome.result.operations.iter().map(|operation| operation.answered).collect::<Vec<_>>()
     };
@@ -158,16 +160,16 @@ fn a_batch_that_fails_fails_with_all_its_records() {
         _ => Reaction::Answer(1),
     });
     let result = Simulation::of(load_phase(1, 10)).run(server).result;
-    assert_eq!((result.requests.answered, result.errors.rejected), (90, 10));
+    assert_eq!((result.requests.answered, result.errors[Failure::Rejected]), (90, 10));
     assert_eq!((result.error_messages[0].text.as_str(), result.error_messages[0].count), ("disk full", 10));
 }
 
 /// What comes of a mix with deletes that asks 8 clients at once for the newest of 100 records.
-fn with_deletes(mix: Mix, operations: u64) -> LoadResult<DatabaseDescription> {
+fn with_deletes(mix: Mix, operations: u64) -> LoadResult {
     let latest = RequestDistribution::Latest;
     let workload = Workload { request_distribution: latest, ..workload(mix) };
     let server = loaded(&workload);
-    let plan = DatabasePlan { workload, ..run_phase(READS, 8, Stop::RequestsTotal(operations)) };
+    let plan = run_phase(READS, 8, Stop::RequestsTotal(operations)).with(|work| work.workload = workload);
     Simulation::of(plan).run(server).result
 }
 
@@ -182,7 +184,7 @@ fn records_that_are_deleted_meanwhile_are_no_failures_and_are_asked_for_no_more(
 fn where_all_records_are_deleted_operations_fail() {
     let mix = Mix { delete: 0.5, ..READS };
     let result = with_deletes(mix, 1_000);
-    assert_eq!(result.errors.not_found, result.requests.failed);
+    assert_eq!(result.errors[Failure::NotFound], result.requests.failed);
     let deletes = result.operations.iter().find(|operation| operation.operation == "delete").unwrap();
     assert_eq!(deletes.answered, 100, "each record once");
 }

@@ -13,11 +13,9 @@ use tokio::time::Instant;
 
 use super::memory::{Memory, Server, install};
 use crate::clock::Clock;
-use crate::description::DatabaseDescription;
 use crate::generator::{Clients, Orders};
 use crate::load::{operations, result};
-use crate::plan::DatabasePlan;
-use crate::product::Product;
+use crate::plan::DatabaseLoad;
 
 /// When every simulation starts, on its clock.
 const START: Nanos = Nanos::from_millis(1_000);
@@ -43,7 +41,7 @@ impl Clock for SimulatedClock {
 
 /// One simulated load.
 pub(super) struct Simulation {
-    pub(super) plan: DatabasePlan,
+    pub(super) plan: DatabaseLoad,
     /// When the load is told to stop, since its start; never for most.
     pub(super) stop_at: Duration,
     /// Until when, since the start, nothing is handed out that falls due.
@@ -52,12 +50,12 @@ pub(super) struct Simulation {
 
 /// What came of a load, and the server that it was on.
 pub(super) struct Outcome {
-    pub(super) result: LoadResult<DatabaseDescription>,
+    pub(super) result: LoadResult,
     pub(super) server: Server,
 }
 
 impl Simulation {
-    pub(super) fn of(plan: DatabasePlan) -> Self {
+    pub(super) fn of(plan: DatabaseLoad) -> Self {
         Self { plan, stop_at: Duration::MAX, held_up_until: Duration::ZERO }
     }
 
@@ -65,15 +63,14 @@ impl Simulation {
     pub(super) fn run(&self, server: Server) -> Outcome {
         install(server);
         let (operations, inserted) = operations(&self.plan).unwrap();
-        let parts = (0..self.plan.generator_threads)
+        let parts = (0..self.plan.threads)
             .map(|index| {
                 let orders = Orders::new(&self.plan, index, operations.clone(), Arc::clone(&inserted));
-                self.part(orders, Share::new(index, self.plan.generator_threads))
+                self.part(orders, Share::new(index, self.plan.threads))
             })
             .collect();
-        let description = DatabaseDescription::new(&self.plan, Product::MongoDb);
         let (kernel, interrupted) = (TcpCounters::default(), self.stop_at != Duration::MAX);
-        let result = result(&self.plan, description, Finished { parts, kernel, interrupted });
+        let result = result(&self.plan, Finished::of(parts, kernel, interrupted));
         let counts = result.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "operations got lost: {counts:?}");
@@ -90,7 +87,7 @@ impl Simulation {
             let pacing = Pacing::new(&self.plan.pace(), share, clock.now()).unwrap();
             let window = pacing.window();
             let (recorder, ended) = clients.run(pacing, should_stop, Box::new(|_, _| {})).await;
-            Part { recorder, window, ended, cpu: CpuUse::default() }
+            Part::of_thread(recorder, window, window.start, ended, CpuUse::default())
         })
     }
 }

@@ -2,9 +2,11 @@
 
 use std::str::FromStr;
 
+use strsim::levenshtein;
+
 use super::Properties;
-use super::nearest::nearest;
-use crate::workload::{InsertOrder, LengthDistribution, RequestDistribution};
+use crate::operation::InsertOrder;
+use crate::workload::{LengthDistribution, RequestDistribution};
 
 /// A property that says something of the workload or of its run.
 pub(super) struct Known {
@@ -195,6 +197,12 @@ pub(super) fn unknown(name: &str) -> String {
     format!("unknown property; expected one of YCSB's core workload{meant}")
 }
 
+/// The known name that is nearest to the given one, if any is near: at most a third of its characters differ.
+fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, name) = known.map(|name| (levenshtein(given, name), name)).min()?;
+    (distance * 3 <= name.len()).then_some(name)
+}
+
 fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
     *place = value?;
     Some(())
@@ -232,4 +240,16 @@ fn requests(value: &str) -> Option<RequestDistribution> {
         "sequential" => RequestDistribution::Sequential,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn what_is_far_from_every_name_was_not_meant_to_be_one() {
+        let known = ["recordcount", "table"];
+        assert_eq!(nearest("recordcont", known.into_iter()), Some("recordcount"));
+        assert_eq!(nearest("colour", known.into_iter()), None);
+    }
 }

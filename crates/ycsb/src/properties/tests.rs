@@ -1,5 +1,6 @@
 use super::{Properties, PropertyFile, RunProperties};
-use crate::workload::{InsertOrder, LengthDistribution, Mix, RequestDistribution, Workload};
+use crate::operation::InsertOrder;
+use crate::workload::{LengthDistribution, Mix, RequestDistribution, Workload};
 use proptest::prelude::*;
 
 fn file(text: &str) -> PropertyFile<'_> {
