@@ -11,6 +11,7 @@ __all__ = [
     "RequestList",
     "body_length",
     "percentile_curve",
+    "tables",
     "toml_positions",
     "uring_refusal",
     "workload",
@@ -64,18 +65,11 @@ class Load:
     """A load that runs on native threads of its own from its start on."""
 
     @staticmethod
-    def on_web_server(plan: str) -> Load:
-        """Start the load that ``plan`` (JSON) describes.
+    def start(plan: str) -> Load:
+        """Start the load that ``plan`` (JSON) describes; whether anybody answers there is not asked before.
 
-        Raises:
-            ValueError: the plan asks for something that cannot be.
-            RuntimeError: this machine, as it is set up, cannot run the plan.
-
-        """
-
-    @staticmethod
-    def on_database(plan: str) -> Load:
-        """Start the load that ``plan`` (JSON) describes; whether the database is there is not asked before.
+        The plan stands under the name of its kind of work, ``http`` or ``ycsb``; keys that it does not know
+        are refused.
 
         Raises:
             ValueError: the plan asks for something that cannot be.
@@ -93,7 +87,7 @@ class Load:
         """Whether the load has ended."""
 
     def finish(self) -> str:
-        """Wait for the end; return the result as JSON (format ``loadcurve-load/1``). Can be called once."""
+        """Wait for the end; return the result as JSON, without the load that it is of. Can be called once."""
 
 @final
 class LocalPorts:
@@ -173,6 +167,9 @@ def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
         ValueError: one of them is not an HdrHistogram (V2, deflate).
 
     """
+
+def tables() -> str:
+    """Return the tables of the classes that results count by, as JSON: ``failures`` and ``statuses``."""
 
 def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
     """Path, line and column (from 1) of every key of a TOML document.

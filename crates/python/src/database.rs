@@ -1,6 +1,7 @@
 //! Databases outside of a load, and workloads.
 
-use loadcurve_database::{Failed, ManagedDatabase, TargetDescription};
+use loadcurve_database::{Failed, ManagedDatabase, Target};
+use loadcurve_record::Class;
 use loadcurve_ycsb::{Properties, PropertyFile, Workload};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -16,11 +17,9 @@ pub(crate) struct Database(ManagedDatabase);
 impl Database {
     #[new]
     fn of(target: &str) -> PyResult<Self> {
-        let target: TargetDescription =
+        let target: Target =
             serde_json::from_str(target).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        ManagedDatabase::new(target.into())
-            .map(Self)
-            .map_err(|invalid| PyValueError::new_err(invalid.to_string()))
+        ManagedDatabase::new(target).map(Self).map_err(|invalid| PyValueError::new_err(invalid.to_string()))
     }
 
     fn version(&self, py: Python<'_>) -> PyResult<String> {
@@ -50,8 +49,7 @@ impl Database {
 
 /// Its arguments are the class, as results name it, and the explanation.
 fn database_error(failed: &Failed) -> PyErr {
-    let class = serde_json::to_value(failed.failure).unwrap_or_default();
-    DatabaseError::new_err((class.as_str().unwrap_or_default().to_owned(), failed.text.clone()))
+    DatabaseError::new_err((failed.failure.code(), failed.text.clone()))
 }
 
 /// A workload as JSON: one of YCSB's by its letter or the defaults, changed by a property file and then by properties

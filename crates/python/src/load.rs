@@ -1,10 +1,19 @@
 //! One running load.
 
-use loadcurve_engine::{LoadResult, RunningLoad, StartError};
+use loadcurve_database::DatabaseLoad;
+use loadcurve_engine::{RunningLoad, StartError};
+use loadcurve_plan::HttpLoad;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+
+/// The plan of a load under the name of its kind of work.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Plan {
+    Http(HttpLoad),
+    Ycsb(DatabaseLoad),
+}
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -13,13 +22,14 @@ pub(crate) struct Load(Option<RunningLoad<serde_json::Result<String>>>);
 #[pymethods]
 impl Load {
     #[staticmethod]
-    fn on_web_server(plan: &str) -> PyResult<Self> {
-        Self::started(plan, loadcurve_engine::start)
-    }
-
-    #[staticmethod]
-    fn on_database(plan: &str) -> PyResult<Self> {
-        Self::started(plan, loadcurve_database::start)
+    fn start(plan: &str) -> PyResult<Self> {
+        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let load = match plan {
+            Plan::Http(load) => loadcurve_engine::start(load),
+            Plan::Ycsb(load) => loadcurve_database::start(load),
+        };
+        let load = load.map_err(start_error)?;
+        Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
     }
 
     fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
@@ -43,15 +53,6 @@ impl Load {
 }
 
 impl Load {
-    fn started<P: DeserializeOwned, D: Serialize + 'static>(
-        plan: &str,
-        start: impl FnOnce(P) -> Result<RunningLoad<LoadResult<D>>, StartError>,
-    ) -> PyResult<Self> {
-        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let load = start(plan).map_err(start_error)?;
-        Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
-    }
-
     fn running(&self) -> PyResult<&RunningLoad<serde_json::Result<String>>> {
         self.0.as_ref().ok_or_else(already_finished)
     }

@@ -1,0 +1,19 @@
+//! The tables that both sides go by.
+
+use loadcurve_record::{Failure, FailureRow, StatusClass, StatusRow};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Tables {
+    failures: &'static [FailureRow],
+    statuses: &'static [StatusRow],
+}
+
+/// All tables as JSON.
+#[pyfunction]
+pub(crate) fn tables() -> PyResult<String> {
+    let tables = Tables { failures: Failure::ROWS, statuses: StatusClass::ROWS };
+    serde_json::to_string(&tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
