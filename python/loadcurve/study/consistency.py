@@ -5,14 +5,14 @@ from itertools import chain
 
 from pydantic import ValidationError
 
-from loadcurve.study.database_load import DatabaseLoadTable
-from loadcurve.study.expected import nearest, show, unknown_key
-from loadcurve.study.http_loads import ClosedLoadTable, HttpLoadTable, HttpLoadTables, SessionsLoadTable
-from loadcurve.study.load_table import attributes, sweep_keys
-from loadcurve.study.loads import LoadTables, complete_type
-from loadcurve.study.problems import KeyPath, Problem
-from loadcurve.study.requests import LongList
+from loadcurve.load.http import ClosedLoadTable, HttpLoadTable, HttpLoadTables, SessionsLoadTable
+from loadcurve.load.loads import LoadTables, complete_type
+from loadcurve.load.requests import LongList
+from loadcurve.load.table import attributes, sweep_keys
+from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.study.tables import Content, Sweep
+from loadcurve.toml.expected import nearest, show, unknown_key
+from loadcurve.toml.problems import KeyPath, Problem
 
 
 def inconsistencies(content: Content | None, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
@@ -92,8 +92,7 @@ def _endings(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Check that the load ends in exactly one way."""
     counted, timed = _values(load, sweep, load.counted_end), _values(load, sweep, "duration")
     if counted and timed:
-        other = ".".join(_place(sweep, "duration"))
-        text = f"given beside {other}; keep one of the two, as a load ends in one way"
+        text = "given beside a duration; keep one of the two, as a load ends in one way"
         yield Problem(_place(sweep, load.counted_end), text)
     if not counted and not timed:
         text = f'missing; expected duration, such as "10s", or {load.counted_end}'

@@ -5,10 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from loadcurve.study.expected import Expected
-from loadcurve.study.paths import StudyPath, Text
-from loadcurve.study.problems import Problem, own_problems
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.paths import StudyPath, Text
+from loadcurve.toml.problems import Problem, own_problems
 
 EngineName = Literal["podman", "docker"]
 Network = Literal["host", "private"]

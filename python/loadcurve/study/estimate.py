@@ -1,8 +1,8 @@
 """How long a study will take."""
 
-from loadcurve.study.database_load import DatabaseLoad
-from loadcurve.study.http_loads import ClosedLoad, OpenLoad
-from loadcurve.study.loads import Load
+from loadcurve.load.http import ClosedLoad, OpenLoad
+from loadcurve.load.loads import Load
+from loadcurve.load.ycsb import DatabaseLoad
 from loadcurve.study.model import Study
 
 TRIAL_START_S = 1.0
@@ -35,5 +35,5 @@ def _load_s(load: Load) -> float | None:
     if isinstance(load, OpenLoad):
         rate, count = load.rate_rps, load.requests_total
     else:
-        rate, count = load.connection_rate_cps, load.num_connections
+        rate, count = load.connection_rate_cps, load.connections_total
     return None if isinstance(rate, list) or count is None else load.warmup_s + count / rate

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from loadcurve.errors import BadInput
-from loadcurve.study.expected import nearest
+from loadcurve.toml.expected import nearest
 
 
 def find_study(argument: str) -> Path:

@@ -5,15 +5,15 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from loadcurve.load.loads import Load, LoadTables, complete_type
 from loadcurve.result.records import Point
 from loadcurve.study.consistency import inconsistencies
-from loadcurve.study.expected import Expected
-from loadcurve.study.loads import Load, LoadTables, complete_type
-from loadcurve.study.paths import Text
-from loadcurve.study.problems import own_problems
 from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import own_problems
 
 QUICK_TRIALS_MAX = 3
 QUICK_POINTS_MAX = 8

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from loadcurve.stats.published import PublishedMeasureName
-from loadcurve.study.expected import Expected, nearest, show
-from loadcurve.study.paths import Text
-from loadcurve.study.problems import Problem, own_problems
-from loadcurve.study.toml_document import TomlTable, read_toml_model
+from loadcurve.result.measures import PublishedMeasureName
+from loadcurve.toml.document import TomlTable, read_toml_model
+from loadcurve.toml.expected import Expected, nearest, show
+from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import Problem, own_problems
 
 EARLIEST_YEAR = 1950
 

@@ -6,13 +6,16 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
-from loadcurve.stats.measures import MeasureName
+from loadcurve.load.loads import DURATION_KEYS
+from loadcurve.load.values import PositiveCount, SettingValue
+from loadcurve.result.measures import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
-from loadcurve.study.expected import Expected, show
-from loadcurve.study.paths import StudyPath, Text
-from loadcurve.study.problems import Problem, own_problem, own_problems
-from loadcurve.study.quantities import (
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected, show
+from loadcurve.toml.paths import StudyPath, Text
+from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.quantities import (
     DURATION_IN_WORDS,
     SHARE_IN_WORDS,
     SIZE_IN_WORDS,
@@ -21,16 +24,12 @@ from loadcurve.study.quantities import (
     SizeBytes,
     parse_duration_s,
 )
-from loadcurve.study.toml_document import TomlTable
 
 # Both become names of files and parts of URLs.
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _NAME_IN_WORDS = (
     "a name of letters, digits, hyphens, underscores and dots that begins with a letter or a digit"
 )
-
-DURATION_KEYS = frozenset({"duration", "think", "timeout", "warmup"})
-"""The keys of a load whose values are durations."""
 
 Element = TypeVar("Element")
 
@@ -64,19 +63,6 @@ def _read_seconds(key: str, index: int, value: object) -> object:
         raise own_problems([Problem((key, str(index)), text)]) from None
 
 
-PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
-Duration = Annotated[
-    DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
-]
-Warmup = Annotated[
-    DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "500ms" or "2s"')
-]
-Timeout = Annotated[
-    DurationS,
-    Field(gt=0, le=3_600),
-    Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
-]
-Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
 ProbeInterval = Annotated[
     DurationS, Field(ge=0.01, le=1), Expected('a duration between "10ms" and "1s", such as "100ms"')
 ]
@@ -101,7 +87,6 @@ CpuList = Annotated[
     Expected("a list of CPU numbers, such as [0, 1]"),
 ]
 ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
-SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
 
 
 def _existing_folder(folder: Path) -> Path:

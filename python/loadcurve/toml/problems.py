@@ -7,7 +7,7 @@ from typing import get_args, get_origin, get_type_hints
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from loadcurve.study.expected import UNKNOWN, Kind, alternatives, nearest, show, unknown_key
+from loadcurve.toml.expected import UNKNOWN, Kind, alternatives, nearest, show, unknown_key
 
 KeyPath = tuple[str, ...]
 """The keys from the top of a document to a value; an element of an array has its index, in decimal."""

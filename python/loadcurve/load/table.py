@@ -5,9 +5,10 @@ from typing import ClassVar, TypeVar, get_args
 
 from pydantic import Field
 
-from loadcurve.study.expected import Kind
-from loadcurve.study.tables import Duration, Timeout, Warmup
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.load.kinds import LoadKind
+from loadcurve.load.values import Duration, Timeout, Warmup
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Kind
 
 Table = TypeVar("Table", bound="LoadTable")
 
@@ -15,6 +16,7 @@ Table = TypeVar("Table", bound="LoadTable")
 class LoadTable(TomlTable):
     """The keys of every load model."""
 
+    kind: ClassVar[LoadKind]
     counted_end: ClassVar[str]
     """The key that may end the load instead of ``duration``."""
 
@@ -23,6 +25,10 @@ class LoadTable(TomlTable):
     duration_s: Duration | None = Field(None, alias="duration")
     timeout_s: Timeout = Field(5.0, alias="timeout")
     """How long connecting may take, and how long an answer may take."""
+
+    def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
+        """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
+        return []
 
     def unsaid(self, key: str) -> int | float | None:  # noqa: ARG002
         """Return what holds for a key that neither the load nor the sweep gives; ``None`` for nothing."""

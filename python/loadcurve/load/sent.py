@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from loadcurve._engine import body_length
-from loadcurve.study.expected import Expected, show
-from loadcurve.study.problems import own_problem
+from loadcurve.toml.expected import Expected, show
+from loadcurve.toml.problems import own_problem
 
 FILE_MARK = "@"
 """A body that begins with it names a file; what the file holds is the body."""

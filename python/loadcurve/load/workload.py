@@ -2,21 +2,21 @@
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
 from loadcurve._engine import workload
 from loadcurve.errors import BadInput
-from loadcurve.result.load import Workload
-from loadcurve.study.expected import Expected, alternatives, show
-from loadcurve.study.problems import Problem
-from loadcurve.study.quantities import SizeBytes
-from loadcurve.study.tables import PositiveCount, SettingValue
-from loadcurve.study.text_file import read_text
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.load.values import Count as Number
+from loadcurve.load.values import PositiveCount, Record, SettingValue, Time
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected, alternatives, show
+from loadcurve.toml.problems import Problem
+from loadcurve.toml.quantities import SizeBytes
+from loadcurve.toml.text_file import read_text
 
 CORE_WORKLOADS = ("a", "b", "c", "d", "e", "f")
 
@@ -84,8 +84,58 @@ _YCSB_NAMES = {
     "zero_padding": "zeropadding",
 }
 
-_RUN_NAMES = {"duration_max_s": "duration_s"}
+_RUN_NAMES = {"duration_max_s": "duration_s", "operations": "requests_total"}
 """The attributes of a load that the engine calls otherwise, where it reads properties."""
+
+
+class Mix(Record):
+    """How often each kind of operation comes; the shares count in proportion to their sum."""
+
+    read: Time
+    update: Time
+    insert: Time
+    scan: Time
+    read_modify_write: Time
+    delete: Time
+
+
+class Draw(Record):
+    """How numbers are drawn; what does not belong to the distribution is left out."""
+
+    name: Literal["constant", "uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
+    constant: float | None = None
+    """How steep a Zipfian distribution is."""
+    records: float | None = None
+    """The share of the records that is hot."""
+    operations: float | None = None
+    """The share of the operations that goes to the hot records."""
+    percentile: float | None = None
+    """The share of the operations, in percent, that an exponential distribution sends to the newest part."""
+    fraction: float | None = None
+    """Which part of the records the newest part is."""
+
+
+class Workload(Record):
+    """A workload of YCSB in numbers: the mix of operations, the records, and how records are chosen."""
+
+    mix: Mix
+    records: Number
+    insert_start: Number
+    insert_count: Number | None
+    field_count: Number
+    field_bytes: Number
+    field_bytes_min: Number
+    field_bytes_distribution: Draw
+    field_prefix: str
+    read_all_fields: bool
+    write_all_fields: bool
+    request_distribution: Draw
+    scan_records_min: Number
+    scan_records_max: Number
+    scan_records_distribution: Draw
+    insert_order: Literal["hashed", "ordered"]
+    zero_padding: Number
+    verify_values: bool
 
 
 @dataclass(frozen=True)
@@ -97,6 +147,17 @@ class ChosenWorkload:
     numbers: Workload
     said: Mapping[str, Any]
     """What its properties say of other attributes of a load: ``threads``, ``operations`` and the like."""
+
+    @property
+    def records_inserted(self) -> int:
+        """How many records the load phase inserts."""
+        if self.numbers.insert_count is not None:
+            return self.numbers.insert_count
+        return max(0, self.numbers.records - self.numbers.insert_start)
+
+    def with_records(self, records: int) -> Self:
+        """Return the workload on this number of records."""
+        return replace(self, numbers=self.numbers.model_copy(update={"records": records}))
 
     def summary(self) -> object:
         """Return what a record of the study says of the workload."""

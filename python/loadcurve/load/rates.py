@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
-from loadcurve.result.load import Rate, RateStretch
-from loadcurve.study.expected import Expected
-from loadcurve.study.problems import own_problem
-from loadcurve.study.quantities import parse_duration_s
+from loadcurve.load.values import Record, Time
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.problems import own_problem
+from loadcurve.toml.quantities import parse_duration_s
 
 RATE_MAX = 1e9
 """Above one arrival per nanosecond two due times would fall together."""
@@ -22,6 +22,18 @@ RATE_IN_WORDS = (
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
 _CONSTANT = re.compile(_NUMBER)
 _STRETCH = re.compile(rf"(?P<start>{_NUMBER})(?: ?- ?(?P<end>{_NUMBER}))? ?: ?(?P<length>.+)")
+
+
+class RateStretch(Record):
+    """A stretch of time in which a rate is constant or changes evenly."""
+
+    length_s: Time
+    from_rps: Time
+    to_rps: Time
+
+
+Rate = float | list[RateStretch]
+"""A rate per second: a constant one, or one that steps or ramps through stretches and stays at the last."""
 
 
 def parse_rate(text: str) -> Rate:

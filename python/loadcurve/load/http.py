@@ -17,18 +17,20 @@ from pydantic import (
 
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
-from loadcurve.study.expected import Expected
-from loadcurve.study.load_table import LoadTable
-from loadcurve.study.problems import Problem, own_problems
-from loadcurve.study.rates import Arrivals, RatePerSecond
-from loadcurve.study.requests import (
+from loadcurve.load.kinds import WEB, LoadKind
+from loadcurve.load.rates import Arrivals, RatePerSecond
+from loadcurve.load.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
     LongList,
     open_requests,
+    paths_to_verify,
 )
-from loadcurve.study.sent import Body, Headers, Method
-from loadcurve.study.tables import PositiveCount, Think
+from loadcurve.load.sent import Body, Headers, Method
+from loadcurve.load.table import LoadTable
+from loadcurve.load.values import PositiveCount, Think
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.problems import Problem, own_problems
 
 PIPELINE_MAX = 1024
 """More requests under way on one connection measure its buffers, not its server."""
@@ -75,6 +77,8 @@ Pipeline = Annotated[
 class HttpLoadTable(LoadTable):
     """The keys of every load on web servers."""
 
+    kind: ClassVar[LoadKind] = WEB
+
     requests: Requests
     """The paths. A text in the study names a file of them; a short one is read here and into ``weights``."""
     pick: Literal["in-order", "random", "weighted"] = "in-order"
@@ -94,6 +98,15 @@ class HttpLoadTable(LoadTable):
     def request_places(self) -> tuple[str, ...]:
         """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
         return self._places
+
+    def paths_to_verify(self, seed: int) -> list[str]:
+        """Return the paths of the requests; of a long list, those that ``seed`` picks.
+
+        Raises:
+            BadInput: the file of the list has changed since it was read.
+
+        """
+        return paths_to_verify(self.requests, seed)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -175,11 +188,11 @@ class SessionsLoadTable(HttpLoadTable):
     connection_rate_cps: RatePerSecond | None = Field(None, alias="connection_rate")
     """Connections per second; the clock of its stretches starts with the warm-up."""
     arrivals: Arrivals = "constant"
-    num_connections: PositiveCount | None = None
+    connections_total: PositiveCount | None = Field(None, alias="num_connections")
     """How many connections arrive in the measured window."""
     calls: PositiveCount = 1
     """Requests after which a connection is closed."""
-    burst: Pipeline = 1
+    pipeline: Pipeline = Field(1, alias="burst")
     """Requests that are written together, and answered before the next."""
     think_s: Think = Field(0.0, alias="think")
     """How long a client rests between two bursts."""
@@ -192,6 +205,11 @@ class ClosedLoad(ClosedLoadTable):
 
     connections: PositiveCount
 
+    @property
+    def connections_at_once(self) -> int:
+        """How many are kept open."""
+        return self.connections
+
 
 class OpenLoad(OpenLoadTable):
     """An open loop at one point; exactly one of ``duration_s`` and ``requests_total`` is set."""
@@ -199,16 +217,21 @@ class OpenLoad(OpenLoadTable):
     rate_rps: RatePerSecond = Field(alias="rate")
     connections: PositiveCount
 
+    @property
+    def connections_at_once(self) -> int:
+        """How many are kept open."""
+        return self.connections
+
 
 class SessionsLoad(SessionsLoadTable):
-    """Sessions at one point; exactly one of ``duration_s`` and ``num_connections`` is set."""
+    """Sessions at one point; exactly one of ``duration_s`` and ``connections_total`` is set."""
 
     connection_rate_cps: RatePerSecond = Field(alias="connection_rate")
 
     @property
     def connections_at_once(self) -> int:
         """How many may be open at once: ``connections``, or else all that arrive, at most 10,000."""
-        return self.connections or default_sessions_at_once(self.num_connections)
+        return self.connections or default_sessions_at_once(self.connections_total)
 
 
 HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable

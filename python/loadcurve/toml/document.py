@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loadcurve._engine import toml_positions
 from loadcurve.errors import BadInput
-from loadcurve.study.problems import KeyPath, Problem, problems_of
-from loadcurve.study.text_file import read_text
+from loadcurve.toml.problems import KeyPath, Problem, problems_of
+from loadcurve.toml.text_file import read_text
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from loadcurve.study.expected import Expected
+from loadcurve.toml.expected import Expected
 
 Text = Annotated[str, Field(min_length=1), Expected("a text in quotes, not empty")]
 

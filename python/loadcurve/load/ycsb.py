@@ -13,13 +13,14 @@ from pydantic import (
     model_validator,
 )
 
-from loadcurve.study.expected import Expected
-from loadcurve.study.load_table import LoadTable, attributes
-from loadcurve.study.paths import Text
-from loadcurve.study.problems import own_problems
-from loadcurve.study.rates import Arrivals, RatePerSecond
-from loadcurve.study.tables import PositiveCount, SettingValue
-from loadcurve.study.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
+from loadcurve.load.kinds import DATABASE, LoadKind
+from loadcurve.load.rates import Arrivals, RatePerSecond
+from loadcurve.load.table import LoadTable, attributes
+from loadcurve.load.values import PositiveCount, SettingValue
+from loadcurve.load.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import own_problems
 
 DEFAULT_NAMESPACE = "loadcurve"
 DEFAULT_TABLE = "usertable"
@@ -48,6 +49,7 @@ else:
 class DatabaseLoadTable(LoadTable):
     """A workload of YCSB as the file gives it: what is swept is still ``None``."""
 
+    kind: ClassVar[LoadKind] = DATABASE
     counted_end: ClassVar[str] = "operations"
 
     model: Literal["ycsb"]
@@ -59,7 +61,7 @@ class DatabaseLoadTable(LoadTable):
     """Which part is measured: the operations, or the insertion of the records."""
     records: PositiveCount | None = None
     """``None`` for as many as the workload says."""
-    operations: PositiveCount | None = None
+    requests_total: PositiveCount | None = Field(None, alias="operations")
     threads: PositiveCount | None = None
     """Clients, each with one operation under way: what YCSB calls threads."""
     rate_rps: RatePerSecond | None = Field(None, alias="rate")
@@ -110,8 +112,8 @@ class DatabaseLoadTable(LoadTable):
 class DatabaseLoad(DatabaseLoadTable):
     """A workload of YCSB at one point.
 
-    In the run phase exactly one of ``duration_s`` and ``operations`` is set; the load phase has neither and
-    ends with its records.
+    In the run phase exactly one of ``duration_s`` and ``requests_total`` is set; the load phase has neither
+    and ends with its records.
     """
 
     records: PositiveCount
@@ -124,12 +126,31 @@ class DatabaseLoad(DatabaseLoadTable):
         if not isinstance(data, dict) or not isinstance(workload := data.get("workload"), ChosenWorkload):
             return data
         is_run = data["phase"] == "run"
-        has_end = data["operations"] is not None or data["duration_s"] is not None
+        has_end = data["requests_total"] is not None or data["duration_s"] is not None
         ends = [] if has_end or not is_run else [name for name in _ENDS if name in workload.said]
         silent = [name for name in ("records", "threads", "rate_rps", *ends[:1]) if data[name] is None]
         said = {name: workload.said[name] for name in silent if name in workload.said}
         return {**data, **said} if is_run else {**data, **said, "warmup_s": 0.0}
 
+    def loading(self) -> Self:
+        """Return the load that inserts the records, as fast as its clients can.
 
-_ENDS = ("operations", "duration_s")
+        Where the load phase is what is measured, it keeps to the load's rate.
+        """
+        changes: dict[str, object] = {
+            "phase": "load",
+            "requests_total": self.workload.with_records(self.records).records_inserted,
+            "duration_s": None,
+            "warmup_s": 0.0,
+        }
+        if self.phase == "run":
+            changes["rate_rps"] = None
+        return self.model_copy(update=changes)
+
+    def asking(self) -> Self:
+        """Return the load of the run phase, in which nothing is inserted in batches."""
+        return self.model_copy(update={"batch": 1})
+
+
+_ENDS = ("requests_total", "duration_s")
 """What ends the run phase; the first that a file gives holds, as the other is only the longest time there."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge
 from pydantic import BeforeValidator
 
-from loadcurve.study.expected import Expected
+from loadcurve.toml.expected import Expected
 
 SECONDS_PER_UNIT = {
     "us": Fraction(1, 1_000_000),

@@ -1,0 +1,56 @@
+"""The kinds of loads, on web servers and on databases, and all that depends on which it is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcurve.load.words import Words
+
+WorkName = Literal["http", "ycsb"]
+
+
+@dataclass(frozen=True)
+class LoadKind:
+    """One kind of load; whoever needs to know which it is asks here."""
+
+    work: WorkName
+    """What the engine calls its work."""
+    models: tuple[str, ...]
+    words: Words
+    load_keys: tuple[str, ...]
+    """The keys of which more is more work for the server."""
+    server: str
+    """What it is put on, with its article."""
+    servers: str
+    """Several of them."""
+
+    def is_closed_loop(self, model: str | None, *, has_rate: bool) -> bool:
+        """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
+        return not has_rate if self is DATABASE else model == "closed"
+
+
+WEB = LoadKind(
+    work="http",
+    models=("closed", "open", "sessions"),
+    words=Words(of_database=False),
+    load_keys=("connections", "rate", "connection_rate"),
+    server="a web server",
+    servers="web servers",
+)
+DATABASE = LoadKind(
+    work="ycsb",
+    models=("ycsb",),
+    words=Words(of_database=True),
+    load_keys=("threads", "rate"),
+    server="a database",
+    servers="databases",
+)
+
+
+def kind_of_model(model: object) -> LoadKind:
+    """Return the kind of a load model, such as ``closed``; one that is not known is of web servers."""
+    return DATABASE if model in DATABASE.models else WEB
+
+
+def kind_of_protocol(protocol: str) -> LoadKind:
+    """Return the kind of load that servers of a protocol are put under."""
+    return WEB if protocol == "http" else DATABASE

@@ -1,0 +1,249 @@
+"""The plan of one load: a complete load and its target, as the engine reads them and as the record tells.
+
+The options of a load go through here by their own names, so that one more needs no line here: it is part of
+the work.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from loadcurve.load.http import HttpLoad
+from loadcurve.load.kinds import DATABASE, WEB, LoadKind
+from loadcurve.load.record import DatabaseAsRun, HttpAsRun
+from loadcurve.load.requests import LongList
+from loadcurve.load.sent import FILE_MARK
+from loadcurve.load.workload import Workload
+from loadcurve.load.ycsb import DatabaseLoad
+
+IoChoice = Literal["auto", "uring", "epoll"]
+"""How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
+
+LABELLED_MAX = 100
+"""Up to this number of requests, each has its own name."""
+
+_ENDS = ("duration_s", "requests_total", "connections_total")
+_TIMES = ("warmup_s", "timeout_s")
+_SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals")
+_CONVERSATION = ("pipeline", "calls", "think_s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """A load on its target, and how the generator runs it."""
+
+    kind: ClassVar[LoadKind]
+    own: ClassVar[frozenset[str]]
+    """The options of the load that its kind translates by itself; all others keep their names."""
+
+    load: HttpLoad | DatabaseLoad
+    threads: int
+    """Threads of the generator."""
+    cpus: tuple[int, ...] = ()
+    seed: int = 0
+    """Repeats what is drawn at random."""
+    io: IoChoice = "auto"
+
+    @abstractmethod
+    def _model(self) -> str:
+        """Return what the engine calls the load's model."""
+
+    @property
+    @abstractmethod
+    def connections(self) -> int:
+        """How many may be open at once."""
+
+    @abstractmethod
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return what is asked, with the options that keep their names."""
+
+    @property
+    def requests_total(self) -> int | None:
+        """After how many requests or operations the load ends; ``None`` where something else ends it."""
+        total: int | None = getattr(self.load, "requests_total", None)
+        return total
+
+    def to_json(self) -> str:
+        """Return the plan as the engine reads it."""
+        options = self.load.model_dump(mode="json", exclude={*self.own}, exclude_none=True)
+
+        def taken(names: tuple[str, ...]) -> dict[str, Any]:
+            return {name: options.pop(name) for name in names if name in options}
+
+        name, schedule = self._model(), taken(_SCHEDULE)
+        plan = {
+            "model": {name: {"connections": self.connections, **(schedule if name != "closed" else {})}},
+            "stop": taken(_ENDS),
+            **taken(_TIMES),
+            "seed": self.seed,
+            "threads": self.threads,
+            "cpus": self.cpus,
+            "io": self.io,
+            "work": self._work(options),
+        }
+        return json.dumps({self.kind.work: plan})
+
+    def _as_run(self, io: str) -> dict[str, Any]:
+        """Return what every record of a load tells; ``io`` is how the engine has talked to the kernel."""
+        options = self.load.model_dump(mode="json", exclude={*self.own})
+        run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed, "io": io}
+        return {**options, "model": self.load.model, **run}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpPlan(Plan):
+    """A load on a web server."""
+
+    kind = WEB
+    own = frozenset({"model", "threads", "connections", "requests", "weights", "method", "headers", "body"})
+
+    load: HttpLoad
+    address: str
+    """``host:port`` with a numeric host."""
+    authority: str
+    """What ``Host`` names."""
+    body_bytes: Mapping[str, int] = field(default_factory=dict)
+    """How long the verified answers to paths are."""
+
+    @property
+    def connections(self) -> int:
+        """How many are kept open; of sessions, how many may be open at once."""
+        return self.load.connections_at_once
+
+    def _model(self) -> str:
+        return self.load.model
+
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        conversation = {name: options.pop(name) for name in _CONVERSATION if name in options}
+        address = {"address": self.address, "authority": self.authority}
+        return {**address, "conversation": conversation, "requests": self._requests(), **options}
+
+    def _requests(self) -> dict[str, Any]:
+        """Return the requests; another than the verified one may be answered with another length."""
+        load = self.load
+        sent = {"method": load.method, "headers": [*load.headers.items()], "body": _body(load.body)}
+        if isinstance(load.requests, LongList):
+            return {"listed": {"file": str(load.requests.file), **sent}}
+        is_verified = load.method == "GET" and not load.headers
+        weighted = zip(load.requests, load.weights or repeat(1.0), strict=False)
+        lengths = self.body_bytes if is_verified else {}
+        return {
+            "given": [
+                {"target": path, "weight": weight, "expected_body_bytes": lengths.get(path), **sent}
+                for path, weight in weighted
+            ]
+        }
+
+    def as_run(self, io: str) -> HttpAsRun:
+        """Return the load as its record has it, without headers and bodies, which may be secret."""
+        run = {"address": self.address, "threads": self.threads, "requests": self._labels()}
+        return HttpAsRun.model_validate(self._as_run(io) | run)
+
+    def _labels(self) -> list[str]:
+        """Name the requests as the engine does: each, or more than 100 by their number or their file."""
+        requests = self.load.requests
+        if isinstance(requests, LongList):
+            return [requests.file.name]
+        if len(requests) > LABELLED_MAX:
+            return [f"{len(requests)} requests"]
+        return [f"{self.load.method} {path}" for path in requests]
+
+
+def _body(text: str) -> object:
+    """Return the body that a person has given as a text, or as the name of a file behind ``@``."""
+    if text.startswith(FILE_MARK):
+        return {"file": text.removeprefix(FILE_MARK)}
+    return {"text": text} if text else "empty"
+
+
+class DatabaseTarget(BaseModel):
+    """Which table of which database, and how it is asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+    namespace: str
+    table: str
+    settings: dict[str, str]
+    timeout_s: float
+    workload: Workload
+
+    def to_json(self) -> str:
+        """Return the target as the engine reads it."""
+        return self.model_dump_json(exclude_none=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabasePlan(Plan):
+    """A load on a database."""
+
+    kind = DATABASE
+    own = frozenset(
+        {
+            "model",
+            "threads",
+            "workload",
+            "properties",
+            "records",
+            "verify_values",
+            "reload",
+            "generator_threads",
+        }
+    )
+
+    load: DatabaseLoad
+    url: str
+    settings: Mapping[str, str]
+    address: str
+    """The URL as records have it, without secrets."""
+    database: str
+    """What kind of database it is."""
+
+    @property
+    def connections(self) -> int:
+        """How many clients there are."""
+        return self.load.threads
+
+    @property
+    def workload(self) -> Workload:
+        """What is asked, on the records of the load."""
+        return self.load.workload.with_records(self.load.records).numbers
+
+    @property
+    def target(self) -> DatabaseTarget:
+        """What the plan is carried out on."""
+        load = self.load
+        return DatabaseTarget(
+            url=self.url,
+            namespace=load.namespace,
+            table=load.table,
+            settings=dict(self.settings),
+            timeout_s=load.timeout_s,
+            workload=self.workload,
+        )
+
+    def _model(self) -> str:
+        return "closed" if self.load.rate_rps is None else "open"
+
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        workload = self.workload.model_dump(mode="json", exclude_none=True)
+        return {"url": self.url, "settings": dict(self.settings), "workload": workload, **options}
+
+    def as_run(self, io: str) -> DatabaseAsRun:
+        """Return the load as its record has it."""
+        run = {
+            "address": self.address,
+            "database": self.database,
+            "settings": dict(self.settings),
+            "threads": self.load.threads,
+            "workload": self.workload,
+            "workload_name": self.load.workload.name,
+        }
+        if self.load.rate_rps is None:
+            run["arrivals"] = None
+        return DatabaseAsRun.model_validate(self._as_run(io) | run)

@@ -1,0 +1,83 @@
+"""A load as its record has it: the complete load by its own names, and where and how it was run.
+
+What is declared here is what others read of it. Any other option of a load stands in the record as well,
+without a line here, and a record that an older version has written lacks those that came later.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from loadcurve.load.kinds import DATABASE, WEB, LoadKind
+from loadcurve.load.rates import Rate
+from loadcurve.load.values import Count, Record, Time
+from loadcurve.load.workload import Workload
+
+
+class _AsRun(Record, extra="allow"):
+    """What every load as it was run tells; what does not belong to its model is ``None``."""
+
+    address: str
+    connections: Count
+    rate_rps: Rate | None = None
+    arrivals: Literal["constant", "poisson"] | None = None
+    threads: Count
+    """Threads that send; for a database its clients, which share the generator's threads."""
+    cpus: list[int]
+    warmup_s: Time
+    duration_s: Time | None = None
+    requests_total: Count | None = None
+    timeout_s: Time
+    seed: Count
+    io: Literal["epoll", "uring"]
+
+
+class HttpAsRun(_AsRun):
+    """A load on a web server.
+
+    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
+    """
+
+    model: Literal["closed", "open", "sessions"]
+    http: Literal["1.0", "1.1"]
+    requests: list[str]
+    pick: Literal["in-order", "random", "weighted"]
+    connection_rate_cps: Rate | None = None
+    pipeline: Count = 1
+    calls: Count | None = None
+    think_s: Time = 0.0
+    connections_total: Count | None = None
+
+    @property
+    def kind(self) -> LoadKind:
+        """The kind of load."""
+        return WEB
+
+
+class DatabaseAsRun(_AsRun):
+    """A load on a database: clients (``threads``), each with one operation under way at most.
+
+    Without a rate it is a closed loop. ``address`` names no user and no password.
+    """
+
+    model: Literal["ycsb"]
+    database: str
+    """What kind of database, such as ``mongodb``."""
+    namespace: str
+    table: str
+    settings: dict[str, str]
+    workload: Workload
+    workload_name: str | None
+    """What the workload was called; ``None`` for one of the person's own."""
+    phase: Literal["load", "run"]
+    batch: Count
+    """How many records one request inserts in the load phase; each counts as an operation."""
+
+    @property
+    def kind(self) -> LoadKind:
+        """The kind of load."""
+        return DATABASE
+
+
+LoadAsRun = Annotated[HttpAsRun | DatabaseAsRun, Field(discriminator="model")]
+"""A load as it was run."""

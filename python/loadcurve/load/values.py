@@ -1,0 +1,33 @@
+"""The types of a load's values, each checked for itself with its words, and the base of records."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.quantities import DurationS
+
+Count = Annotated[int, Field(ge=0)]
+Time = Annotated[float, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A record read from outside: unknown keys are refused, and nothing is changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
+Duration = Annotated[
+    DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
+]
+Warmup = Annotated[
+    DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "500ms" or "2s"')
+]
+Timeout = Annotated[
+    DurationS,
+    Field(gt=0, le=3_600),
+    Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
+]
+Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
+SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]
