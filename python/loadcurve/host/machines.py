@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import Limits
-from loadcurve.study.expected import nearest
-from loadcurve.study.quantities import SizeBytes
+from loadcurve.toml.expected import nearest
+from loadcurve.toml.quantities import SizeBytes
 
 
 class MachineType(BaseModel):

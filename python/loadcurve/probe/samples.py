@@ -146,6 +146,11 @@ class Sample(Line):
     throttling: ThrottlingSample | None
     pressure: PressureSample | None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether both the processes and the machine were read, as they are when a sample is asked for."""
+        return self.tree is not None and self.cpus is not None
+
 
 class SampleReader:
     """Reads the probe's output while it is being written."""

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.result.records import ContentRecord
+from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure
 
 CHUNK_BYTES = 1 << 20
@@ -63,21 +64,22 @@ class WebSite:
 
 def status_of(address: str, port: int, path: str, timeout_s: float) -> int:
     """Ask for a path and return the answer's status; raises OSError or HTTPException where there is none."""
-    connection = http.client.HTTPConnection(address, port, timeout=timeout_s)
-    try:
-        connection.request("GET", path, headers={"Connection": "close"})
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    with answer_within(timeout_s, address, port, path) as response:
+        return response.status
 
 
 def verify_answers(
-    address: str, port: int, paths: Iterable[str], content: Mapping[str, ContentRecord] | None
+    address: str,
+    port: int,
+    paths: Iterable[str],
+    content: Mapping[str, ContentRecord] | None,
+    timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> dict[str, ContentRecord]:
     """Ask for each path once and compare status, length and digest with the content.
 
-    Without content, as for a server that was not started here, only the status is compared. Returns the
-    length and the digest of each answer.
+    Without content, as for a server that was not started here, only the status is compared. Each answer has
+    ``timeout_s``, see :func:`loadcurve.server.exchange.answer_within`. Returns the length and the digest of
+    each answer.
 
     Raises:
         BadInput: a path leads to no file of the content.
@@ -87,7 +89,8 @@ def verify_answers(
     answers = {}
     for path in paths:
         expected = None if content is None else _content_at(path, content)
-        answers[path] = _answer(address, port, path)
+        body_bytes = None if expected is None else expected.bytes
+        answers[path] = _answer(address, port, path, timeout_s, body_bytes)
         if expected is not None and answers[path] != expected:
             raise ServerFailure("wrong_answer", f"GET {path} {_difference(answers[path], expected)}.")
     return answers
@@ -107,29 +110,27 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
     return content[name]
 
 
-def _answer(address: str, port: int, path: str) -> ContentRecord:
-    connection = http.client.HTTPConnection(address, port, timeout=ANSWER_TIMEOUT_S)
+def _answer(
+    address: str, port: int, path: str, timeout_s: float, expected_bytes: int | None
+) -> ContentRecord:
     try:
-        connection.request("GET", path, headers={"Connection": "close"})
-        response = connection.getresponse()
-        if response.status != http.HTTPStatus.OK:
-            raise ServerFailure(
-                "wrong_answer", f"GET {path} was answered with status {response.status}, not 200."
-            )
-        digest = hashlib.sha256()
-        size_bytes = 0
-        while chunk := response.read(CHUNK_BYTES):
-            digest.update(chunk)
-            size_bytes += len(chunk)
-        if response.length:
-            text = f"GET {path} ended {response.length} bytes before the length that its header names."
-            raise ServerFailure("wrong_answer", text)
+        with answer_within(timeout_s, address, port, path, expected_bytes) as response:
+            if response.status != http.HTTPStatus.OK:
+                raise ServerFailure(
+                    "wrong_answer", f"GET {path} was answered with status {response.status}, not 200."
+                )
+            digest = hashlib.sha256()
+            size_bytes = 0
+            while chunk := response.read(CHUNK_BYTES):
+                digest.update(chunk)
+                size_bytes += len(chunk)
+            if response.length:
+                text = f"GET {path} ended {response.length} bytes before the length that its header names."
+                raise ServerFailure("wrong_answer", text)
     except (OSError, http.client.HTTPException) as error:
         raise ServerFailure(
             "wrong_answer", f"GET {path} was not answered: {error or type(error).__name__}."
         ) from None
-    finally:
-        connection.close()
     return ContentRecord(bytes=size_bytes, sha256=digest.hexdigest())
 
 

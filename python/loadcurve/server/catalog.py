@@ -9,9 +9,9 @@ from loadcurve.errors import BadInput
 from loadcurve.server.description import ServerDescription
 from loadcurve.server.settings import unknown_name
 from loadcurve.server.templates import Templates
-from loadcurve.study.expected import show
-from loadcurve.study.problems import Problem
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.expected import show
+from loadcurve.toml.problems import Problem
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
 PACKAGED_CATALOG = PACKAGE_FOLDER / "catalog"

@@ -13,8 +13,8 @@ from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.here import Server
 from loadcurve.server.install import install_command_here
-from loadcurve.server.instance import Server
 from loadcurve.server.settings import SettingValue
 
 CHECK_CONTENT_BYTES = {"1k.txt": 1024, "64k.txt": 64 * 1024}

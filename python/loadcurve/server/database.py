@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import Database, DatabaseError, Load, workload
-from loadcurve.result.load import LoadResult
 from loadcurve.server.failure import ServerFailure
 
 NAMESPACE = "loadcurve"
@@ -103,31 +102,30 @@ def _target(url: str, table: str, timeout_s: float) -> dict[str, Any]:
     }
 
 
-def _finished(target: dict[str, Any], phase: str) -> LoadResult:
-    """Run the load or the run phase on a table to its end, or until its time is over."""
+def _finished(target: dict[str, Any], phase: str) -> dict[str, Any]:
+    """Run the load or the run phase on a table to its end, or until its time is over; return its result."""
     plan = {
-        **target,
-        "phase": phase,
-        "threads": 1,
-        "generator_threads": 1,
-        "batch": 1,
-        "rate_rps": None,
+        "model": {"closed": {"connections": 1}},
         "stop": {"requests_total": RECORDS},
         "warmup_s": 0.0,
+        "timeout_s": target["timeout_s"],
+        "threads": 1,
+        "work": {key: value for key, value in target.items() if key != "timeout_s"}
+        | {"phase": phase, "batch": 1},
     }
-    load = Load.on_database(json.dumps(plan))
+    load = Load.start(json.dumps({"ycsb": plan}))
     deadline = time.monotonic() + ROUND_TRIP_TIMEOUT_S
     while not load.is_finished() and time.monotonic() < deadline:
         time.sleep(POLL_S)
     load.stop()
-    return LoadResult.model_validate_json(load.finish())
+    result: dict[str, Any] = json.loads(load.finish())
+    return result
 
 
-def _require_success(phase: str, result: LoadResult) -> None:
-    if result.requests.ok == RECORDS:
+def _require_success(phase: str, result: dict[str, Any]) -> None:
+    ok = result["requests"]["ok"]
+    if ok == RECORDS:
         return
     what = "written" if phase == "load" else "read back as they were written"
-    said = "; ".join(message.text for message in result.error_messages) or "it does not say why"
-    raise ServerFailure(
-        "wrong_answer", f"only {result.requests.ok} of {RECORDS} records were {what}: {said}."
-    )
+    said = "; ".join(message["text"] for message in result["error_messages"]) or "it does not say why"
+    raise ServerFailure("wrong_answer", f"only {ok} of {RECORDS} records were {what}: {said}.")

@@ -15,9 +15,9 @@ from loadcurve.server.preparation import PREPARE_LOG
 from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import Setting
 from loadcurve.study.container import CONTAINER_KEYS
-from loadcurve.study.expected import Expected
-from loadcurve.study.quantities import DurationS
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.quantities import DurationS
 
 PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
 """Placeholders known before a start: the entry's folder, that of our programs, the server's program."""

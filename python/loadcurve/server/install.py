@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Mapping
 
-from loadcurve.study.toml_document import TomlTable
+from loadcurve.toml.document import TomlTable
 
 
 class Packages(TomlTable):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-DEFERRED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends a command from outside: Ctrl-C, a supervisor, and the terminal that closes."""
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def interrupts_deferred() -> Iterator[Callable[[], bool]]:
         yield lambda: False
         return
 
-    handlers = {number: signal.getsignal(number) for number in DEFERRED_SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTS}
     replaced = {number: handler for number, handler in handlers.items() if callable(handler)}
     try:
         for number in replaced:

@@ -28,9 +28,10 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.files import write_whole
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
-from loadcurve.result.load import Record
+from loadcurve.load.values import Record
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.group import members_of_groups
 from loadcurve.server.processes import (
@@ -46,7 +47,7 @@ from loadcurve.server.processes import (
     uses_folder,
 )
 from loadcurve.study.container import EngineName
-from loadcurve.study.text_file import require_utf8
+from loadcurve.toml.text_file import require_utf8
 
 MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
@@ -213,9 +214,7 @@ class LedgerEntry:
             self._file.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        staged = self._file.with_suffix(".new")
-        staged.write_text(self.start.model_dump_json(), encoding="utf-8")
-        staged.replace(self._file)
+        write_whole(self._file, self.start.model_dump_json().encode())
 
 
 def processes_of(start: Start) -> Iterator[ProcessStatus]:

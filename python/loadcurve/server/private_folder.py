@@ -13,6 +13,23 @@ from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 
 UNPRIVILEGED_USER = "nobody"
+
+
+class PlaceholderPort(int):
+    """A port that is written as ``{port}``: what a template computes with it stays a number."""
+
+    def __str__(self) -> str:
+        """Return the placeholder."""
+        return "{port}"
+
+
+RECORDED_NAMES: Mapping[str, object] = {
+    "port": PlaceholderPort(),
+    "private": "{folder}",
+    "scratch": f"{{folder}}/{SCRATCH_FOLDER}",
+    "content": "{content}",
+}
+"""What every start has anew is recorded as placeholders, so that configurations of runs compare."""
 LOG_END_BYTES = 64 * 1024
 """How much of the end of a log is read, enough for any number of lines that a person would read."""
 
@@ -40,9 +57,10 @@ def unprivileged_names(candidates: Sequence[str] | None) -> dict[str, str | None
 
 
 def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, object]) -> dict[str, str]:
-    """Make the folder, write the entry's configuration into it, and return the rendered files by name.
+    """Make the folder, write the entry's configuration into it, and return the files by name, to be recorded.
 
-    ``names`` are those that templates know, with :func:`unprivileged_names` among them.
+    What this start alone has is recorded as ``RECORDED_NAMES``. ``names`` are those that templates know, with
+    :func:`unprivileged_names` among them.
 
     Raises:
         BadInput: a template cannot be rendered.
@@ -56,13 +74,15 @@ def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, 
     scratch.mkdir(mode=0o700)
     if names["user"] is not None:
         shutil.chown(scratch, str(names["user"]), str(names["group"]))
-    configuration = {}
     for file, template in entry.description.config.items():
-        configuration[file] = entry.templates.render(template, names)
-        (folder / file).write_text(configuration[file], encoding="utf-8")
+        (folder / file).write_text(entry.templates.render(template, names), encoding="utf-8")
         # The folder lets in whom it should; here the mask of the person's shell must not decide.
         (folder / file).chmod(0o644)
-    return configuration
+    recorded = {**names, **{name: RECORDED_NAMES[name] for name in names.keys() & RECORDED_NAMES.keys()}}
+    return {
+        file: entry.templates.render(template, recorded)
+        for file, template in entry.description.config.items()
+    }
 
 
 def log_tail(folder: Path, entry: CatalogEntry, line_count: int) -> str:

@@ -7,14 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from loadcurve.errors import BadInput
-from loadcurve.study.expected import nearest, show
-from loadcurve.study.quantities import (
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import nearest, show
+from loadcurve.toml.quantities import (
     DURATION_IN_WORDS,
     SIZE_IN_WORDS,
     parse_duration_s,
     parse_size_bytes,
 )
-from loadcurve.study.toml_document import TomlTable
 
 AUTO = "auto"
 """The value of a counting setting that stands for the number of the server's CPUs."""

@@ -1,12 +1,15 @@
 """Where a URL leads, and the address behind it."""
 
 import socket
+import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.server.credentials import without_passwords
 
 DEFAULT_PORT = 80
+LEAST_TIMEOUT_S = 1e-3
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,14 @@ def read_url(url: str) -> Target:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise BadInput(f"{url}: not a URL: {error}; expected http://host:port/path") from error
+        text = f"{without_passwords(url)}: not a URL: {error}; expected http://host:port/path"
+        raise BadInput(text) from None
     fault = _fault(parts)
     if fault:
-        raise BadInput(f"{url}: {fault}; expected http://host:port/path")
+        raise BadInput(f"{without_passwords(url)}: {fault}; expected http://host:port/path")
     if parts.username is not None:
-        raise BadInput(f"{url}: a URL with a user cannot be used; give the header with -H 'Authorization: …'")
+        text = "a URL with a user cannot be used; give the header with -H 'Authorization: …'"
+        raise BadInput(f"{without_passwords(url)}: {text}")
     path = parts.path or "/"
     return Target(
         host=parts.hostname or "",
@@ -58,6 +63,8 @@ def _fault(parts: SplitResult) -> str | None:
 def reachable_address(target: Target, timeout_s: float) -> str:
     """Return the first address of the host that accepts a connection, as ``host:port``.
 
+    All addresses together have ``timeout_s``.
+
     Raises:
         NothingMeasured: the host is not found, or nobody answers there.
 
@@ -69,10 +76,12 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         reason = error.strerror if isinstance(error, OSError) else "not a host name"
         raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
     reasons = []
+    deadline_s = time.monotonic() + timeout_s
     for *_, address in found:
         host, port = str(address[0]), int(address[1])
+        left_s = max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())
         try:
-            with socket.create_connection((host, port), timeout=timeout_s):
+            with socket.create_connection((host, port), timeout=left_s):
                 return _endpoint(host, port)
         except TimeoutError:
             reasons.append(f"{host}: no connection within {timeout_s:g} s")

@@ -8,7 +8,7 @@ import jinja2.meta
 
 from loadcurve.errors import BadInput
 from loadcurve.server.settings import unknown_name
-from loadcurve.study.quantities import parse_size_bytes
+from loadcurve.toml.quantities import parse_size_bytes
 
 
 class Templates:

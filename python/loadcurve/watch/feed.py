@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.files import is_regular
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, Run
 from loadcurve.result.following import FollowedRun
@@ -84,7 +85,7 @@ class Feed:
             run = self._followed.read()
         except BadInput as error:
             problem = str(error)
-        has_report = (self.folder / REPORT_FILE).is_file()
+        has_report = is_regular(self.folder / REPORT_FILE)
         self._seen = Seen(self.folder, run, kept, has_report=has_report, problem=problem)
         if run is not None and points == (self._drawn.points if self._drawn else 0) < len(run.points):
             self._stale_since_s = time.monotonic()

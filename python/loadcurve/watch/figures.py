@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from loadcurve.analysis.curves import curves
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
-from loadcurve.report.figures import Part, parts
+from loadcurve.report.figures import Part, curve_parts
 from loadcurve.result.folder import Run
-from loadcurve.stats.curves import curves
 
 
 def figures(run: Run) -> list[dict[str, Any]]:
@@ -16,7 +16,7 @@ def figures(run: Run) -> list[dict[str, Any]]:
 
     Findings and capacities are not marked in them: they are told at the end.
     """
-    found = parts(run, curves(run), appearances(run.run.servers), odd=[], shaped=[])
+    found = curve_parts(run, curves(run), appearances(run.run.servers))
     return [one for place, part in enumerate(found, start=1) for one in _of_part(place, part)]
 
 

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadcurve.files import is_regular, read_regular
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.watch.address import Listener, is_meant_for
 from loadcurve.watch.feed import Drawn, Feed
@@ -62,7 +63,7 @@ class WatchServer(ThreadingHTTPServer):
         """Tell the readers the last state, give them time to fetch the report, and return."""
         deadline_s = time.monotonic() + FAREWELL_S
         readers, reports = self._streams, self._reports
-        has_report = (self.feed.folder / REPORT_FILE).is_file()
+        has_report = is_regular(self.feed.folder / REPORT_FILE)
         os.eventfd_write(self.leaving, 1)
         while time.monotonic() < deadline_s:
             if not self._streams and (not has_report or self._reports - reports >= readers):
@@ -119,7 +120,7 @@ class _Reader(BaseHTTPRequestHandler):
 
     def _send_report(self) -> None:
         try:
-            report = (self.server.feed.folder / REPORT_FILE).read_bytes()
+            report = read_regular(self.server.feed.folder / REPORT_FILE)
         except OSError:
             self._refuse(HTTPStatus.NOT_FOUND, "the report is not written yet")
             return

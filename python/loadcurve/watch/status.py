@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from loadcurve.analysis.curves import VERDICTS
+from loadcurve.analysis.ending import ending
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
-from loadcurve.report.content import VERDICTS
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import KeptProgress, RunProgress
-from loadcurve.stats.stopping import ending
 
 Phase = Literal["preparing", "going", "killed", "interrupted", "over"]
 ENDED: tuple[Phase, ...] = ("killed", "interrupted", "over")

@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn, Self
 
 from loadcurve.errors import BadInput
@@ -20,9 +19,11 @@ from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
 from loadcurve.server.launch import Launch, ServerMarks
+from loadcurve.server.live import LiveServer
 from loadcurve.server.location import LOOPBACK
+from loadcurve.server.probing import Probe
 from loadcurve.server.service import Service
-from loadcurve.server.settings import SettingValue, fit_to_cpus
+from loadcurve.server.settings import fit_to_cpus
 
 PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
@@ -39,7 +40,7 @@ def free_port() -> int:
         return port
 
 
-class Server:
+class Server(LiveServer):
     """One server, as a context manager: ready inside the block, gone after it.
 
     A web server serves one content; a database has none, and begins empty. It must be started in a thread
@@ -58,8 +59,7 @@ class Server:
         self._cpus = _cpus_within(found.limits, os.sched_getaffinity(0) if cpus is None else set(cpus))
         cpu_count = len(self._cpus)
         self.found = found
-        self.settings: dict[str, SettingValue] = fit_to_cpus(description.settings, found.settings, cpu_count)
-        """The settings as they are used, with nothing left open."""
+        self.settings = fit_to_cpus(description.settings, found.settings, cpu_count)
         self._content_folder = content_folder
         self._content = content
         is_web_server = description.protocol == "http"
@@ -84,12 +84,6 @@ class Server:
             self.stop()
             raise
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop the server."""
-        self.stop()
 
     @property
     def address(self) -> str:
@@ -126,8 +120,8 @@ class Server:
         return self._running.marks
 
     @property
-    def configuration(self) -> dict[str, str]:
-        """The rendered configuration files by name."""
+    def configuration(self) -> Mapping[str, str]:
+        """The rendered configuration files by name, with placeholders for port and folders of this start."""
         return self._running.configuration
 
     def verify(self, paths: Sequence[str] = ()) -> None:
@@ -155,7 +149,11 @@ class Server:
         if ended := self._running.exit_in_words():
             self._fail_as_ended(f"{self._title} {ended} during the trial.")
 
-    def log_tail(self, line_count: int = FAILURE_LOG_LINES) -> str:
+    def probe(self, cpus: Collection[int], interval_s: float, /) -> Probe:
+        """Return the probe, which runs beside the server on these CPUs while it is entered."""
+        return Probe(self.marks, self.address, cpus, interval_s)
+
+    def log_tail(self, line_count: int = FAILURE_LOG_LINES, /) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the stop."""
         return "" if self._launch is None else self._launch.log_tail(line_count)
 

@@ -1,9 +1,12 @@
 """The probe's process: started beside a server, read when a load is over, and gone with the server."""
 
+import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,12 +27,8 @@ COMPLAINTS_FILE = "loadcurve-probe.log"
 START_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 5.0
 PATIENCE_S = 2.0
-"""How much later than due a sample may come before it counts as missing."""
+"""How much later than it is asked for a sample may come before it counts as missing."""
 POLL_S = 0.005
-PROCESSES_UNKNOWN = Reason(
-    code="processes_unknown",
-    text="the server was not started by this run, so its processes are not known and not measured",
-)
 KEPT_BEFORE_S = 30.0
 """How much of the past is kept for the next window: what is read rarely may be as old."""
 
@@ -41,6 +40,13 @@ class RunningProbe:
     process: subprocess.Popen[bytes]
     reader: SampleReader
     complaints_file: Path
+
+    def ask(self) -> None:
+        """Ask for a sample of everything, at once."""
+        if self.process.stdin is not None:
+            # That it has ended is found out by who waits for the sample.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.process.stdin.fileno(), b"\n")
 
     def complaint(self) -> str:
         """Return what the probe said on its standard error."""
@@ -54,25 +60,18 @@ class Probe:
     It ends when its standard input is closed, so the end of this process, however it comes, ends it, too.
     """
 
-    def __init__(
-        self, marks: ServerMarks | None, address: str, cpus: Collection[int], interval_s: float
-    ) -> None:
-        """Prepare the probe, on these CPUs, of a server that listens at the numeric ``host:port``.
-
-        Without marks it sees nothing.
-        """
+    def __init__(self, marks: ServerMarks, address: str, cpus: Collection[int], interval_s: float) -> None:
+        """Prepare the probe, on these CPUs, of a server that listens at the numeric ``host:port``."""
         self._marks = marks
         self._address = address
         self._cpus = cpus
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
         self._samples: list[Sample] = []
-        self._trouble = PROCESSES_UNKNOWN if marks is None else None
+        self._trouble: Reason | None = None
 
     def __enter__(self) -> Self:
         """Start the probe and wait for its first sample, as far as there will be one."""
-        if self._marks is None:
-            return self
         try:
             self._running = self._started(self._marks)
         except (OSError, BadInput) as error:
@@ -97,17 +96,18 @@ class Probe:
             process.kill()
             process.wait()
 
-    def observed(self, load: LoadResult) -> ProbeRecord:
+    def observed(self, load: LoadResult, /) -> ProbeRecord:
         """Return what the probe saw during the measured window of a load that is over."""
         start_s = load.window_start_monotonic_s
         window = Window(start_s, start_s + load.duration_s)
-        interval_s = self._interval_ms / 1000
-        trouble = self._read_until(window.end_s, interval_s + PATIENCE_S)
+        if self._running is not None:
+            self._running.ask()
+        trouble = self._read_until(window.end_s, PATIENCE_S)
         caveats = [] if trouble is None else [trouble]
         if not self._samples:
             return nothing_observed(caveats)
         answered = (load.rate_rps.answered or 0.0) * load.duration_s
-        record = summed_up(self._samples, window, answered, interval_s, caveats)
+        record = summed_up(self._samples, window, answered, self._interval_ms / 1000, caveats)
         self._samples = [sample for sample in self._samples if sample.t_s > window.end_s - KEPT_BEFORE_S]
         return record
 
@@ -137,7 +137,7 @@ class Probe:
         return RunningProbe(process, reader, complaints_file)
 
     def _read_until(self, moment_s: float, timeout_s: float) -> Reason | None:
-        """Read samples until one is not older than a moment; returns why there is none."""
+        """Read samples until one is whole and not older than a moment; returns why there is none."""
         if self._running is None or self._trouble is not None:
             return self._trouble
         deadline = time.monotonic() + timeout_s
@@ -150,7 +150,8 @@ class Probe:
                 text = f"what the probe wrote cannot be read: {error}"
                 self._trouble = Reason(code="probe_unreadable", text=text)
                 return self._trouble
-            if self._samples and self._samples[-1].t_s >= moment_s:
+            later = takewhile(lambda sample: sample.t_s >= moment_s, reversed(self._samples))
+            if any(sample.is_whole for sample in later):
                 return None
             if status is not None:
                 text = f"the probe ended with status {status}: {self._running.complaint()}"

@@ -1,0 +1,110 @@
+"""A server that runs already, somewhere: verified and measured, but neither started nor stopped."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Self
+
+from loadcurve.probe.window import nothing_observed
+from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.records import ContentRecord
+from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
+from loadcurve.server.credentials import without_password
+from loadcurve.server.database import RunningDatabase
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.live import LiveProbe, LiveServer
+from loadcurve.server.running import RunningServer
+from loadcurve.server.target import read_url
+
+PROCESSES_UNKNOWN = Reason(
+    code="processes_unknown",
+    text="the server was not started by this run, so its processes are not known and not measured",
+)
+
+
+class AttachedServer(LiveServer):
+    """A server that runs already, and goes on after it was measured; its processes are not known."""
+
+    def __init__(
+        self,
+        found: RunningServer,
+        content: Mapping[str, ContentRecord] | None,
+        timeout_s: float = ANSWER_TIMEOUT_S,
+    ) -> None:
+        """Take a server as it is, which has ``timeout_s`` for each answer that is verified.
+
+        Without ``content`` any answer of status 200 counts as the right one.
+        """
+        self.settings = {**found.settings, "url": without_password(found.url)}
+        self._found = found
+        self._content = content
+        self._timeout_s = timeout_s
+
+    def __enter__(self) -> Self:
+        """Do nothing."""
+        return self
+
+    @property
+    def address(self) -> str:
+        """Where the server listens: the numeric ``host:port`` of a web server, the hosts of a database."""
+        return self._found.address
+
+    @property
+    def authority(self) -> str:
+        """What ``Host`` names."""
+        return self._found.authority
+
+    @property
+    def url(self) -> str:
+        """Where the server is reached by its protocol; that of a database may hold a password."""
+        return self._found.url
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """Unknown: the server was configured elsewhere."""
+        return {}
+
+    def verify(self, paths: Sequence[str] = ()) -> None:
+        """Ask for each path once and compare the status, and length and digest where there is content.
+
+        A database is given something to keep, which is read back and removed.
+
+        Raises:
+            BadInput: a path leads to no file of the content.
+            ServerFailure: an answer is missing or wrong ("wrong_answer").
+
+        """
+        url = self._found.url
+        try:
+            if self._found.protocol == "http":
+                target = read_url(url)
+                verify_answers(target.host, target.port, paths, self._content, self._timeout_s)
+            else:
+                RunningDatabase(url).verify(paths)
+        except ServerFailure as failure:
+            raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
+
+    def require_life(self) -> None:
+        """Do nothing: nobody here knows whether it lives, and what goes wrong shows in the load."""
+
+    def probe(self, _cpus: Collection[int], _interval_s: float, /) -> AbstractContextManager[LiveProbe]:
+        """Return what sees nothing: the server's processes are not known, wherever they are."""
+        return nullcontext(_Unseen())
+
+    def limit_use(self) -> None:
+        """Return nothing: it is held to no limits from here."""
+
+    def log_tail(self, _line_count: int = 0, /) -> str:
+        """Return nothing: its logs are not known."""
+        return ""
+
+    def stop(self) -> None:
+        """Do nothing: it was there before the run."""
+
+
+class _Unseen:
+    """Watches a server of which nothing is known, and says so."""
+
+    def observed(self, _load: LoadResult, /) -> ProbeRecord:
+        """Return a record without figures."""
+        return nothing_observed([PROCESSES_UNKNOWN])

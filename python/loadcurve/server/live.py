@@ -1,0 +1,83 @@
+"""The seam between a run and a server that lives: started here, or attached to where it runs already."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Protocol, Self
+
+from loadcurve.result.load import LoadResult
+from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.records import LimitUse
+from loadcurve.server.settings import SettingValue
+
+
+class LiveProbe(Protocol):
+    """What watches a server; that it cannot is said in its records and is no reason not to measure."""
+
+    def observed(self, load: LoadResult, /) -> ProbeRecord:
+        """Return what was seen during the measured window of a load that is over."""
+        ...
+
+
+class LiveServer(Protocol):
+    """A server to put under load, as a context manager: ready inside the block, stopped or left after it."""
+
+    settings: Mapping[str, SettingValue]
+    """The settings as they are used, with nothing left open."""
+
+    def __enter__(self) -> Self:
+        """Make the server ready; raises ServerFailure where it does not become so."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the server."""
+        self.stop()
+
+    @property
+    def address(self) -> str:
+        """Where the server listens: the numeric ``host:port`` of a web server; of a database its hosts."""
+        ...
+
+    @property
+    def authority(self) -> str:
+        """What a web server's ``Host`` names."""
+        ...
+
+    @property
+    def url(self) -> str:
+        """Where the server is reached by its protocol; that of a database may hold a password."""
+        ...
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """The configuration files by name, to be recorded; empty where they are not known."""
+        ...
+
+    def verify(self, paths: Sequence[str] = ()) -> None:
+        """Compare what it answers for these paths with its content; of a database, what it gives back.
+
+        Raises:
+            BadInput: a path leads to no file of the content.
+            ServerFailure: an answer is missing or wrong, or the server has ended instead.
+
+        """
+
+    def require_life(self) -> None:
+        """Do nothing as long as the server lives, as far as that is known; otherwise raise ServerFailure."""
+
+    def probe(self, cpus: Collection[int], interval_s: float, /) -> AbstractContextManager[LiveProbe]:
+        """Return what watches the server while it is entered; on these CPUs, where it is on this machine."""
+        ...
+
+    def limit_use(self) -> LimitUse | None:
+        """Return what its limit of memory has done to it since its start; ``None`` without one."""
+        ...
+
+    def log_tail(self, line_count: int = ..., /) -> str:
+        """Return the last lines of what the server wrote; empty where not known, and after the stop."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the server, or leave it as it is where it was not started for the run; again does nothing."""
