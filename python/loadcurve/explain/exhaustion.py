@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.classes import FAILURES
 from loadcurve.result.records import PointRecord
 
 PORTS = "ports_exhausted"
@@ -33,14 +34,14 @@ class RanOut:
 def find(subject: Subject) -> list[Finding]:
     """Find requests that failed for want of a local port, an open file, or a place in the server."""
     ports = [
-        Sighting(record, _ran_out(record, record.load.errors.address_unavailable))
+        Sighting(record, _ran_out(record, record.load.errors["address_unavailable"]))
         for record in subject.records
-        if record.load.errors.address_unavailable
+        if record.load.errors["address_unavailable"]
     ]
     descriptors = [
-        Sighting(record, _ran_out(record, record.load.errors.fd_unavailable))
+        Sighting(record, _ran_out(record, record.load.errors["fd_unavailable"]))
         for record in subject.records
-        if record.load.errors.fd_unavailable
+        if record.load.errors["fd_unavailable"]
     ]
     places = server_places(subject)
     turned_away = [
@@ -68,9 +69,8 @@ def server_places(subject: Subject) -> int | None:
 
 def _turned_away(record: PointRecord) -> int:
     """Return how many requests failed in the ways in which a server without a place lets them fail."""
-    errors = record.load.errors
-    return (
-        errors.reset + errors.closed_early + errors.timeout + errors.connect_timeout + errors.connect_refused
+    return sum(
+        count for code, count in record.load.errors.nonzero().items() if FAILURES[code].origin == "server"
     )
 
 

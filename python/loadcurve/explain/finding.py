@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.result.load import Count, Record
+from loadcurve.load.values import Count, Record
 from loadcurve.result.records import Point
 from loadcurve.stats.interval import Estimate
 

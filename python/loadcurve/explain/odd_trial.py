@@ -9,8 +9,8 @@ from statistics import fmean, median
 from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import is_usable
 
 CODE = "odd_trial"
 

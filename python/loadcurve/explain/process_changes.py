@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Evidence, Finding, estimated, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import is_usable
-from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.interval import Estimate, interval_of_logarithms
 
 CODE = "processes_changed"
 
@@ -163,7 +163,7 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
         return None
     at, *others = (math.log(value) for value in swept)
     weights = lagrange_weights(at, others)
-    ratios = []
+    log_ratios = []
     for records in subject.by_trial().values():
         rates = [
             records[other].load.rate_rps.answered if other in records and is_usable(records[other]) else None
@@ -171,8 +171,8 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
         ]
         told = [math.log(rate) for rate in rates if rate]
         if len(told) == len(rates):
-            ratios.append(math.exp(told[0] - sum(map(operator.mul, weights, told[1:]))))
-    return geometric_interval(ratios) if ratios else None
+            log_ratios.append(told[0] - sum(map(operator.mul, weights, told[1:])))
+    return interval_of_logarithms(log_ratios) if log_ratios else None
 
 
 def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Certainty, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import DatabasePlan
+from loadcurve.load.record import DatabaseAsRun
 from loadcurve.result.records import PointRecord
 
 CODE = "reconnects"
@@ -48,7 +48,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     load = record.load
     # Where the load itself closes connections, their making is what was asked for; a database's driver closes
     # its own.
-    if isinstance(load.load, DatabasePlan) or load.load.calls is not None or load.load.model == "sessions":
+    if isinstance(load.load, DatabaseAsRun) or load.load.calls is not None or load.load.model == "sessions":
         return None
     connections = load.connections
     # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
@@ -68,7 +68,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         replies_per_connection=replies,
         lifetime_p50_ms=connections.lifetime_ms.p50,
         connect_p50_ms=load.connect_ms.p50,
-        closed_early=load.errors.closed_early + load.errors.reset,
+        closed_early=load.errors["closed_early"] + load.errors["reset"],
         think_s=load.load.think_s,
     )
 

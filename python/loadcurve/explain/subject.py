@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import Point, PointRecord, RunRecord, ServerRecord
-from loadcurve.stats.curves import PointKey, point_key
 
 RUNNING_SERVER = "url"
 """The catalogue's entry for a server that runs already, perhaps on another machine."""

@@ -1,38 +1,19 @@
 """Errors, and short or wrong bodies, which a server produces faster than answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import DatabasePlan, Errors
+from loadcurve.load.kinds import DATABASE
+from loadcurve.result.classes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
 
 CODE = "wrong_answers"
 
 BAD_SHARE = 0.001
 """Requests without a right answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
-OWN_ERRORS = frozenset({"fd_unavailable", "address_unavailable", "file_unavailable"})
-"""Failures of the load's machine, not of the server."""
-WORDS = {
-    "connect_refused": "refused connections",
-    "connect_timeout": "timeouts while connecting",
-    "timeout": "requests without an answer in time",
-    "reset": "connections reset",
-    "closed_early": "connections closed before the answer was complete",
-    "malformed": "answers that are no HTTP",
-    "mismatch": "bodies of another length than the verified one",
-    "access_denied": "operations that were not let in",
-    "rejected": "operations answered with an error",
-    "not_found": "operations on a record that is not there",
-}
-
-WORDS_OF_DATABASES = {
-    **WORDS,
-    "malformed": "answers that are none of the protocol",
-    "mismatch": "values other than those that were written",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +21,7 @@ class Bad:
     """What one record holds instead of right answers."""
 
     share: float
-    client_errors: int
-    server_errors: int
+    by_status: dict[str, int]
     failed: dict[str, int]
     answered_rps: float | None
     ok_rps: float | None
@@ -58,14 +38,12 @@ def find(subject: Subject) -> list[Finding]:
 def _bad(record: PointRecord) -> Bad | None:
     load = record.load
     failed = {
-        name: count
-        for name in Errors.model_fields
-        if name not in OWN_ERRORS and (count := getattr(load.errors, name))
+        code: count for code, count in load.errors.nonzero().items() if FAILURES[code].origin != "generator"
     }
-    client_errors, server_errors = (
-        (load.status.client_error, load.status.server_error) if load.status else (0, 0)
+    by_status = (
+        {code: load.status[code] for code, row in STATUSES.items() if row.is_error} if load.status else {}
     )
-    bad = sum(failed.values()) + client_errors + server_errors
+    bad = sum(failed.values()) + sum(by_status.values())
     of = load.requests.answered + sum(failed.values())
     if not of or bad < BAD_SHARE * of:
         return None
@@ -73,8 +51,7 @@ def _bad(record: PointRecord) -> Bad | None:
     ok_share = requests.ok / requests.answered if requests.answered else 0.0
     return Bad(
         share=bad / of,
-        client_errors=client_errors,
-        server_errors=server_errors,
+        by_status=by_status,
         failed=failed,
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
@@ -85,7 +62,7 @@ def _bad(record: PointRecord) -> Bad | None:
 def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
-    by_status = any(detail.client_errors or detail.server_errors for detail in details)
+    by_status = any(any(detail.by_status.values()) for detail in details)
     worst = max(details, key=_overstated)
     overstated = (
         f" Of {worst.answered_rps:,.0f} answers per second only {worst.ok_rps:,.0f} were good ones."
@@ -93,16 +70,15 @@ def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
         else ""
     )
     reason = f" Most of them because: {most.reason}" if most.reason else ""
-    words = WORDS_OF_DATABASES if isinstance(seen[0].record.load.load, DatabasePlan) else WORDS
+    of_database = seen[0].record.load.load.kind is DATABASE
     return Told(
         weight="invalidates",
         certainty="shown",
         seen=f"Up to {rounded(100 * most.share)} % of the requests got no right answer.{overstated}{reason}",
         evidence=[
             *ranged("requests without a right answer", "share", [detail.share for detail in details]),
-            *ranged("answers of status 4xx", "", [detail.client_errors or None for detail in details]),
-            *ranged("answers of status 5xx", "", [detail.server_errors or None for detail in details]),
-            *_failures(details, words),
+            *_statuses(details),
+            *_failures(details, of_database=of_database),
             *ranged("answers", "requests/s", [detail.answered_rps for detail in details]),
             *ranged("good answers", "requests/s", [d.ok_rps for d in details] if by_status else []),
         ],
@@ -117,10 +93,24 @@ def _overstated(bad: Bad) -> float:
     return (bad.answered_rps or 0.0) - (bad.ok_rps or 0.0)
 
 
-def _failures(details: Sequence[Bad], words: Mapping[str, str]) -> list[Evidence]:
-    names = dict.fromkeys(name for detail in details for name in detail.failed)
+def _statuses(details: Sequence[Bad]) -> list[Evidence]:
     return [
         evidence
-        for name in names
-        for evidence in ranged(words[name], "", [detail.failed.get(name, 0) for detail in details])
+        for code in STATUSES
+        for evidence in ranged(
+            f"answers of status {code}", "", [detail.by_status.get(code) or None for detail in details]
+        )
+    ]
+
+
+def _failures(details: Sequence[Bad], *, of_database: bool) -> list[Evidence]:
+    codes = dict.fromkeys(code for detail in details for code in detail.failed)
+    return [
+        evidence
+        for code in codes
+        for evidence in ranged(
+            f"requests that {FAILURES[code].words(of_database=of_database)}",
+            "",
+            [detail.failed.get(code, 0) for detail in details],
+        )
     ]

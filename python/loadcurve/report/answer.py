@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import Curve
+from loadcurve.analysis.shape import SliceShapes
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.ranking import in_words
 from loadcurve.report.shape_words import capacity_briefly, capacity_words
-from loadcurve.result.folder import Run
+from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.capacity import Capacity
-from loadcurve.stats.curves import Curve, curves
-from loadcurve.stats.measures import MEASURES, Measure, usable_values
-from loadcurve.stats.ranking import Ranking, rank
-from loadcurve.stats.shape import SliceShapes, shapes
+from loadcurve.stats.ranking import Ranking
 
 MOST_NAMED = 4
 """A sentence names at most this many servers one by one."""
@@ -38,26 +38,23 @@ class Answer:
     groups: list[Group]
 
 
-def answer(run: Run, found: Sequence[Curve], shaped: Sequence[SliceShapes]) -> Answer:
+def answer(analysis: Analysis) -> Answer:
     """Return the answer by the limits that were asked for or searched for, and else by the ranking."""
-    measure = ranked_by(run)
-    ranking = None if run.run.search is not None else rank(usable_values(run, measure), measure)
-    limited = [sentence for part in shaped if (sentence := _by_capacity(part)) is not None]
+    measure = analysis.measure(analysis.ranked_by)
+    ranked = analysis.ranking(measure)
+    ranking = ranked.over_curve if ranked else None
+    limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(part)) is not None]
+    said = _without_usable_points(analysis) or limited or _by_ranking(ranking, measure, analysis.curves)
     return Answer(
-        sentences=[
-            *map(
-                run.words,
-                _without_usable_points(run, found) or limited or _by_ranking(ranking, measure, found),
-            )
-        ],
-        ranked_by=run.words(measure.title),
+        sentences=[*map(analysis.words, said)],
+        ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
     )
 
 
-def answer_words(run: Run) -> str:
+def answer_words(analysis: Analysis) -> str:
     """Return the answer as one text, for a list of runs."""
-    return " ".join(answer(run, curves(run), shapes(run, None)).sentences)
+    return " ".join(answer(analysis).sentences)
 
 
 def caution(findings: Sequence[Finding]) -> str | None:
@@ -70,19 +67,10 @@ def caution(findings: Sequence[Finding]) -> str | None:
     return f"Do not rely on the figures of {text.listing(_first(named))}." if named else None
 
 
-def ranked_by(run: Run) -> Measure:
-    """Return the measure that answers a run's question.
-
-    It is throughput in a closed loop, and p99 for a load that follows a schedule: what that answers is what
-    it was asked to.
-    """
-    return MEASURES["throughput" if run.is_closed_loop else "p99"]
-
-
-def _without_usable_points(run: Run, found: Sequence[Curve]) -> list[str]:
-    points = [point for curve in found for point in curve.points]
+def _without_usable_points(analysis: Analysis) -> list[str]:
+    points = [point for curve in analysis.curves for point in curve.points]
     if not any(point.trials for point in points):
-        return ["Nothing was measured: every trial failed." if run.failures else "Nothing was measured."]
+        return ["Nothing was measured: every trial failed." if analysis.failures else "Nothing was measured."]
     return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
 
 
@@ -129,7 +117,7 @@ def _first(words: Sequence[str]) -> list[str]:
 
 def _highest(curve: Curve) -> str | None:
     """Say how many requests a server answers, of several points at the one where it answers the most."""
-    known = [(at.throughput_rps, at.point) for at in curve.points if at.throughput_rps is not None]
+    known = [(rate, at.point) for at in curve.points if (rate := at.estimate(THROUGHPUT)) is not None]
     if not known:
         return None
     most, point = max(known, key=lambda pair: pair[0].value)

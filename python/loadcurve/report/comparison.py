@@ -7,14 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.analysis.comparison import Change, RunComparison
 from loadcurve.report import text
 from loadcurve.report.terminal import POINT_WIDTH, SERVER_WIDTH
 from loadcurve.result.differences import Difference
-from loadcurve.stats.comparison import Change, RunComparison
-from loadcurve.stats.measures import MeasureName
+from loadcurve.result.measures import MEASURES
 
-SHOWN: dict[MeasureName, str] = {"throughput": "throughput", "p50": "p50", "p99": "p99"}
-"""The measures that the terminal has room for, with their headings; the JSON has all."""
+SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99")]
+"""The measures that the terminal has room for; the JSON has all."""
 
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
@@ -100,15 +100,15 @@ def _ratios(comparison: RunComparison) -> Table:
     table.add_column(
         Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
     )
-    for title in SHOWN.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    rows: dict[str, dict[str, dict[MeasureName, Change]]] = {}
+    for measure in SHOWN:
+        table.add_column(measure.title, justify="right", no_wrap=True)
+    rows: dict[str, dict[str, dict[str, Change]]] = {}
     for change in changes:
         at = "all" if change.point is None else text.point_values(change.point, keys)
         rows.setdefault(change.server, {}).setdefault(at, {})[change.measure.name] = change
     for server, places in rows.items():
         for number, (at, found) in enumerate(places.items()):
-            cells = [_cell(found.get(name)) for name in SHOWN]
+            cells = [_cell(found.get(measure.name)) for measure in SHOWN]
             table.add_row(Text(server if number == 0 else ""), Text(at), *cells)
     return table
 
@@ -128,7 +128,11 @@ def ratio_in_words(change: Change, to: str = " to ") -> str:
     ratio = change.ratio.estimate()
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{ratio.high:.2f})"
+    return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{_times(ratio.high)})"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < text.PLAIN_MAX else text.number(ratio)
 
 
 def _conclusions(comparison: RunComparison) -> Iterable[Text]:

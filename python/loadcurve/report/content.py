@@ -1,42 +1,33 @@
 """What the report says, as plain data for the template."""
 
-import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loadcurve.explain.all import findings
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import CurvePoint, VerdictStatus
+from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer, caution
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure, Row
-from loadcurve.report.charts.sweep import RESOURCE_TITLES
+from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
-from loadcurve.report.figures import SHOWN_STATISTICS, Distribution, Part, bars, distribution, parts
+from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, remarks
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
-from loadcurve.result.folder import STUDY_FILE, Run
+from loadcurve.result.folder import Run
+from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import ServerRecord
-from loadcurve.stats.curves import (
-    CurvePoint,
-    VerdictStatus,
-    curves,
-)
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.shape import SliceShapes, shapes
-from loadcurve.stats.slo import Objective
-from loadcurve.stats.stopping import Ending, ending
-from loadcurve.stats.sweep import slices
-
-VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,41 +103,39 @@ class Content:
     repeat: str
 
 
-def content_of(run: Run, objective: Objective | None = None) -> Content:
-    """Gather what the report says about a run; no file is read and nothing is measured here.
+def content_of(run: Run, analysis: Analysis) -> Content:
+    """Gather what the report says and draws of a run; no file is read and nothing is measured here.
 
-    Raises ``BadInput`` where there are limits that do not apply to the run.
+    Raises ``BadInput`` where a histogram cannot be decoded.
     """
     record = run.run
-    found = curves(run)
-    shaped = shapes(run, objective)
-    ended = ending(run)
     looks = appearances(record.servers)
-    keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
-    question = record.study.get("question")
-    odd = findings(run)
-    rows = [_row(curve.server, place, at, keys) for curve in found for place, at in enumerate(curve.points)]
+    rows = [
+        _row(curve.server, place, at, analysis.keys)
+        for curve in analysis.curves
+        for place, at in enumerate(curve.points)
+    ]
     return Content(
         run=run,
-        title=str(record.study.get("title") or record.study_name),
-        question=str(question) if question else None,
-        answer=answer(run, found, shaped),
-        caution=caution(odd),
-        summary=[*_summary(run, ended), *trials_in_words(run, found)],
-        verdicts=_verdicts(run),
-        findings=odd,
+        title=analysis.run.title,
+        question=analysis.run.question,
+        answer=answer(analysis),
+        caution=caution(analysis.findings),
+        summary=[*_summary(run, analysis), *trials_in_words(analysis)],
+        verdicts=analysis.verdicts,
+        findings=analysis.findings,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
-        complete=ended.reason != "unfinished",
-        ranking=ranking_content(run),
-        parts=parts(run, found, looks, odd, shaped),
+        complete=analysis.complete,
+        ranking=ranking_content(analysis),
+        parts=parts(run, analysis, looks),
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
-        shapes=_shapes(run, shaped, looks),
-        distribution=distribution(run, found, looks),
-        published=published_content(run, looks),
-        trials=_trials(run, odd),
-        keys=keys,
+        shapes=_shapes(run, analysis, looks),
+        distribution=distribution(run, looks),
+        published=published_content(run, analysis, looks),
+        trials=_trials(run, analysis),
+        keys=analysis.keys,
         rows=rows,
         rest_of_rows=rest_of(rows, looks),
         remarks=remarks(run),
@@ -154,16 +143,16 @@ def content_of(run: Run, objective: Objective | None = None) -> Content:
         failures=failed_trials(run),
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
-        repeat=_repeat(run),
+        repeat=analysis.run.repeat,
     )
 
 
-def _summary(run: Run, ended: Ending) -> list[str]:
+def _summary(run: Run, analysis: Analysis) -> list[str]:
     """Say in plain sentences what was measured, what failed and what is missing."""
-    record = run.run
+    record, ended = run.run, analysis.ending
     servers = sum(1 for server in record.servers.values() if server.status == "found")
     trials = ended.points_expected // len(record.points) if record.points else len(record.order)
-    counts = ", ".join(f"{count:,} {status}" for status, count in _verdicts(run).items())
+    counts = ", ".join(f"{count:,} {status}" for status, count in analysis.verdicts.items())
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
@@ -187,12 +176,7 @@ def _summary(run: Run, ended: Ending) -> list[str]:
     return sentences
 
 
-def _verdicts(run: Run) -> dict[VerdictStatus, int]:
-    counts = Counter(point.load.verdict.status for point in run.points)
-    return {status: counts[status] for status in VERDICTS}
-
-
-def _shapes(run: Run, shaped: Sequence[SliceShapes], looks: Mapping[str, Appearance]) -> list[ShapeTable]:
+def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> list[ShapeTable]:
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
@@ -202,20 +186,20 @@ def _shapes(run: Run, shaped: Sequence[SliceShapes], looks: Mapping[str, Appeara
             sentences=[*map(run.words, [*shape_words.places(found), *shape_words.conclusions(found)])],
             bars=bars(run, found, looks),
         )
-        for found in shaped
+        for found in analysis.shapes
         if found.shapes
     ]
 
 
-def _trials(run: Run, odd: Sequence[Finding]) -> Trials | None:
+def _trials(run: Run, analysis: Analysis) -> Trials | None:
     if not run.points:
         return None
-    shown = timeline(run, odd)
+    shown = timeline(run, analysis.findings)
     panels = shown.panels if shown else []
     return Trials(
-        rows=trial_columns(run),
+        rows=trial_columns(analysis),
         points=[text.point(point) for point in run.sweep_points],
-        findings=findings_of_trials(run, odd),
+        findings=findings_of_trials(analysis),
         timeline=shown,
         panels={
             run.words(panel.title): panel_figure(panel, is_lowest=panel is panels[-1], words=run.words)
@@ -234,16 +218,16 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
             for key in keys
         ],
         trials=Cell(f"{len(at.usable)} of {len(at.trials)}", len(at.usable)),
-        throughput=_estimate_cell(at.throughput_rps),
+        throughput=_estimate_cell(at.estimate(THROUGHPUT)),
         latencies=[
             *(
-                _estimate_cell(at.latency_ms[statistic])
-                for statistic in SHOWN_STATISTICS
+                _estimate_cell(at.estimate(MEASURES[statistic]))
+                for statistic in SHOWN_LATENCIES
                 if statistic != "max"
             ),
             Cell(text.number(at.latency_max_ms), at.latency_max_ms),
         ],
-        resources=[_estimate_cell(at.resources[resource]) for resource in RESOURCE_TITLES],
+        resources=[_estimate_cell(at.estimate(measure)) for measure in SHOWN_RESOURCES],
         failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )
@@ -259,9 +243,3 @@ def _estimate_cell(estimate: Estimate | None) -> Cell:
 def _caveats(run: Run) -> list[Caveat]:
     counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.caveats)
     return [Caveat(server, caveat, points) for (server, caveat), points in counts.items()]
-
-
-def _repeat(run: Run) -> str:
-    """Return the command that repeats the run with the same order of trials."""
-    command = "run" if run.run.search is None else "capacity"
-    return shlex.join(["loadcurve", command, STUDY_FILE, "--seed", str(run.run.seed), *run.run.options])

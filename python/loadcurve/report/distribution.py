@@ -10,7 +10,8 @@ from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.report import text
 from loadcurve.result.folder import TRIALS_FILE
-from loadcurve.stats.curves import CurvePoint
+from loadcurve.result.measures import measured_load
+from loadcurve.result.records import PointRecord
 
 STEP = 1.05
 """Two neighbouring rows of a thinned distribution lie at least this factor of ``inverse_tail`` apart."""
@@ -45,22 +46,22 @@ class LatencyDistribution:
     """Without gaps: a class between others has a share of 0 where no request was."""
 
 
-def latency_distribution(server: str, at: CurvePoint) -> LatencyDistribution | None:
-    """Merge the latency histograms of the usable trials at one point; ``None`` where none was answered.
+def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyDistribution | None:
+    """Merge the latency histograms of the trials at one point; ``None`` where none was answered.
 
     The maximum stands at one request in as many as there were, the smallest tail that the samples can show.
 
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
-    answered = [trial for trial in at.usable if trial.load.latency_ms.count]
+    answered = [load for load in map(measured_load, trials) if load.latency_ms.count]
     if not answered:
         return None
-    count = sum(trial.load.latency_ms.count for trial in answered)
+    count = sum(load.latency_ms.count for load in answered)
     try:
-        curve = _engine.percentile_curve([trial.load.histograms.latency for trial in answered])
+        curve = _engine.percentile_curve([load.histograms.latency for load in answered])
     except ValueError as error:
         raise BadInput(
-            f"a latency histogram of {server} at {text.point(at.point)} "
+            f"a latency histogram of {server} at {text.point(trials[0].point)} "
             f"in {TRIALS_FILE} cannot be decoded: {error}"
         ) from error
     return LatencyDistribution(_thinned(curve, count), density(curve))

@@ -11,8 +11,8 @@ from rich.text import Text
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.report import text
 from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise
-from loadcurve.stats.measures import MEASURES
 from loadcurve.stats.noise import Spread, visible_difference
 
 _STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}

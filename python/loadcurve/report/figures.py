@@ -1,34 +1,39 @@
 """The figures of a run, gathered for the page and for pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from loadcurve.explain.finding import Finding
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import Curve, kinds_of
+from loadcurve.analysis.shape import SliceShapes
+from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.bars import Bar, bar_figure
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.distribution import ALL_POINTS, density_figure, distribution_figure
 from loadcurve.report.charts.figure import Figure
-from loadcurve.report.charts.overlay import Overlay
-from loadcurve.report.charts.sweep import (
-    RESOURCE_TITLES,
-    errors_figure,
-    latency_figure,
-    loading_figure,
-    operation_figures,
-    resource_figure,
-    throughput_figure,
-)
+from loadcurve.report.charts.overlay import NOTHING, Overlay
+from loadcurve.report.charts.sweep import SHOWN_RESOURCES, errors_figure, measure_figure
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.result.folder import Run
-from loadcurve.stats.curves import Curve, LatencyStatistic
-from loadcurve.stats.operations import kinds_of
+from loadcurve.result.measures import (
+    LOADING,
+    MEASURES,
+    THROUGHPUT,
+    Measure,
+    PointKey,
+    is_usable,
+    operation_measures,
+    point_key,
+)
 from loadcurve.stats.price import MILLION, scaled
-from loadcurve.stats.shape import SliceShapes
-from loadcurve.stats.sweep import Slice, slices
 
-SHOWN_STATISTICS: dict[LatencyStatistic, str] = {
+if TYPE_CHECKING:
+    from loadcurve.result.records import PointRecord
+
+SHOWN_LATENCIES = {
     "p50": "Median",
     "p90": "90th percentile",
     "p99": "99th percentile",
@@ -63,51 +68,77 @@ class Distribution:
     chosen: int
 
 
-def parts(
+def parts(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> list[Part]:
+    """Return the curves of every slice in which anything was measured, with the words on them."""
+    return curve_parts(run, analysis.curves, looks, lambda shown: _overlay(run, shown, analysis))
+
+
+def curve_parts(
     run: Run,
-    found: list[Curve],
+    found: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    odd: Sequence[Finding],
-    shaped: Sequence[SliceShapes],
+    overlay_of: Callable[[Slice], Overlay] = lambda _: NOTHING,
 ) -> list[Part]:
     """Return the curves of every slice of the sweep in which anything was measured."""
-    shown = slices(run.sweep_points)
-    resource_titles = {resource: run.words(title) for resource, title in RESOURCE_TITLES.items()}
+    shown, words = slices(run.sweep_points), run.words
+    latencies = {title: MEASURES[name] for name, title in SHOWN_LATENCIES.items()}
+    resources = {measure.heading: measure for measure in (one.said(words) for one in SHOWN_RESOURCES)}
+    operations = {
+        kind: {measure.heading: measure for measure in operation_measures(kind)} for kind in kinds_of(run)
+    }
     found_parts = []
     for one in shown:
-        overlay = _overlay(run, one, odd, shaped)
-        throughput = throughput_figure(one, found, looks, overlay, run.words)
+        overlay = overlay_of(one)
+        throughput = measure_figure(THROUGHPUT.said(words), one, found, looks, overlay)
         if throughput is None:
             continue
-        latency = {
-            title: figure
-            for statistic, title in SHOWN_STATISTICS.items()
-            if (figure := latency_figure(statistic, one, found, looks, overlay))
-        }
-        resources = {
-            title: figure
-            for resource, title in resource_titles.items()
-            if (figure := resource_figure(resource, one, found, looks, run.words))
-        }
-        heading = text.point(one.fixed) if len(shown) > 1 else None
-        errors = errors_figure(one, found, looks, run.words)
-        both = throughput_latency_figure(one, found, looks, run.words)
-        operations = {kind: operation_figures(kind, one, found, looks) for kind in kinds_of(run)}
-        loading = loading_figure(one, found, looks)
-        found_parts.append(Part(heading, throughput, latency, resources, errors, both, operations, loading))
+        found_parts.append(
+            Part(
+                heading=text.point(one.fixed) if len(shown) > 1 else None,
+                throughput=throughput,
+                latency=_figures(latencies, one, found, looks, overlay),
+                resources=_figures(resources, one, found, looks),
+                errors=errors_figure(one, found, looks, words),
+                throughput_latency=throughput_latency_figure(one, found, looks, words),
+                operations={
+                    kind: _figures(measures, one, found, looks) for kind, measures in operations.items()
+                },
+                loading=measure_figure(LOADING, one, found, looks),
+            )
+        )
     return found_parts
 
 
-def _overlay(run: Run, shown: Slice, odd: Sequence[Finding], shaped: Sequence[SliceShapes]) -> Overlay:
+def _figures(
+    titled: Mapping[str, Measure],
+    shown: Slice,
+    found: Sequence[Curve],
+    looks: Mapping[str, Appearance],
+    overlay: Overlay = NOTHING,
+) -> dict[str, Figure]:
+    """Return the figures of measures by their titles, without those that nothing was measured of."""
+    drawn = {
+        title: measure_figure(measure, shown, found, looks, overlay) for title, measure in titled.items()
+    }
+    return {title: figure for title, figure in drawn.items() if figure is not None}
+
+
+def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
     load = run.run.study.get("load", {})
     has_ceiling = load.get("model") == "closed" and load.get("pipeline") in (None, 1)
-    here = next((one for one in shaped if one.part.key == shown.key and one.part.fixed == shown.fixed), None)
+    here = next(
+        (one for one in analysis.shapes if one.part.key == shown.key and one.part.fixed == shown.fixed), None
+    )
     reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
     return Overlay(
         ceiling=run.run.ceiling if has_ceiling else None,
         objective=here.objective if here else None,
         capacities={server: estimate.value for server, estimate in reached.items() if estimate},
-        findings=[one for one in odd if any(shown.fixed.items() <= point.items() for point in one.points)],
+        findings=[
+            one
+            for one in analysis.findings
+            if any(shown.fixed.items() <= point.items() for point in one.points)
+        ],
     )
 
 
@@ -135,13 +166,21 @@ def bars(run: Run, found: SliceShapes, looks: Mapping[str, Appearance]) -> list[
     return [figure for figure in figures if figure is not None]
 
 
-def distribution(run: Run, found: Sequence[Curve], looks: Mapping[str, Appearance]) -> Distribution | None:
+def distribution(run: Run, looks: Mapping[str, Appearance]) -> Distribution | None:
     """Return the distributions of latency at every point; ``None`` where no request was answered."""
+    measured: dict[PointKey, dict[str, list[PointRecord]]] = {}
+    for record in run.points:
+        if is_usable(record):
+            by_server = measured.setdefault(point_key(record.point), {})
+            by_server.setdefault(record.server, []).append(record)
     by_point = []
-    for place, point in enumerate(run.sweep_points):
-        by_server = {curve.server: latency_distribution(curve.server, curve.points[place]) for curve in found}
-        by_point.append((text.point(point), {server: one for server, one in by_server.items() if one}))
-    choices = {place: name for place, (name, measured) in enumerate(by_point) if measured}
+    for point in run.sweep_points:
+        at = measured.get(point_key(point), {})
+        found = {
+            server: latency_distribution(server, at[server]) for server in run.run.servers if server in at
+        }
+        by_point.append((text.point(point), {server: one for server, one in found.items() if one}))
+    choices = {place: name for place, (name, found) in enumerate(by_point) if found}
     if not choices:
         return None
     chosen = list(choices)[len(choices) // 2]

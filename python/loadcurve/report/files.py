@@ -4,19 +4,17 @@ import os
 from pathlib import Path
 
 from loadcurve.errors import LoadcurveError
+from loadcurve.files import write_whole
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there, so that nobody ever sees half of it.
+def write_part(path: Path, data: bytes) -> None:
+    """Write a file of a report as :func:`loadcurve.files.write_whole` does.
 
     Raises ``LoadcurveError`` where it cannot be written; what was there before stays.
     """
-    staged = path.with_name(f".{path.name}.new")
     try:
-        staged.write_bytes(data)
-        staged.replace(path)
+        write_whole(path, data)
     except OSError as error:
-        staged.unlink(missing_ok=True)
         raise LoadcurveError(
             f"the report cannot be written to {path}: {os.strerror(error.errno or 0)}."
         ) from error

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.numbers import read_analysed
 from loadcurve.report import text
-from loadcurve.report.charts.sweep import RESOURCE_TITLES
+from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content, content_of
-from loadcurve.report.files import write_whole
+from loadcurve.report.files import write_part
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import COST_TITLES
 from loadcurve.report.trials import TRIAL_TITLES
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
@@ -23,40 +25,44 @@ MOST_LOGS = 3
 def write_report(folder: Path, objective: Objective | None = None) -> Path:
     """Write ``report.html`` into a run folder, finished or not, and return its path.
 
-    With ``objective`` it says up to which load these limits hold.
-
-    Only what lies in the folder is read. Every text of the run is escaped, and the page's content security
-    policy names the digests of its own scripts, so that nothing else in it can run or load.
+    With ``objective`` it says up to which load these limits hold. Only what lies in the folder is read.
 
     Raises ``BadInput`` where the folder cannot be read as a run or the limits do not apply to it, and
     ``LoadcurveError`` where the report cannot be written.
     """
-    return write_page(content_of(read_run(folder), objective))
-
-
-def write_page(content: Content) -> Path:
-    """Write ``report.html`` into the folder of a run whose content was gathered; as :func:`write_report`."""
-    path = content.run.folder / REPORT_FILE
-    write_whole(path, _render(content).encode())
-    return path
-
-
-def render_report(folder: Path, objective: Objective | None = None) -> str:
-    """Return the page for a run folder; raises as :func:`write_report`."""
-    return render_run(read_run(folder), objective)
+    return write_page(content_of(*read_analysed(folder, objective)))
 
 
 def render_run(run: Run, objective: Objective | None = None) -> str:
     """Return the page for a run that was read; raises as :func:`write_report`, but reads no file."""
-    return _render(content_of(run, objective))
+    return render_page(content_of(run, analyse(run, objective)))
 
 
-def _render(content: Content) -> str:
+def render_report(folder: Path, objective: Objective | None = None) -> str:
+    """Return the page for a run folder; raises as :func:`write_report`."""
+    return render_page(content_of(*read_analysed(folder, objective)))
+
+
+def write_page(content: Content) -> Path:
+    """Write ``report.html`` into the folder of a run, finished or not, and return its path.
+
+    Every text of the run is escaped, and the page's content security policy names the digests of its own
+    scripts, so that nothing else in it can run or load.
+
+    Raises ``LoadcurveError`` where it cannot be written.
+    """
+    path = content.run.folder / REPORT_FILE
+    write_part(path, render_page(content).encode())
+    return path
+
+
+def render_page(content: Content) -> str:
+    """Return the page."""
     run = content.run
     values = {
         "content": content,
         "run": run,
-        "resource_titles": [*map(run.words, RESOURCE_TITLES.values())],
+        "resource_titles": [run.words(measure.heading) for measure in SHOWN_RESOURCES],
         "cost_titles": [*map(run.words, COST_TITLES)],
         "absent": text.ABSENT,
         "moment": text.moment,

@@ -5,20 +5,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.load.rates import Rate
+from loadcurve.load.record import DatabaseAsRun, HttpAsRun
+from loadcurve.load.words import Words
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.load import (
-    DatabasePlan,
     Distribution,
     ErrorMessage,
-    HttpPlan,
     Lateness,
     LoadResult,
-    Rate,
     Reason,
     Requests,
     SlowRequest,
 )
-from loadcurve.result.words import Words, words_of_model
 
 PERCENTILES = {
     "p50": "p50",
@@ -35,7 +34,7 @@ VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
-    words = words_of_model(result.load.model)
+    words = result.load.kind.words
     tables = [_latency_table(result)]
     if words.of_database:
         tables.append(_operations_table(result))
@@ -52,13 +51,13 @@ def load_summary(result: LoadResult) -> RenderableType:
 
 def _headline(result: LoadResult) -> Text:
     plan = result.load
-    what, how = _on_database(plan) if isinstance(plan, DatabasePlan) else _on_server(plan)
+    what, how = _on_database(plan) if isinstance(plan, DatabaseAsRun) else _on_server(plan)
     interrupted = ", interrupted" if result.interrupted else ""
     # Two lines, because together they rarely fit a terminal.
     return Text(f"{what} at {plan.address}\n{how}, {result.duration_s:.2f} s{interrupted}")
 
 
-def _on_server(plan: HttpPlan) -> tuple[str, str]:
+def _on_server(plan: HttpAsRun) -> tuple[str, str]:
     """Say what is asked of a web server, and by how many."""
     how = plural(plan.connections, "connection")
     if plan.rate_rps is not None:
@@ -69,7 +68,7 @@ def _on_server(plan: HttpPlan) -> tuple[str, str]:
     return f"{plan.requests[0]}{more}", f"{how}, {plural(plan.threads, 'thread')}"
 
 
-def _on_database(plan: DatabasePlan) -> tuple[str, str]:
+def _on_database(plan: DatabaseAsRun) -> tuple[str, str]:
     """Say what is asked of a database, and by how many clients."""
     how = plural(plan.threads, "thread")
     if plan.rate_rps is not None:
@@ -90,15 +89,15 @@ def _latency_table(result: LoadResult) -> Table:
     rows = {
         "latency": result.latency_ms,
         "service time": result.service_time_ms,
+    }
+    # What was never observed has no row: a driver tells no first byte, for instance.
+    observed = {
         "first byte": result.first_byte_ms,
         "connect": result.connect_ms,
+        "connection": result.connections.lifetime_ms,
     }
-    if result.connections.lifetime_ms.count:
-        rows["connection"] = result.connections.lifetime_ms
-    if result.load.model == "ycsb":
-        # A driver tells neither.
-        del rows["first byte"], rows["connect"]
-    if result.load.model == "closed" or (result.load.model == "ycsb" and result.load.rate_rps is None):
+    rows |= {name: distribution for name, distribution in observed.items() if distribution.count}
+    if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         del rows["service time"]
     for name, distribution in rows.items():
@@ -142,11 +141,10 @@ def _counts_table(result: LoadResult, words: Words) -> Table:
     asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
     table.add_row(words("requests/s"), f"{_number(rate.answered)} answered{asked}")
     table.add_row(words("requests"), _fates(requests))
-    errors = {name: count for name, count in result.errors.model_dump().items() if count}
-    if errors:
+    if errors := result.errors.nonzero():
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
     if result.status is not None:
-        status = {name: count for name, count in result.status.model_dump(by_alias=True).items() if count}
+        status = result.status.nonzero()
         table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
     table.add_row(
         "connections",

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
-from loadcurve.stats.curves import VerdictStatus
 
 MOST_ROWS = 100
 """So many rows stand on the page from the first; a longer table would keep the browser busy unread."""

@@ -4,16 +4,14 @@ import base64
 import contextlib
 import functools
 import hashlib
-import os
-import tempfile
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from loadcurve.files import write_whole
 from loadcurve.host.state import cache_folder
 
 SCRIPTS = ("figures.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js")
@@ -65,17 +63,9 @@ def _vega_bundle() -> str:
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vega_lite)
     # Without a cache that can be written, it is made again next time.
     with contextlib.suppress(OSError):
-        _keep(kept, bundle)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, bundle.encode())
     return bundle
-
-
-def _keep(path: Path, text: str) -> None:
-    """Write a file beside its place and move it there, under a name that no other process takes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, staged = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(staged).replace(path)
 
 
 def _template_text(name: str) -> str:

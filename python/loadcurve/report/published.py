@@ -2,82 +2,15 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from loadcurve.analysis.published import PublishedPair
 from loadcurve.report import text
-from loadcurve.result.folder import Run
-from loadcurve.stats.curves import estimate_over_trials
-from loadcurve.stats.interval import Estimate
-from loadcurve.stats.peak import Greatest, greatest
-from loadcurve.stats.published import Agreement, agreement, measured_value
-from loadcurve.stats.sweep import Slice, TrialCurves, slices, trial_curves
-from loadcurve.study.published import Published, PublishedFigure, published_of
+from loadcurve.stats.peak import Greatest
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A published series, and what was measured of the server that it stands for."""
-
-    series: str
-    server: str | None
-    """``None`` where no server of the run has measured anything along the figure's axis."""
-    published: dict[float, float]
-    measured: dict[float, Estimate]
-    peak: Greatest | None
-    """Where what was measured is greatest, of the places that the publication has."""
-
-    @property
-    def agreement(self) -> Agreement | None:
-        """How the two shapes agree."""
-        return agreement(self.published, {place: one.value for place, one in self.measured.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """A published figure beside one slice of the run's sweep."""
-
-    figure: PublishedFigure
-    part: Slice
-    pairs: list[Pair]
-
-
-def matched_figures(run: Run) -> list[Matched]:
-    """Return the published figures that run along a key which this run has swept, for each slice of it."""
-    published = published_of(run.run.study)
-    if published is None:
-        return []
-    return [
-        Matched(figure, part, [_pair(figure, name, published, curves) for name in figure.series])
-        for part in slices(run.sweep_points)
-        if part.key is not None
-        for curves in [{curve.server: curve for curve in trial_curves(run, part)}]
-        for figure in published.file.figures
-        if figure.axis == part.key
-    ]
-
-
-def _pair(
-    figure: PublishedFigure, series: str, published: Published, curves: Mapping[str, TrialCurves]
-) -> Pair:
-    given = dict(zip(map(float, figure.values), map(float, figure.series[series]), strict=True))
-    server = published.server_of(series)
-    curve = curves.get(server)
-    if curve is None:
-        return Pair(series, None, given, {}, None)
-    trials = curve.figures(lambda trial: measured_value(figure.measure, trial))
-    estimates = {
-        load: estimate
-        for load, column in zip(curve.loads, zip(*trials, strict=True), strict=False)
-        if (estimate := estimate_over_trials(column)) is not None and estimate.value > 0
-    }
-    shared = [place for place, load in enumerate(curve.loads) if load in given]
-    peak = greatest([curve.loads[j] for j in shared], [[row[j] for j in shared] for row in trials])
-    return Pair(series, server if estimates else None, given, estimates, peak)
-
-
-def pair_words(figure: PublishedFigure, pairs: Sequence[Pair]) -> list[str]:
-    """Say of each pair where both are greatest, and how their ranks and shapes agree."""
+def pair_words(key: str, pairs: Sequence[PublishedPair]) -> list[str]:
+    """Say of each pair where along ``key`` both are greatest, and how their ranks and shapes agree."""
     sentences = []
     for pair in pairs:
         found = pair.agreement
@@ -89,7 +22,6 @@ def pair_words(figure: PublishedFigure, pairs: Sequence[Pair]) -> list[str]:
         shared = {place: value for place, value in pair.published.items() if place in pair.measured}
         top = max(shared, key=shared.__getitem__)
         name = "" if pair.series == pair.server else f" (published as {pair.series})"
-        key = figure.axis
         said = (
             f"{pair.server}{name}: of {found.n} shared points, the published curve is greatest at "
             f"{key} = {text.setting(top)} and the measured one at {_measured_top(pair.peak)}. "
@@ -112,7 +44,7 @@ def _measured_top(peak: Greatest) -> str:
     return text.setting(peak.load) + (f" (or {text.listing(others)}, by the trials)" if others else "")
 
 
-def order_words(pairs: Sequence[Pair]) -> list[str]:
+def order_words(pairs: Sequence[PublishedPair]) -> list[str]:
     """Say whether the servers come in the same order, by geometric means over the points that all share."""
     shared = {place for pair in pairs for place in pair.published}
     for pair in pairs:

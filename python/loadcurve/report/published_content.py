@@ -3,19 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.published import PublishedMatch, PublishedPair
+from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES, Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.published import NO_SERVER, Axes, Line, lines_figure, relative_figure
-from loadcurve.report.published import Matched, Pair, matched_figures, order_words, pair_words
+from loadcurve.report.published import order_words, pair_words
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.published import unit_of
-from loadcurve.stats.sweep import Slice
 from loadcurve.study.published import Published, published_of
-
-FROM_ZERO = frozenset({"throughput", "connection_rate", "cpu_share", "memory_mean_mib", "memory_peak_mib"})
-"""Measures on a linear axis from zero; that of the others, mostly times, is logarithmic, as on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,14 @@ class PublishedContent:
     left_out: str | None
 
 
-def published_content(run: Run, looks: Mapping[str, Appearance]) -> PublishedContent | None:
+def published_content(
+    run: Run, analysis: Analysis, looks: Mapping[str, Appearance]
+) -> PublishedContent | None:
     """Return the comparisons with what was published; ``None`` where the study names no such figures."""
     published = published_of(run.run.study)
     if published is None:
         return None
-    matched = matched_figures(run)
+    matched = analysis.published
     year = "" if published.file.year is None else f", {published.file.year}"
     return PublishedContent(
         source=f"{published.file.source}{year}",
@@ -57,35 +58,32 @@ def published_content(run: Run, looks: Mapping[str, Appearance]) -> PublishedCon
     )
 
 
-def _comparison(matched: Matched, looks: Mapping[str, Appearance]) -> PublishedComparison:
-    figure, pairs = matched.figure, matched.pairs
+def _comparison(matched: PublishedMatch, looks: Mapping[str, Appearance]) -> PublishedComparison:
+    pairs, measure = matched.pairs, PUBLISHED_MEASURES[matched.measure]
     with_server = [pair for pair in pairs if pair.server is not None]
-    places = sorted({*matched.figure.values, *(load for pair in with_server for load in pair.measured)})
-    axes = Axes(
-        Slice(figure.axis, {}, [{figure.axis: place} for place in places]), figure.measure in FROM_ZERO
-    )
+    given = {place for pair in pairs for place in pair.published}
+    places = sorted(given.union(*(pair.measured for pair in with_server)))
+    axes = Axes(Slice(matched.axis, {}, [{matched.axis: place} for place in places]), measure.from_zero)
     published = [_published_line(pair, place, looks) for place, pair in enumerate(pairs)]
     measured = _measured_lines(with_server, looks)
     stand_for_one = [line for line, pair in zip(published, pairs, strict=True) if pair.server is not None]
-    where = f", {text.point(matched.part.fixed)}" if matched.part.fixed else ""
+    where = f", {text.point(matched.fixed)}" if matched.fixed else ""
     return PublishedComparison(
-        heading=f"{figure.title}{where}",
-        unit=figure.unit,
-        measured_unit=unit_of(figure.measure),
-        published=lines_figure(f"{figure.title}, published, {figure.unit}", published, axes),
-        measured=lines_figure(
-            f"{figure.title}, measured here, {unit_of(figure.measure)}".rstrip(", "), measured, axes
-        ),
+        heading=f"{matched.title}{where}",
+        unit=matched.unit,
+        measured_unit=measure.unit,
+        published=lines_figure(f"{matched.title}, published, {matched.unit}", published, axes),
+        measured=lines_figure(f"{matched.title}, measured here, {measure.unit}".rstrip(", "), measured, axes),
         relative=relative_figure(
-            f"{figure.title}, shares of the greatest value", [*stand_for_one, *measured], axes
+            f"{matched.title}, shares of the greatest value", [*stand_for_one, *measured], axes
         )
         if measured
         else None,
-        sentences=[*pair_words(figure, with_server), *order_words(with_server)],
+        sentences=[*pair_words(matched.axis, with_server), *order_words(with_server)],
     )
 
 
-def _published_line(pair: Pair, place: int, looks: Mapping[str, Appearance]) -> Line:
+def _published_line(pair: PublishedPair, place: int, looks: Mapping[str, Appearance]) -> Line:
     look = Appearance(NO_SERVER, list(SHAPES)[place % len(SHAPES)])
     if pair.server is not None:
         look = looks[pair.server]
@@ -94,7 +92,7 @@ def _published_line(pair: Pair, place: int, looks: Mapping[str, Appearance]) -> 
     return Line(name, "published", look.colour, look.shape, values, _greatest(pair, values))
 
 
-def _measured_lines(pairs: Sequence[Pair], looks: Mapping[str, Appearance]) -> list[Line]:
+def _measured_lines(pairs: Sequence[PublishedPair], looks: Mapping[str, Appearance]) -> list[Line]:
     """Return a line for each server, also where several series stand for it."""
     by_server = {pair.server: pair for pair in pairs if pair.server is not None}
     return [
@@ -110,15 +108,15 @@ def _measured_lines(pairs: Sequence[Pair], looks: Mapping[str, Appearance]) -> l
     ]
 
 
-def _greatest(pair: Pair, values: Mapping[float, Estimate]) -> float:
+def _greatest(pair: PublishedPair, values: Mapping[float, Estimate]) -> float:
     """Return the greatest of the values at the places that both curves have, or else of all."""
     shared = pair.published.keys() & pair.measured.keys()
     return max(values[place].value for place in shared or values)
 
 
-def _left_out(published: Published, matched: Sequence[Matched]) -> str | None:
+def _left_out(published: Published, matched: Sequence[PublishedMatch]) -> str | None:
     """Say which of the published figures this run has nothing to lay beside."""
-    swept = {one.figure.axis for one in matched}
+    swept = {one.axis for one in matched}
     rest = [figure for figure in published.file.figures if figure.axis not in swept]
     if not rest:
         return None

@@ -1,17 +1,19 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.noise import RunNoise
+from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.report import text
-from loadcurve.result.folder import Run
+from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import Point
-from loadcurve.stats.measures import MEASURES, Measure, MeasureName
-from loadcurve.stats.noise import RunNoise, Spread, noise_of, visible_difference
-from loadcurve.stats.ranking import LeftOut, Rank, Ranking, RunRanking, Tier, rank_run
+from loadcurve.stats.noise import Spread, visible_difference
+from loadcurve.stats.ranking import Rank, Ranking, Tier
 
-RANKED: tuple[MeasureName, ...] = ("throughput", "p50", "p99", "cpu_per_request_us")
+RANKED = tuple(MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us"))
 """The measures that a report ranks servers by."""
 MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
@@ -44,43 +46,46 @@ class RankingContent:
     visible: list[str]
     """Sentences on the smallest difference that can be seen."""
 
+    @property
+    def sentences(self) -> list[str]:
+        """The ranking over the curve, a sentence for each measure."""
+        return [f"By {measure}: {words}." for measure, words in self.over_curve.items()]
 
-def ranking_content(run: Run) -> RankingContent | None:
-    """Return what a report says about which server is better; ``None`` where there are no two to compare.
 
-    A search compares nothing: each of its trials measures other points.
-    """
-    if run.run.search is not None:
-        return None
-    measures = [replace(MEASURES[name], title=run.words(MEASURES[name].title)) for name in RANKED]
-    rankings = [rank_run(run, measure) for measure in measures]
-    rankings = [ranking for ranking in rankings if len(ranking.over_curve.ranks) > 1]
+def ranking_content(analysis: Analysis) -> RankingContent | None:
+    """Return what a report says about which server is better; ``None`` where there are no two to compare."""
+    found = [(measure.said(analysis.words), analysis.ranking(measure)) for measure in RANKED]
+    rankings = [(measure, one) for measure, one in found if one is not None and len(one.over_curve.ranks) > 1]
     if not rankings:
         return None
-    over_curve = {
-        ranking.measure.title: in_words(ranking.over_curve, ranking.measure) for ranking in rankings
-    }
-    if not any(ranking.over_curve.decides for ranking in rankings):
+    over_curve = {measure.title: in_words(one.over_curve, measure) for measure, one in rankings}
+    if not any(one.over_curve.decides for _, one in rankings):
         over_curve = {"every measure": next(iter(over_curve.values()))}
-    widest = max((ranking.over_curve for ranking in rankings), key=lambda ranking: ranking.blocks)
-    points = run.run.points
+    blocks, points = _blocks(rankings), rankings[0][1].at_points
     return RankingContent(
-        extent=f"{text.plural(widest.blocks, 'block')}, {text.plural(len(points), 'point')}",
-        measures=[ranking.measure.title for ranking in rankings],
+        extent=f"{text.plural(blocks, 'block')}, {text.plural(len(points), 'point')}",
+        measures=[measure.title for measure, _ in rankings],
         ranks={
-            rank.server: [_rank_of(rank.server, ranking.over_curve) for ranking in rankings]
-            for rank in rankings[0].over_curve.ranks
+            rank.server: [_rank_of(rank.server, one.over_curve) for _, one in rankings]
+            for rank in rankings[0][1].over_curve.ranks
         },
         over_curve=over_curve,
         at_points=[
-            PointSentence(ranking.measure.title, text.point(point), in_words(at_point, ranking.measure))
-            for ranking in rankings
-            for point, at_point in ranking.at_points
-            if len(points) > 1 and at_point.ranks
+            PointSentence(measure.title, text.point(at.point), in_words(at.ranking, measure))
+            for measure, one in rankings
+            for at in one.at_points
+            if len(points) > 1 and at.ranking.ranks
         ],
         left_out=_left_out_in_words(rankings),
-        visible=list(_visible_in_words(run, rankings)),
+        visible=list(_visible_in_words(analysis, rankings)),
     )
+
+
+Rankings = Sequence[tuple[Measure, RunRanking]]
+
+
+def _blocks(rankings: Rankings) -> int:
+    return max(one.over_curve.blocks for _, one in rankings)
 
 
 def in_words(ranking: Ranking, measure: Measure) -> str:
@@ -129,12 +134,12 @@ def _range(rank: Rank) -> str:
     return str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
 
 
-def _left_out_in_words(rankings: Sequence[RunRanking]) -> list[str]:
+def _left_out_in_words(rankings: Rankings) -> list[str]:
     """Say which points of which server are in no ranking, each reason once for all measures and points."""
     points: dict[tuple[str, str, str], list[Point]] = {}
-    for ranking in rankings:
+    for measure, ranking in rankings:
         for one in ranking.left_out:
-            points.setdefault((one.server, _reason(one), ranking.measure.title), []).append(one.point)
+            points.setdefault((one.server, _reason(one), measure.title), []).append(one.point)
     measures: dict[tuple[str, str, str], list[str]] = {}
     for (server, reason, title), at in points.items():
         measures.setdefault((server, _places(at), reason), []).append(title)
@@ -161,12 +166,13 @@ def _places(points: Sequence[Point]) -> str:
     return text.listing([*shown, f"{more:,} more points"] if more else shown)
 
 
-def _visible_in_words(run: Run, rankings: Sequence[RunRanking]) -> Iterable[str]:
+def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
     """Yield the smallest differences that this run could see over the curve, and that this rig could."""
-    blocks = max(ranking.over_curve.blocks for ranking in rankings)
-    servers = max(len(ranking.over_curve.ranks) for ranking in rankings)
+    blocks = _blocks(rankings)
+    servers = max(len(one.over_curve.ranks) for _, one in rankings)
     pairs = servers * (servers - 1) // 2
-    noises = {ranking.measure.title: noise_of(run, ranking.measure) for ranking in rankings}
+    by_column = {noise.measure: noise for noise in analysis.noise}
+    noises = {measure.title: by_column[measure.column] for measure, _ in rankings}
     spreads = {title: noise.spread for title, noise in noises.items() if noise.spread is not None}
     if spreads:
         source = _source(next(iter(noises.values())))
@@ -174,8 +180,8 @@ def _visible_in_words(run: Run, rankings: Sequence[RunRanking]) -> Iterable[str]
             f"The smallest difference that is seen over the curve with a probability of 80 %, {source}: "
             f"{_differences(spreads, blocks, pairs)}."
         )
-    if run.run.noise is not None and blocks > 1:
-        yield _rig_in_words(run.run.noise, blocks)
+    if analysis.rig_noise is not None and blocks > 1:
+        yield _rig_in_words(analysis.rig_noise, blocks)
 
 
 def _source(noise: RunNoise) -> str:
@@ -203,8 +209,12 @@ def _differences(spreads: dict[str, Spread], trials: int, pairs: int) -> str:
     return "; ".join(
         f"with {text.plural(number, 'trial')} "
         + text.listing(
-            f"{text.percent(visible_difference(spread, number, pairs).value)} in {title}"
+            f"{_difference(visible_difference(spread, number, pairs).value)} in {title}"
             for title, spread in spreads.items()
         )
         for number in numbers
     )
+
+
+def _difference(share: float | None) -> str:
+    return "none" if share is None else text.percent(share)

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.stats.curves import VerdictStatus, point_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _remark(
     server: str,
     status: VerdictStatus,
     found: Sequence[tuple[PointRecord, str]],
-    places: dict[tuple[tuple[str, float], ...], int],
+    places: dict[PointKey, int],
 ) -> Remark:
     in_order = sorted(found, key=lambda pair: places.get(point_key(pair[0].point), 0))
     record, example = in_order[-1]

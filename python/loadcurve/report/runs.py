@@ -142,9 +142,6 @@ def runs_json(found: RunList) -> dict[str, Any]:
     """Return the list as plain data."""
     return {
         "format": "loadcurve-runs/1",
-        "runs": [
-            {"folder": str(run.folder), **run.summary.model_dump(mode="json", exclude={"format", "source"})}
-            for run in found.runs
-        ],
+        "runs": [{"folder": str(run.folder), **run.summary.model_dump(mode="json")} for run in found.runs],
         "unreadable": [{"folder": str(one.folder), "reason": one.reason} for one in found.unreadable],
     }

@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve.report import text
-from loadcurve.report.files import write_whole
+from loadcurve.report.files import write_part
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import rendered
 from loadcurve.report.runs import RunList, measured, started
@@ -20,7 +20,7 @@ def write_index(found: RunList) -> Path:
     Raises ``LoadcurveError`` where it cannot be written.
     """
     path = found.folder / INDEX_FILE
-    write_whole(path, render_index(found).encode())
+    write_part(path, render_index(found).encode())
     return path
 
 

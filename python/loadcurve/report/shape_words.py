@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.report import text
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import MILLION, Leader, Offer, scaled
-from loadcurve.stats.shape import Shape, SliceShapes
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit
-from loadcurve.stats.usl import NoFit, ScalabilityFit
+from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 
 
 def limited(limit: Limit, value: float | None) -> str:
@@ -132,8 +132,22 @@ def scalability_words(fit: ScalabilityFit | NoFit, largest: float, key: str) -> 
     serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
     return (
         f"by the universal scalability law, {serial}; {_coherency(fit, largest, key)}; {doubled}. "
-        f"The curve is within {text.percent(fit.misfit_share)} of the law."
+        f"{_misfit(fit.misfit, key)}"
     )
+
+
+def _misfit(misfit: Misfit, key: str) -> str:
+    """Say how far the curve is from the law, and what that means where it is more than chance."""
+    share = f"{text.percent(abs(misfit.share))} of its greatest throughput"
+    if misfit.cause in ("small", "chance"):
+        return f"The curve is nowhere further than {share} from the law."
+    meaning = (
+        "a single trial does not tell whether that is chance"
+        if misfit.cause == "unknown"
+        else "that is more than the difference between trials explains, so the figures have no intervals"
+    )
+    side = "above" if misfit.share > 0 else "below"
+    return f"The curve is {share} {side} the law at {text.load(key, misfit.load)}: {meaning}."
 
 
 def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:

@@ -3,13 +3,16 @@
 import os
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.comparison import COMPARED, Change, RunComparison, compare_runs
+from loadcurve.analysis.curves import points_in
+from loadcurve.analysis.numbers import analysis_of
+from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.errors import BadInput
-from loadcurve.explain.all import findings
-from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances
@@ -17,18 +20,12 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
-from loadcurve.report.files import write_whole
+from loadcurve.report.files import write_part
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
-from loadcurve.report.run_summary import title_of
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import Point
-from loadcurve.stats.comparison import COMPARED, Change, RunComparison, compare_runs
-from loadcurve.stats.curves import Curve, CurvePoint, PointKey, curves, point_key
-from loadcurve.stats.measures import MEASURES, MeasureName
-from loadcurve.stats.stopping import ending
-from loadcurve.stats.sweep import Slice, slices
 
 COMPARISON_FILE = "comparison.html"
 
@@ -38,15 +35,12 @@ class ShownRun:
     """One of the runs, under the letter that the page calls it by."""
 
     letter: str
-    run: Run
+    folder: Path
     look: RunLook
-    title: str
-    question: str | None
+    analysis: Analysis
     answer: str
-    complete: bool
     report: str | None
     """Where its report is, seen from the page; ``None`` where there is none."""
-    findings: list[Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +99,11 @@ def write_side_by_side(folders: Sequence[Path], out: Path | None = None) -> tupl
     where the page cannot be written.
     """
     _require_different(folders)
-    runs = [read_run(folder) for folder in folders]
-    newest = max(runs, key=lambda run: run.run.started_at)
-    path = (newest.folder if out is None else out) / COMPARISON_FILE
+    runs = [(folder, analysis_of(folder)) for folder in folders]
+    newest, _ = max(runs, key=lambda run: run[1].run.started_at)
+    path = (newest if out is None else out) / COMPARISON_FILE
     shown = side_by_side(runs, path.parent)
-    write_whole(path, render_side_by_side(shown).encode())
+    write_part(path, render_side_by_side(shown).encode())
     return path, shown
 
 
@@ -124,14 +118,14 @@ def _require_different(folders: Sequence[Path]) -> None:
         seen[folder.resolve()] = folder
 
 
-def side_by_side(runs: Sequence[Run], seen_from: Path) -> SideBySide:
+def side_by_side(runs: Sequence[tuple[Path, Analysis]], seen_from: Path) -> SideBySide:
     """Gather what the page shows of several runs; it links to their reports from the folder ``seen_from``."""
     shown = [
-        _shown(letter, run, place, seen_from)
-        for place, (letter, run) in enumerate(zip(string.ascii_uppercase, runs, strict=False))
+        _shown(letter, folder, analysis, run_look(place), seen_from)
+        for place, (letter, (folder, analysis)) in enumerate(zip(string.ascii_uppercase, runs, strict=False))
     ]
-    titles = list(dict.fromkeys(one.title for one in shown))
-    servers = dict.fromkeys(name for run in runs for name in run.run.servers)
+    titles = list(dict.fromkeys(one.analysis.run.title for one in shown))
+    servers = dict.fromkeys(name for _, analysis in runs for name in analysis.run.servers)
     looks = appearances(servers)
     base, *others = shown
     return SideBySide(
@@ -147,7 +141,7 @@ def render_side_by_side(shown: SideBySide) -> str:
     """Return the page."""
     values = {
         "shown": shown,
-        "measures": [MEASURES[name].title for name in COMPARED],
+        "measures": [measure.title for measure in COMPARED],
         "ratio": ratio_in_words,
         "difference_line": difference_line,
         "absent": text.ABSENT,
@@ -160,34 +154,33 @@ def render_side_by_side(shown: SideBySide) -> str:
     return rendered("side_by_side.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
 
 
-def _shown(letter: str, run: Run, place: int, seen_from: Path) -> ShownRun:
-    question = run.run.study.get("question")
-    report = run.folder / REPORT_FILE
+def _shown(letter: str, folder: Path, analysis: Analysis, look: RunLook, seen_from: Path) -> ShownRun:
+    report = folder / REPORT_FILE
     return ShownRun(
         letter=letter,
-        run=run,
-        look=run_look(place),
-        title=title_of(run),
-        question=str(question) if question else None,
-        answer=answer_words(run),
-        complete=ending(run).reason != "unfinished",
+        folder=folder,
+        look=look,
+        analysis=analysis,
+        answer=answer_words(analysis),
         report=quote(os.path.relpath(report, seen_from)) if report.is_file() else None,
-        findings=findings(run),
     )
 
 
 def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list[ServerFigures]:
-    parts = _slices([point for one in shown for point in one.run.sweep_points])
-    found = {one.letter: curves(one.run) for one in shown}
+    parts = _slices([point for one in shown for point in one.analysis.points])
+    found = {one.letter: {curve.server: curve for curve in one.analysis.curves} for one in shown}
     run_looks = {one.letter: one.look for one in shown}
-    words = shown[0].run.words
-    measures = [replace(measure, title=words(measure.title)) for measure in RUN_MEASURES]
+    words = shown[0].analysis.words
+    measures = [measure.said(words) for measure in RUN_MEASURES]
     figures = []
     for server, look in looks.items():
         for part in parts:
-            of_runs = {letter: _points(server, part, of_run) for letter, of_run in found.items()}
+            of_runs = {
+                letter: points_in(of_run[server], part.rising) if server in of_run else []
+                for letter, of_run in found.items()
+            }
             drawn = {
-                measure.title: figure
+                measure.heading: figure
                 for measure in measures
                 if (figure := runs_figure(measure, part, of_runs, run_looks, look.colour)) is not None
             }
@@ -205,22 +198,8 @@ def _slices(points: Sequence[Point]) -> list[Slice]:
     return [part for group in by_keys.values() for part in slices(list(group.values()))]
 
 
-def _points(server: str, part: Slice, found: Sequence[Curve]) -> list[CurvePoint]:
-    """Return a server's points in a slice, rising along its key."""
-    wanted = {point_key(point) for point in part.points}
-    points = [
-        at
-        for curve in found
-        if curve.server == server
-        for at in curve.points
-        if point_key(at.point) in wanted
-    ]
-    key = part.key
-    return points if key is None else sorted(points, key=lambda at: at.point[key])
-
-
 def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
-    comparison = compare_runs(base.run, new.run)
+    comparison = compare_runs(base.analysis, new.analysis)
     shown = [change for change in (*comparison.curves, *comparison.points) if change.shown]
     only = []
     if comparison.servers_in_one:
@@ -239,11 +218,11 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
 
 
 def _rows(changes: Sequence[Change]) -> list[RatioRow]:
-    places: dict[tuple[str, str], dict[MeasureName, Change]] = {}
+    places: dict[tuple[str, str], dict[str, Change]] = {}
     for change in changes:
         place = "all points" if change.point is None else text.point(change.point)
         places.setdefault((change.server, place), {})[change.measure.name] = change
     return [
-        RatioRow(server, place, [found.get(name) for name in COMPARED])
+        RatioRow(server, place, [found.get(measure.name) for measure in COMPARED])
         for (server, place), found in places.items()
     ]

@@ -8,11 +8,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import Curve, CurvePoint, points_in
+from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
-from loadcurve.result.folder import Run
-from loadcurve.stats.curves import Curve, CurvePoint, point_key
+from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.sweep import Slice, slices
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_LEVELS = "_.-~=+*#"
@@ -80,32 +81,33 @@ class Sparklines:
         yield table
 
 
-def sparklines(run: Run, curves: Sequence[Curve]) -> list[Sparklines]:
+def sparklines(analysis: Analysis) -> list[Sparklines]:
     """Return the curves of each slice of the sweep; a server without usable points has none.
 
     A search has none at all, for each of its trials measures other points.
     """
-    if run.run.search is not None:
+    if analysis.is_search:
         return []
     return [
         Sparklines(
-            run.words("requests/s"),
+            analysis.words(THROUGHPUT.heading),
             part,
-            {server: [_value(at.throughput_rps) for at in points] for server, points in shown.items()},
-            {server: [_value(at.latency_ms["p99"]) for at in points] for server, points in shown.items()},
+            {server: [_value(at.estimate(THROUGHPUT)) for at in points] for server, points in shown.items()},
+            {
+                server: [_value(at.estimate(MEASURES["p99"])) for at in points]
+                for server, points in shown.items()
+            },
         )
-        for part in slices(run.sweep_points)
-        if len(part.values) >= FEWEST_POINTS and (shown := _measured(part, curves))
+        for part in slices(analysis.points)
+        if len(part.values) >= FEWEST_POINTS and (shown := _measured(part, analysis.curves))
     ]
 
 
 def _measured(part: Slice, curves: Sequence[Curve]) -> dict[str, list[CurvePoint]]:
-    key = part.key or ""
-    wanted = text.evenly(sorted(part.points, key=lambda point: point[key]), MOST_POINTS)
+    wanted = text.evenly(part.rising, MOST_POINTS)
     shown = {}
     for curve in curves:
-        at = {point_key(one.point): one for one in curve.points}
-        points = [at[point_key(point)] for point in wanted]
+        points = points_in(curve, wanted)
         if any(point.usable for point in points):
             shown[curve.server] = points
     return shown

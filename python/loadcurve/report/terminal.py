@@ -1,19 +1,16 @@
 """The summary of a run for the terminal."""
 
-from collections.abc import Sequence
-
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import CurvePoint, VerdictStatus
 from loadcurve.report import shape_words, text
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.sparkline import sparklines
-from loadcurve.result.folder import Run
-from loadcurve.stats.curves import Curve, CurvePoint, VerdictStatus, curves
-from loadcurve.stats.shape import shapes
-from loadcurve.stats.slo import Objective
+from loadcurve.result.measures import MEASURES, THROUGHPUT
 
 MOST_POINTS = 6
 """A server has at most this many rows: the first and the last point, and points evenly between them."""
@@ -31,12 +28,11 @@ _STYLES: dict[VerdictStatus | None, str] = {
 }
 
 
-def summary(run: Run) -> RenderableType:
+def summary(analysis: Analysis) -> RenderableType:
     """Return the table, the curves in lines, how many trials there were and why, and the ranking in words."""
-    found = curves(run)
-    parts: list[RenderableType] = [summary_table(run, found), *sparklines(run, found)]
-    parts += [Text(sentence) for sentence in trials_in_words(run, found)]
-    ranking = ranking_content(run)
+    parts: list[RenderableType] = [summary_table(analysis), *sparklines(analysis)]
+    parts += [Text(sentence) for sentence in trials_in_words(analysis)]
+    ranking = ranking_content(analysis)
     if ranking is not None:
         parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
         words = Table.grid(padding=(0, 2))
@@ -53,23 +49,23 @@ def summary(run: Run) -> RenderableType:
     return Group(*parts)
 
 
-def summary_table(run: Run, found: Sequence[Curve]) -> Table:
+def summary_table(analysis: Analysis) -> Table:
     """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
 
     A server without a measured point has one row that says so. Names are shown as they are, not as markup.
     """
-    keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
+    keys = analysis.keys
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
     # A key is the user's word too, so it is no markup either.
     table.add_column(
         Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
     )
-    for title in (run.words("requests/s"), "p50 ms", "p99 ms"):
+    for title in (analysis.words(THROUGHPUT.heading), "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    measured = {curve.server: [at for at in curve.points if at.trials] for curve in found}
-    for name, server in run.run.servers.items():
+    measured = {curve.server: [at for at in curve.points if at.trials] for curve in analysis.curves}
+    for name, server in analysis.run.servers.items():
         points = text.evenly(measured.get(name, []), MOST_POINTS)
         if not points:
             reason = "missing" if server.status == "missing" else "not measured"
@@ -79,23 +75,21 @@ def summary_table(run: Run, found: Sequence[Curve]) -> Table:
     return table
 
 
-def print_shapes(run: Run, out: Console, objective: Objective | None = None) -> None:
-    """Print peak, knee and capacity of each server as a table for each slice of the sweep, and what follows.
-
-    Raises ``BadInput`` where there are limits that do not apply to the run.
-    """
-    for found in shapes(run, objective):
+def print_shapes(analysis: Analysis, out: Console) -> None:
+    """Print peak, knee and capacity of each server as tables, one for each slice, and what follows."""
+    words = analysis.words
+    for found in analysis.shapes:
         if not found.shapes:
             continue
         out.print()
         if found.part.fixed:
             out.print(Text(text.point(found.part.fixed)))
         rows = [shape_words.cells(found, shape) for shape in found.shapes]
-        out.print(_figures([*map(run.words, shape_words.titles(found))], rows))
+        out.print(_figures([*map(words, shape_words.titles(found))], rows))
         if costs := shape_words.cost_cells(found):
-            out.print(_figures([*map(run.words, shape_words.COST_TITLES)], costs))
+            out.print(_figures([*map(words, shape_words.COST_TITLES)], costs))
         for sentence in shape_words.conclusions(found):
-            out.print(Text(run.words(sentence)))
+            out.print(Text(words(sentence)))
 
 
 def _figures(titles: list[str], rows: list[list[str]]) -> Table:
@@ -111,11 +105,10 @@ def _figures(titles: list[str], rows: list[list[str]]) -> Table:
 
 
 def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
-    p50, p99 = at.latency_ms["p50"], at.latency_ms["p99"]
+    latencies = [at.estimate(MEASURES[name]) for name in ("p50", "p99")]
     return [
         text.point_values(at.point, keys),
-        text.short_estimate(at.throughput_rps),
-        text.number(p50.value if p50 else None),
-        text.number(p99.value if p99 else None),
+        text.short_estimate(at.estimate(THROUGHPUT)),
+        *(text.number(latency.value if latency else None) for latency in latencies),
         Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
     ]

@@ -12,6 +12,9 @@ Item = TypeVar("Item")
 ABSENT = "—"
 """Stands where nothing was measured; never a zero."""
 
+PLAIN_MIN, PLAIN_MAX = 1e-15, 1e15
+"""Numbers in between are written without a power of ten."""
+
 LEAST_SHARE = 1e-4
 """Smaller shares are not told apart."""
 
@@ -30,11 +33,17 @@ _ONE = {"connections": "connection", "threads": "thread"}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return ``value`` with ``digits`` significant digits, but never without its whole digits."""
+    """Return ``value`` with ``digits`` significant digits, but never without its whole digits.
+
+    A number that nobody counts the digits of any more, such as the end of a hopeless interval, is written as
+    ``3.4e+21``.
+    """
     if value is None:
         return ABSENT
     if value == 0:
         return "0"
+    if not PLAIN_MIN <= abs(value) < PLAIN_MAX:
+        return f"{value:.{digits - 1}e}"
     rounded = float(f"{value:.{digits}g}")
     if abs(rounded) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
@@ -42,8 +51,10 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
-def percent(share: float) -> str:
+def percent(share: float | None) -> str:
     """Return a share of one in per cent, such as ``3.4 %``; nothing is said below 0.01 %."""
+    if share is None:
+        return ABSENT
     return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
 
 

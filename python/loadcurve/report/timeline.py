@@ -12,9 +12,9 @@ from loadcurve.report.charts.time import PANELS, Panel
 from loadcurve.report.columns import Columns, columns, columns_of
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
+from loadcurve.result.measures import BYTES_PER_MIB, PointKey, point_key
 from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import BYTES_PER_MIB, PointKey, point_key
 
 SERIES_BYTES = 1_500_000
 """The series in the page take at most so much of it; the others are in the run folder alone."""

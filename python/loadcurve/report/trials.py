@@ -1,17 +1,15 @@
 """The figures of single trials, from which the page makes the table of a point that is chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from loadcurve.explain.finding import Finding
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import CurvePoint
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
-from loadcurve.result.folder import Run
-from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import point_key, resource
+from loadcurve.result.measures import MEASURES, point_key
 
-TRIAL_TITLES = {
-    "trial": "trial",
+TRIAL_MEASURES = {
     "throughput": "requests/s",
     "p50": "p50, ms",
     "p90": "p90, ms",
@@ -19,16 +17,15 @@ TRIAL_TITLES = {
     "max": "longest, ms",
     "cpu_share": "CPUs in use",
     "cpu_per_request_us": "CPU per request, µs",
-    "memory_mib": "memory, MiB",
-    "failed": "failed requests",
-    "verdict": "verdict",
+    "memory_mean_mib": "memory, MiB",
 }
+TRIAL_TITLES = {"trial": "trial", **TRIAL_MEASURES, "failed": "failed requests", "verdict": "verdict"}
 """The columns of the table of trials, with their titles."""
 
 
-def findings_of_trials(run: Run, found: Sequence[Finding]) -> list[Row]:
+def findings_of_trials(analysis: Analysis) -> list[Row]:
     """Return where each finding was seen, in their order: its server, trials, the places of its points."""
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    places = {point_key(point): place for place, point in enumerate(analysis.points)}
     return [
         {
             "server": finding.server,
@@ -36,32 +33,30 @@ def findings_of_trials(run: Run, found: Sequence[Finding]) -> list[Row]:
             "places": [places[key] for point in finding.points if (key := point_key(point)) in places],
             "seen": finding.seen,
         }
-        for finding in found
+        for finding in analysis.findings
     ]
 
 
-def trial_columns(run: Run) -> Columns:
+def trial_columns(analysis: Analysis) -> Columns:
     """Return every measured point of every trial: its server, the place of its point, and its figures."""
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
     return columns(
-        [_row(record, places[key]) for record in run.points if (key := point_key(record.point)) in places]
+        [
+            row
+            for curve in analysis.curves
+            for place, at in enumerate(curve.points)
+            for row in _rows(curve.server, place, at)
+        ]
     )
 
 
-def _row(record: PointRecord, place: int) -> Row:
-    latency = record.load.latency_ms
-    return {
-        "server": record.server,
-        "place": place,
-        "trial": str(record.trial),
-        "throughput": text.number(record.load.rate_rps.answered),
-        "p50": text.number(latency.p50),
-        "p90": text.number(latency.p90),
-        "p99": text.number(latency.p99),
-        "max": text.number(latency.max),
-        "cpu_share": text.number(resource(record, "cpu_share")),
-        "cpu_per_request_us": text.number(resource(record, "cpu_per_request_us")),
-        "memory_mib": text.number(resource(record, "memory_mean_mib")),
-        "failed": f"{record.load.requests.failed:,}",
-        "verdict": record.load.verdict.status,
-    }
+def _rows(server: str, place: int, at: CurvePoint) -> Iterator[Row]:
+    figures = {name: at.values(MEASURES[name]) for name in TRIAL_MEASURES}
+    for number, (trial, verdict) in enumerate(zip(at.trials, at.verdicts, strict=True)):
+        yield {
+            "server": server,
+            "place": place,
+            "trial": str(trial),
+            **{name: text.number(values[number]) for name, values in figures.items()},
+            "failed": f"{at.requests.failed[number]:,}",
+            "verdict": verdict,
+        }

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.result.load import Count, DatabasePlan, LoadResult, Reason, Record, Time, Verdict
+from loadcurve.load.record import DatabaseAsRun
+from loadcurve.load.values import Count, Record, Time
+from loadcurve.result.load import LoadResult, Reason, Verdict
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -71,7 +73,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     measured.
     """
     answered_rps, plan = result.rate_rps.answered, result.load
-    if answered_rps is None or isinstance(plan, DatabasePlan) or plan.pipeline > 1:
+    if answered_rps is None or isinstance(plan, DatabaseAsRun) or plan.pipeline > 1:
         return result
     ceiling_rps = ceiling.requests_per_s_at(plan.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:

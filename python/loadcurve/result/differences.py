@@ -19,6 +19,9 @@ Aspect = Literal["load", "content", "machine", "generator"]
 WITHOUT_INFLUENCE = frozenset({"python", "cpus"})
 """Facts of the host that no figure depends on; the CPUs in use are those of server and load."""
 
+_PLACEHOLDERS = ("{port}", "{folder}", "{content}")
+"""What a recorded configuration has in the place of what every start has anew."""
+_CONTENT_OF_A_RUN = re.compile(r"[^\s\"';=]*/loadcurve-content-[^\s\"';/]+")
 _FOLDER_OF_A_START = re.compile(r"[^\s\"';=]*/loadcurve-[^\s\"';/]+")
 _PORT_OF_A_START = re.compile(r"\b\d{4,5}\b")
 _NAMES_A_PORT = re.compile(r"listen|port|127\.0\.0\.1", re.IGNORECASE)
@@ -40,21 +43,23 @@ class ConditionDifference(Difference):
     aspect: Aspect
 
 
-def condition_differences(base: Run, new: Run) -> list[ConditionDifference]:
-    """Return where the conditions of two runs differ: load, content, machine and generator, in this order."""
+Facts = Mapping[str, Any]
+
+
+def conditions_of(run: Run) -> dict[Aspect, dict[str, Any]]:
+    """Return the conditions of a run: load, content, machine and generator, in this order."""
+    return {aspect: dict(conditions(run)) for aspect, conditions in _CONDITIONS.items()}
+
+
+def condition_differences(
+    base: Mapping[Aspect, Facts], new: Mapping[Aspect, Facts]
+) -> list[ConditionDifference]:
+    """Return where the conditions of two runs differ."""
     return [
         ConditionDifference(difference.name, difference.base, difference.new, aspect)
-        for aspect, conditions in _CONDITIONS.items()
-        for difference in _differences(conditions(base), conditions(new))
+        for aspect, conditions in base.items()
+        for difference in differences(conditions, new[aspect])
     ]
-
-
-def server_differences(base: ServerRecord, new: ServerRecord) -> list[Difference]:
-    """Return where a server differs between two runs: entry, version, settings, limits, configuration.
-
-    Configuration files are compared without the port and the folders, which each start has anew.
-    """
-    return _differences(_server_facts(base), _server_facts(new))
 
 
 def _load(run: Run) -> Mapping[str, Any]:
@@ -94,7 +99,8 @@ _CONDITIONS: Mapping[Aspect, Callable[[Run], Mapping[str, Any]]] = {
 }
 
 
-def _server_facts(server: ServerRecord) -> Mapping[str, Any]:
+def server_facts(server: ServerRecord) -> dict[str, Any]:
+    """Return what may differ of a server between runs: entry, version, settings, limits, configuration."""
     return {
         "catalog_entry": server.catalog_entry,
         "version": server.version,
@@ -102,19 +108,25 @@ def _server_facts(server: ServerRecord) -> Mapping[str, Any]:
         "driver": server.driver,
         "limits": None if server.limits is None else server.limits.model_dump(),
         "machine": None if server.machine is None else server.machine.name,
-        "configuration": {name: _without_its_start(text) for name, text in server.configuration.items()},
+        "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
     }
 
 
-def _without_its_start(configuration: str) -> str:
-    """Return a configuration without what every start has anew: the port and the folders."""
-    lines = (_FOLDER_OF_A_START.sub("{folder}", line) for line in configuration.splitlines())
-    return "\n".join(
+def _with_placeholders(configuration: str) -> str:
+    """Return a configuration as it is recorded today; older ones have the port and the folders of a start."""
+    if any(name in configuration for name in _PLACEHOLDERS):
+        return configuration
+    lines = (
+        _FOLDER_OF_A_START.sub("{folder}", _CONTENT_OF_A_RUN.sub("{content}", line))
+        for line in configuration.splitlines(keepends=True)
+    )
+    return "".join(
         _PORT_OF_A_START.sub("{port}", line) if _NAMES_A_PORT.search(line) else line for line in lines
     )
 
 
-def _differences(base: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def differences(base: Facts, new: Facts) -> list[Difference]:
+    """Return the facts that two runs tell differently, nested ones by names with points."""
     base_facts, new_facts = dict(_flattened(base)), dict(_flattened(new))
     return [
         Difference(name, base_facts.get(name), new_facts.get(name))

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.files import read_regular, write_whole
+from loadcurve.load.kinds import LoadKind, kind_of_model
+from loadcurve.load.words import Words
 from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunFormat, RunRecord
-from loadcurve.result.words import Words, words_of_model
 
 RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
@@ -56,15 +58,19 @@ class Run:
     @property
     def words(self) -> Words:
         """How the run's loads are spoken of."""
-        return words_of_model(self._model)
+        return self.kind.words
+
+    @property
+    def kind(self) -> LoadKind:
+        """What kind of load the run's is."""
+        return kind_of_model(self._model)
 
     @property
     def is_closed_loop(self) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
-        if self._model != "ycsb":
-            return self._model == "closed"
-        asked = self.run.study["load"].get("rate_rps")
-        return asked is None and "rate" not in self.run.study["sweep"]
+        asked = self.run.study.get("load", {}).get("rate_rps")
+        has_rate = asked is not None or "rate" in self.run.study.get("sweep", {})
+        return self.kind.is_closed_loop(self._model, has_rate=has_rate)
 
     @property
     def _model(self) -> str | None:
@@ -120,12 +126,12 @@ def read_run(folder: Path) -> Run:
     should be.
     """
     run_file = folder / RUN_FILE
-    if not run_file.is_file():
+    if not os.path.lexists(run_file):
         raise no_run_folder(folder)
     run_record = _read_run_record(run_file)
     records, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     study_file = folder / STUDY_FILE
-    study_text = _read_text(study_file) if study_file.exists() else ""
+    study_text = _read_text(study_file) if os.path.lexists(study_file) else ""
     return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
 
 
@@ -170,10 +176,11 @@ class RunFolder:
                 )
             points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
             _require_room(path, points=len(run_record.order) * points_each)
-            _write_durably(path / STUDY_FILE, study_text)
-            _write_durably(path / TRIALS_FILE, "")
+            write_whole(path / STUDY_FILE, study_text.encode(), durably=True)
+            write_whole(path / TRIALS_FILE, b"", durably=True)
             # The file that makes this a run folder comes last.
-            _write_durably(path / RUN_FILE, run_record.model_dump_json(by_alias=True, indent=2) + "\n")
+            record = run_record.model_dump_json(by_alias=True, indent=2) + "\n"
+            write_whole(path / RUN_FILE, record.encode(), durably=True)
             _sync_folder(path)
             trials = FileIO(path / TRIALS_FILE, "a")
         except OSError as error:
@@ -243,7 +250,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _read_trials(path: Path, run: RunRecord) -> tuple[list[PointRecord | FailureRecord], bool]:
     """Read all records of a run, and whether an unfinished last line was skipped."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return [], False
     text = _read_text(path, undecodable="replace")
     # A record and its line end are written together: a last line without one was cut off, even if it parses.
@@ -277,7 +284,7 @@ def _first_problem(error: ValidationError) -> str:
 
 def _read_text(path: Path, undecodable: str = "strict") -> str:
     try:
-        return path.read_bytes().decode("utf-8", errors=undecodable)
+        return read_regular(path).decode("utf-8", errors=undecodable)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -294,13 +301,6 @@ def _require_room(path: Path, points: int) -> None:
             f"and the {points:,} points of this run may need {needed:,}. "
             "Free some space or choose another folder with --out."
         )
-
-
-def _write_durably(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_folder(path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.files import open_regular, read_regular
 from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
 from loadcurve.result.load import Histograms
 from loadcurve.result.records import TRIAL_RECORD, FailureRecord, PointRecord, RunRecord
@@ -35,17 +36,19 @@ class FollowedRun:
         """
         try:
             if self._record is None:
-                self._record = RunRecord.model_validate_json((self.folder / RUN_FILE).read_bytes())
-                self._study_text = (self.folder / STUDY_FILE).read_text(encoding="utf-8", errors="replace")
+                self._record = RunRecord.model_validate_json(read_regular(self.folder / RUN_FILE))
+                self._study_text = read_regular(self.folder / STUDY_FILE).decode(errors="replace")
             self._read_new_lines()
         except FileNotFoundError:
             return None
-        except (OSError, ValidationError) as error:
+        except OSError as error:
+            raise BadInput(f"{error.filename or self.folder} cannot be read: {error.strerror}.") from error
+        except ValidationError as error:
             raise BadInput(f"{self.folder} cannot be read as a run folder: {error}") from error
         return Run(self.folder, self._record, list(self._records), self._study_text, cut_off=False)
 
     def _read_new_lines(self) -> None:
-        with (self.folder / TRIALS_FILE).open("rb") as file:
+        with open_regular(self.folder / TRIALS_FILE) as file:
             file.seek(self._read_bytes, os.SEEK_SET)
             # What follows the last line end is still being written, or was cut off by a kill.
             finished, line_end, _ = file.read().rpartition(b"\n")

@@ -4,18 +4,13 @@ Every time is in milliseconds and every rate per second unless the name says oth
 measured", never zero.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Count = Annotated[int, Field(ge=0)]
-Time = Annotated[float, Field(ge=0)]
-
-
-class Record(BaseModel):
-    """A record read from outside: unknown keys are refused, and nothing is changed after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from loadcurve.load.record import LoadAsRun
+from loadcurve.load.values import Count, Record, Time
+from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 
 
 class Distribution(Record):
@@ -33,127 +28,6 @@ class Distribution(Record):
     p99_9: Time | None
     p99_99: Time | None
     max: Time | None
-
-
-class RateStretch(Record):
-    """A stretch of time in which a rate is constant or changes evenly."""
-
-    length_s: Time
-    from_rps: Time
-    to_rps: Time
-
-
-Rate = float | list[RateStretch]
-"""A rate per second: a constant one, or one that steps or ramps through stretches and stays at the last."""
-
-
-class _Plan(Record):
-    """What every load as it was run tells; what does not belong to its model is ``None``."""
-
-    address: str
-    connections: Count
-    rate_rps: Rate | None
-    arrivals: Literal["constant", "poisson"] | None
-    threads: Count
-    """Threads that send; for a database its clients, which share the generator's threads."""
-    cpus: list[int]
-    warmup_s: Time
-    duration_s: Time | None
-    requests_total: Count | None
-    timeout_s: Time
-    seed: Count
-    io: Literal["epoll", "uring"]
-
-
-class HttpPlan(_Plan):
-    """A load on a web server.
-
-    ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
-    """
-
-    model: Literal["closed", "open", "sessions"]
-    http: Literal["1.0", "1.1"]
-    requests: list[str]
-    pick: Literal["in-order", "random", "weighted"]
-    connection_rate_cps: Rate | None
-    pipeline: Count
-    calls: Count | None
-    think_s: Time
-    connections_total: Count | None
-
-
-class Mix(Record):
-    """How often each kind of operation comes; the shares count in proportion to their sum."""
-
-    read: Time
-    update: Time
-    insert: Time
-    scan: Time
-    read_modify_write: Time
-    delete: Time
-
-
-class Draw(Record):
-    """How numbers are drawn; what does not belong to the distribution is left out."""
-
-    name: Literal["constant", "uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
-    constant: float | None = None
-    """How steep a Zipfian distribution is."""
-    records: float | None = None
-    """The share of the records that is hot."""
-    operations: float | None = None
-    """The share of the operations that goes to the hot records."""
-    percentile: float | None = None
-    """The share of the operations, in percent, that an exponential distribution sends to the newest part."""
-    fraction: float | None = None
-    """Which part of the records the newest part is."""
-
-
-class Workload(Record):
-    """A workload of YCSB in numbers: the mix of operations, the records, and how records are chosen."""
-
-    mix: Mix
-    records: Count
-    insert_start: Count
-    insert_count: Count | None
-    field_count: Count
-    field_bytes: Count
-    field_bytes_min: Count
-    field_bytes_distribution: Draw
-    field_prefix: str
-    read_all_fields: bool
-    write_all_fields: bool
-    request_distribution: Draw
-    scan_records_min: Count
-    scan_records_max: Count
-    scan_records_distribution: Draw
-    insert_order: Literal["hashed", "ordered"]
-    zero_padding: Count
-    verify_values: bool
-
-
-class DatabasePlan(_Plan):
-    """A load on a database: clients (``threads``), each with one operation under way at most.
-
-    Without a rate it is a closed loop. ``address`` names no user and no password.
-    """
-
-    model: Literal["ycsb"]
-    database: str
-    """What kind of database, such as ``mongodb``."""
-    namespace: str
-    table: str
-    settings: dict[str, str]
-    workload: Workload
-    workload_name: str | None
-    """What the workload was called; ``None`` for one of the person's own."""
-    phase: Literal["load", "run"]
-    batch: Count
-    """How many records one request inserts in the load phase; each counts as an operation."""
-
-
-LoadPlan = Annotated[HttpPlan | DatabasePlan, Field(discriminator="model")]
-"""The load as it was run."""
 
 
 class Requests(Record):
@@ -196,52 +70,6 @@ class Bytes(Record):
     received: Count
     header: Count
     body: Count
-
-
-class StatusClasses(Record):
-    """Answers by the class of their status code."""
-
-    informational: Count = Field(alias="1xx")
-    success: Count = Field(alias="2xx")
-    redirection: Count = Field(alias="3xx")
-    client_error: Count = Field(alias="4xx")
-    server_error: Count = Field(alias="5xx")
-
-
-ErrorClass = Literal[
-    "connect_refused",
-    "connect_timeout",
-    "timeout",
-    "reset",
-    "closed_early",
-    "malformed",
-    "mismatch",
-    "fd_unavailable",
-    "address_unavailable",
-    "file_unavailable",
-    "access_denied",
-    "rejected",
-    "not_found",
-]
-"""Why a request failed."""
-
-
-class Errors(Record):
-    """Failed requests by class."""
-
-    connect_refused: Count
-    connect_timeout: Count
-    timeout: Count
-    reset: Count
-    closed_early: Count
-    malformed: Count
-    mismatch: Count
-    fd_unavailable: Count
-    address_unavailable: Count
-    file_unavailable: Count
-    access_denied: Count
-    rejected: Count
-    not_found: Count
 
 
 class ErrorMessage(Record):
@@ -359,7 +187,7 @@ class Verdict(Record):
 
     status: Literal["valid", "suspect", "invalid"]
     reasons: list[Reason]
-    notes: list[Reason] = []
+    notes: list[Reason] = Field([])
     """What a reader should know, although it is no reason for doubt; records may lack it."""
 
     def with_reason(self, reason: Reason, status: Literal["suspect", "invalid"]) -> Self:
@@ -372,7 +200,7 @@ class LoadResult(Record):
     """One load against one server."""
 
     format: Literal["loadcurve-load/1"]
-    load: LoadPlan
+    load: LoadAsRun
     interrupted: bool
     window_start_monotonic_s: Time
     """When the measured window began, on the monotonic clock of the machine that sent the load."""
@@ -390,13 +218,13 @@ class LoadResult(Record):
     status: StatusClasses | None
     """``None`` for a database."""
     errors: Errors
-    error_messages: list[ErrorMessage] = []
+    error_messages: list[ErrorMessage] = Field([])
     """The 20 most frequent texts by which a database explained failures; records may lack them."""
     generator: Generator
     kernel: Kernel
     operations: list[Operation]
     slowest: list[SlowRequest]
-    silences: list[Silence] = []
+    silences: list[Silence] = Field([])
     """The ten longest, the longest first; records may lack them."""
     series: list[SeriesPeriod]
     histograms: Histograms

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from loadcurve.load.values import Count, Record
 from loadcurve.result.ceiling import Rig
-from loadcurve.result.load import Count, Record
 
 
 class NoiseSpread(Record):

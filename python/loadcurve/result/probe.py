@@ -7,7 +7,8 @@ measured", never zero. METHODOLOGY.md says how each figure is measured and how f
 
 from typing import Literal
 
-from loadcurve.result.load import Count, Reason, Record, Time
+from loadcurve.load.values import Count, Record, Time
+from loadcurve.result.load import Reason
 
 Column = list[int | float | None] | None
 """One value for each moment of the series; ``None`` where the figure was measured at no moment."""

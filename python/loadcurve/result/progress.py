@@ -15,7 +15,8 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
-from loadcurve.result.load import Count, Record, Time
+from loadcurve.files import open_regular
+from loadcurve.load.values import Count, Record, Time
 from loadcurve.result.records import PlannedTrial, Point
 
 PROGRESS_FILE = "progress.json"
@@ -84,7 +85,9 @@ class ProgressFile:
         text = progress.model_dump_json().encode()
         with contextlib.suppress(OSError):
             if self._descriptor is None:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                self._descriptor = os.open(
+                    self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
+                )
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             # The lock belongs to this very file, so it is written over and not replaced. Spaces cover the
             # rest of a longer text, so that one write is enough and nobody reads two texts in one.
@@ -95,7 +98,7 @@ class ProgressFile:
 def read_progress(folder: Path) -> KeptProgress | None:
     """Return what a run folder says of its progress; ``None`` where it says nothing, or not yet."""
     try:
-        with (folder / PROGRESS_FILE).open("rb") as file:
+        with open_regular(folder / PROGRESS_FILE) as file:
             progress = RunProgress.model_validate_json(file.read())
             return KeptProgress(progress, run_lives=_is_locked(file.fileno()))
     except (OSError, ValidationError):

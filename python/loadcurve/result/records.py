@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, field_validator
 
+from loadcurve.load.values import Count, Record
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.load import Count, LoadResult, Reason, Record
+from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 
@@ -100,6 +101,10 @@ class SearchRecord(Record):
 RunFormat = Literal["loadcurve-run/1"]
 
 
+_OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "operations": "requests_total"}
+"""What the options of a load were called in the records of the first versions."""
+
+
 class RunRecord(Record):
     """What was known when the run started."""
 
@@ -126,6 +131,15 @@ class RunRecord(Record):
     content: dict[str, ContentRecord]
     caveats: tuple[Reason, ...] = ()
     """What must be known of the whole run to read its numbers."""
+
+    @field_validator("study")
+    @classmethod
+    def _with_todays_names(cls, study: dict[str, Any]) -> dict[str, Any]:
+        """Read the load of an old record by the names that its options have today."""
+        load = study.get("load")
+        if not isinstance(load, dict):
+            return study
+        return {**study, "load": {_OLD_NAMES.get(key, key): value for key, value in load.items()}}
 
 
 class LimitUse(Record):

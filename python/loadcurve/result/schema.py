@@ -8,7 +8,6 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.progress import RunProgress
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
-from loadcurve.result.summary import RunSummary
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -20,7 +19,6 @@ def schemas() -> dict[str, dict[str, Any]]:
         "trial.schema.json": TRIAL_RECORD.json_schema(by_alias=True, mode="serialization"),
         "ceiling.schema.json": Ceiling.model_json_schema(by_alias=True, mode="serialization"),
         "noise.schema.json": Noise.model_json_schema(by_alias=True, mode="serialization"),
-        "summary.schema.json": RunSummary.model_json_schema(by_alias=True, mode="serialization"),
         "progress.schema.json": RunProgress.model_json_schema(by_alias=True, mode="serialization"),
         "load.schema.json": LoadResult.model_json_schema(by_alias=True, mode="serialization"),
     }

@@ -1,21 +1,20 @@
-"""What a list of runs says of one of them, kept in its folder so that a list reads no measurements.
+"""The head of ``numbers.json``: what a list of runs says of one of them, without its measurements.
 
-A run of thousands of points takes seconds to read. Its summary is small, and is made anew when the folder or
-the version of Loadcurve has changed since.
+A run of thousands of points takes seconds to read and to analyse. What was computed of it is kept in its
+folder, and is made anew when the folder or the version of Loadcurve has changed since.
 """
 
-import contextlib
-import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from loadcurve import __version__
+from loadcurve.files import read_regular
+from loadcurve.load.values import Count, Record
 from loadcurve.result.folder import RUN_FILE, TRIALS_FILE
-from loadcurve.result.load import Count, Record
 
-SUMMARY_FILE = "summary.json"
+NUMBERS_FILE = "numbers.json"
 
 
 class FileState(Record):
@@ -26,8 +25,8 @@ class FileState(Record):
     """The time of the last change, in nanoseconds since 1970."""
 
 
-class SummarySource(Record):
-    """What a summary was made of, and by which version; a file that is not there is ``None``."""
+class NumbersSource(Record):
+    """What the numbers were made of, and by which version; a file that is not there is ``None``."""
 
     loadcurve_version: str
     run: FileState | None
@@ -45,8 +44,6 @@ class VerdictCounts(Record):
 class RunSummary(Record):
     """A run in a few lines."""
 
-    format: Literal["loadcurve-summary/1"]
-    source: SummarySource
     started_at: str
     title: str
     question: str | None
@@ -62,9 +59,19 @@ class RunSummary(Record):
     findings: Count
 
 
-def source_of(folder: Path) -> SummarySource:
-    """Return the state of the files that a summary is made of; taken before they are read."""
-    return SummarySource(
+class NumbersHead(Record):
+    """The first part of ``numbers.json``; the rest is skipped where it is not needed."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    format: Literal["loadcurve-numbers/1"]
+    source: NumbersSource
+    summary: RunSummary
+
+
+def source_of(folder: Path) -> NumbersSource:
+    """Return the state of the files that a run's numbers are made of; taken before they are read."""
+    return NumbersSource(
         loadcurve_version=__version__,
         run=_state(folder / RUN_FILE),
         trials=_state(folder / TRIALS_FILE),
@@ -74,21 +81,10 @@ def source_of(folder: Path) -> SummarySource:
 def read_summary(folder: Path) -> RunSummary | None:
     """Return the summary in a run folder; ``None`` where there is none that fits what the folder holds."""
     try:
-        summary = RunSummary.model_validate_json((folder / SUMMARY_FILE).read_bytes())
+        head = NumbersHead.model_validate_json(read_regular(folder / NUMBERS_FILE))
     except (OSError, ValidationError):
         return None
-    return summary if summary.source == source_of(folder) else None
-
-
-def keep_summary(folder: Path, summary: RunSummary) -> None:
-    """Write a summary into its run folder, where that can be written to; elsewhere it is made each time."""
-    staged = folder / f".{SUMMARY_FILE}.{os.getpid()}"
-    try:
-        staged.write_text(summary.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        staged.replace(folder / SUMMARY_FILE)
-    except OSError:
-        with contextlib.suppress(OSError):
-            staged.unlink(missing_ok=True)
+    return head.summary if head.source == source_of(folder) else None
 
 
 def _state(file: Path) -> FileState | None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import polars
 
+from loadcurve.result.classes import FAILURES
 from loadcurve.result.folder import Run
-from loadcurve.result.load import Distribution, Errors
+from loadcurve.result.load import Distribution
 from loadcurve.result.probe import ServerUse
 from loadcurve.result.records import PointRecord
 
@@ -104,7 +105,7 @@ _MEASURED_COLUMNS: dict[str, Any] = {
     },
     "received_bytes": polars.Int64,
     "errors": polars.Int64,
-    **{f"errors_{name}": polars.Int64 for name in Errors.model_fields},
+    **{f"errors_{name}": polars.Int64 for name in FAILURES},
     "generator_cpu_per_request_us": polars.Float64,
     "generator_lateness_p99_ms": polars.Float64,
     "generator_lateness_p99_9_ms": polars.Float64,
@@ -161,7 +162,7 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         **distributions,
         "received_bytes": load.bytes.received if load.bytes else None,
         "errors": load.requests.failed,
-        **{f"errors_{name}": count for name, count in load.errors.model_dump().items()},
+        **{f"errors_{name}": count for name, count in load.errors.root.items()},
         "generator_cpu_per_request_us": load.generator.cpu_per_request_us,
         "generator_lateness_p99_ms": lateness.p99 if lateness else None,
         "generator_lateness_p99_9_ms": lateness.p99_9 if lateness else None,

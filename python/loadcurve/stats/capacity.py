@@ -5,25 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.stats.curves import is_usable
 from loadcurve.stats.interval import Estimate, geometric_interval
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
-
-CLIENT_KEYS = ("connections", "threads")
-"""The keys that count clients; one of a database is a thread, as YCSB calls it."""
-
-SERVER_FAULTS = frozenset({"nothing_answered", "errors", "stopped_answering", "error_status", "mismatch"})
-"""Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
-GENERATOR_FAULTS = frozenset({"generator_late"})
-"""Reasons that are ours: such a point tells nothing about the server."""
-DEATHS = frozenset({"died", "out_of_memory"})
-"""Reasons of a failure where the server did not survive."""
-
-
-def load_keys(model: str | None) -> tuple[str, ...]:
-    """Return the keys that are a load under a load model: more of them is more work for the server."""
-    return ("threads", "rate") if model == "ycsb" else ("connections", "rate", "connection_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +62,6 @@ class Capacity:
         if self.load is not None and self.load.low is not None:
             return self.load.low
         return min(0.0 if trial.bound == "below" else trial.load for trial in self.trials)
-
-
-def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
-    """Judge one measured point.
-
-    An invalid point fails where its reason is the server's doing, and cannot be told otherwise. A null figure
-    cannot be told either, but one limit that is broken is enough for the whole.
-    """
-    values = tuple(limit.value(record) for limit in objective.limits)
-    rate = record.load.rate_rps.answered
-    if not is_usable(record):
-        codes = {reason.code for reason in record.load.verdict.reasons}
-        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
-        return Observation(load, False if is_servers_doing else None, values, rate)
-    kept = [
-        None if value is None else limit.holds(value)
-        for limit, value in zip(objective.limits, values, strict=True)
-    ]
-    holds = False if False in kept else None if None in kept else True
-    return Observation(load, holds, values, rate)
-
-
-def observed_failure(failure: FailureRecord, load: float) -> Observation:
-    """Judge a load that a server has failed under: it kept no limit if it did not survive."""
-    return Observation(load, holds=False if failure.reason.code in DEATHS else None)
 
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:

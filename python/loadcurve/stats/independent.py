@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.interval import CONFIDENCE, Estimate
+from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class IndependentRatio:
         from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
         margin = float(stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2)) * self.standard_error
-        low, high = math.exp(self.logarithm - margin), math.exp(self.logarithm + margin)
+        low, high = exponential_ends(self.logarithm, margin)
         return Estimate(ratio, low, high, self.n, method)
 
     @property

@@ -1,16 +1,22 @@
 """Confidence intervals over trials."""
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 """How often an interval of a report holds the truth."""
+GEOMETRIC = "geometric mean, Student's t on the logarithms"
+"""The method of :func:`geometric_interval`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval: ``low`` and ``high`` are ``None`` where ``n`` is too small to bound it."""
+    """A number with its interval: ``low`` and ``high`` are ``None`` where the trials do not bound it.
+
+    They do not where ``n`` is too small, nor where they scatter so much that an end is no number any more.
+    """
 
     value: float
     low: float | None
@@ -62,12 +68,46 @@ def geometric_interval(values: Sequence[float], confidence: float = CONFIDENCE) 
     """
     if any(value <= 0 for value in values):
         raise ValueError("every value of a geometric mean must be positive")
-    mean, half_width = _student([math.log(value) for value in values], confidence)
-    method = f"geometric mean, Student's t on the logarithms, {confidence:.4g}"
+    return interval_of_logarithms([math.log(value) for value in values], confidence)
+
+
+def interval_of_logarithms(logarithms: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Return what :func:`geometric_interval` does, from the values' logarithms.
+
+    Raises ``ValueError`` as :func:`mean_interval`.
+    """
+    mean, half_width = _student(logarithms, confidence)
+    method = f"{GEOMETRIC}, {confidence:.4g}"
+    low, high = exponential_ends(mean, half_width)
+    return Estimate(math.exp(mean), low, high, len(logarithms), method)
+
+
+def exponential_ends(logarithm: float, half_width: float | None) -> tuple[float | None, float | None]:
+    """Return exp of both ends of an interval of logarithms.
+
+    Both are ``None`` without a width, and where either is too large or too small for a number: such an
+    interval bounds nothing.
+    """
     if half_width is None:
-        return Estimate(math.exp(mean), None, None, len(values), method)
-    low, high = math.exp(mean - half_width), math.exp(mean + half_width)
-    return Estimate(math.exp(mean), low, high, len(values), method)
+        return None, None
+    try:
+        low, high = math.exp(logarithm - half_width), math.exp(logarithm + half_width)
+    except OverflowError:
+        return None, None
+    return (low, high) if low > 0 else (None, None)
+
+
+def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:
+    """Return the estimate from one figure per trial, ``None`` standing where a trial has not measured it.
+
+    It is the geometric mean. The arithmetic mean is taken where a figure is zero, as processor time is where
+    it is less than the kernel can tell. ``None`` where no trial has measured it.
+    """
+    measured = [value for value in values if value is not None]
+    if not measured:
+        return None
+    interval = geometric_interval if min(measured) > 0 else mean_interval
+    return interval(measured)
 
 
 def _student(values: Sequence[float], confidence: float) -> tuple[float, float | None]:
@@ -83,7 +123,13 @@ def _student(values: Sequence[float], confidence: float) -> tuple[float, float |
     if n == 1:
         return mean, None
 
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    return mean, _quantile(n - 1, confidence) * deviation / math.sqrt(n)
+
+
+@functools.cache
+def _quantile(degrees: int, confidence: float) -> float:
+    """Return how many standard errors Student's interval reaches."""
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    return mean, float(stdtrit(n - 1, (1 + confidence) / 2)) * deviation / math.sqrt(n)
+    return float(stdtrit(degrees, (1 + confidence) / 2))

@@ -1,20 +1,19 @@
 """Noise: how far blocks' ratios spread where nothing differs, and the smallest difference to be seen so."""
 
 import functools
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from loadcurve.result.folder import Run
-from loadcurve.stats.curves import point_key
-from loadcurve.stats.measures import Measure, Values, at_point, usable_values
-from loadcurve.stats.paired import log_ratios
+import numpy as np
+
+from loadcurve.stats.paired import Logs, block_means
 from loadcurve.stats.ranking import ERROR_RATE
 
 POWER = 0.8
 """How probable it shall be that a difference is seen where there is one."""
+DIFFERENCE_MAX = 1000.0
+"""Trials that would only see more than this, a thousandfold, see no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +29,14 @@ class Spread:
 class VisibleDifference:
     """The smallest difference that so many trials can see, as a share: 0.02 is 2 %.
 
-    ``low`` and ``high`` are the 95 % interval that the uncertainty of the spread leaves.
+    ``low`` and ``high`` are the 95 % interval that the uncertainty of the spread leaves. Each is ``None``
+    where it is more than :data:`DIFFERENCE_MAX`.
     """
 
     trials: int
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class RunNoise:
-    """The noise of a run by one measure; the spread is ``None`` where there are too few blocks."""
-
-    source: Literal["same server", "pairs"]
-    """From entries of the study that are the same server, or from its pairs of different ones."""
-    groups: tuple[tuple[str, ...], ...]
-    """The servers whose ratios were taken, group by group."""
-    spread: Spread | None
+    value: float | None
+    low: float | None
+    high: float | None
 
 
 def visible_difference(spread: Spread, trials: int, pairs: int = 1) -> VisibleDifference:
@@ -68,8 +57,9 @@ def visible_difference(spread: Spread, trials: int, pairs: int = 1) -> VisibleDi
 
     per_deviation = _noncentrality(trials, pairs) / math.sqrt(trials)
 
-    def difference(log_sd: float) -> float:
-        return math.expm1(per_deviation * log_sd)
+    def difference(log_sd: float) -> float | None:
+        log_ratio = per_deviation * log_sd
+        return math.expm1(log_ratio) if log_ratio <= math.log1p(DIFFERENCE_MAX) else None
 
     # chdtri gives the value above which the chi-squared distribution has this probability.
     low, high = (
@@ -91,55 +81,7 @@ def _noncentrality(trials: int, pairs: int) -> float:
     return float(nctdtrinc(degrees, 1 - POWER, critical))
 
 
-def same_servers(run: Run) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of entries that are one and the same server.
-
-    Same are program, version, settings and limits, and the command by which the study starts them.
-    """
-    groups: list[list[str]] = []
-    for name, server in run.run.servers.items():
-        if server.status != "found":
-            continue
-        for group in groups:
-            if _identity(run, name) == _identity(run, group[0]):
-                group.append(name)
-                break
-        else:
-            groups.append([name])
-    return tuple(tuple(group) for group in groups if len(group) > 1)
-
-
-_ASKED = ("start", "url", "version_command")
-"""The keys of a server's table that decide what runs and that its record does not show."""
-
-
-def _identity(run: Run, name: str) -> tuple[object, ...]:
-    """Return what makes a server itself; its rendered configuration is not, for it holds one start's port."""
-    record = run.run.servers[name].model_dump(exclude={"title", "configuration", "install", "documentation"})
-    asked = run.run.study.get("servers", {}).get(name, {})
-    return record, [asked.get(key) for key in _ASKED]
-
-
-def noise_of(run: Run, measure: Measure, scope: Literal["curve", "point"] = "curve") -> RunNoise:
-    """Return the noise of a run: from the same server under several names, or else from all its pairs.
-
-    Ratios between different servers spread at least as much as those of a server with itself, as far as one
-    of the two is as steady as the other; without an A/A pair they are what there is. The spread is that of
-    the ratios over the curve, or that at a point, pooled over the points.
-    """
-    same = same_servers(run)
-    values = usable_values(run, measure)
-    everyone = tuple(server for server, blocks in values.items() if blocks)
-    groups = same or ((everyone,) if len(everyone) > 1 else ())
-    if scope == "curve":
-        spread = spread_within(groups, values)
-    else:
-        by_point = (at_point(values, point_key(point)) for point in run.run.points)
-        spread = _pooled(spread_within(groups, at_one) for at_one in by_point)
-    return RunNoise("same server" if same else "pairs", groups, spread)
-
-
-def spread_within(groups: Iterable[Sequence[str]], values: Values) -> Spread | None:
+def spread_within(groups: Iterable[Sequence[str]], logs: Logs) -> Spread | None:
     """Return the spread of the blocks' log ratios between the servers of each group, pooled.
 
     The variances of all pairs are averaged. The pairs of k servers over n blocks rest on (k - 1)(n - 1)
@@ -148,15 +90,14 @@ def spread_within(groups: Iterable[Sequence[str]], values: Values) -> Spread | N
     """
     spreads = []
     for group in groups:
-        pairs = [
-            list(log_ratios(values[first], values[second]).values())
-            for first, second in itertools.combinations(group, 2)
-        ]
-        variances = [_variance(ratios) for ratios in pairs if len(ratios) > 1]
-        if variances:
-            blocks = min(len(ratios) for ratios in pairs if len(ratios) > 1)
-            spread = Spread(math.sqrt(math.fsum(variances) / len(variances)), (len(group) - 1) * (blocks - 1))
-            spreads.append(spread)
+        stack = np.stack([logs[server] for server in group])
+        first, second = np.triu_indices(len(stack), 1)
+        ratios = block_means(stack[first] - stack[second])
+        blocks = np.isfinite(ratios).sum(axis=1)
+        if (blocks > 1).any():
+            variances = np.nanvar(ratios[blocks > 1], axis=1, ddof=1)
+            degrees = (len(group) - 1) * (int(blocks[blocks > 1].min()) - 1)
+            spreads.append(Spread(math.sqrt(float(variances.mean())), degrees))
     if not spreads:
         return None
     degrees = sum(spread.degrees for spread in spreads)
@@ -164,7 +105,7 @@ def spread_within(groups: Iterable[Sequence[str]], values: Values) -> Spread | N
     return Spread(math.sqrt(variance), degrees)
 
 
-def _pooled(spreads: Iterable[Spread | None]) -> Spread | None:
+def pooled(spreads: Iterable[Spread | None]) -> Spread | None:
     """Return the spread at a typical point.
 
     The points of a trial share its start, so together they rest on no more deviations than one of them.
@@ -174,8 +115,3 @@ def _pooled(spreads: Iterable[Spread | None]) -> Spread | None:
         return None
     variance = math.fsum(spread.log_sd**2 for spread in known) / len(known)
     return Spread(math.sqrt(variance), min(spread.degrees for spread in known))
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -1,14 +1,17 @@
 """Ratios between servers, paired by block: what a whole block has in common cancels out."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.curves import PointKey
-from loadcurve.stats.interval import Estimate, geometric_interval
+import numpy as np
+from numpy.typing import NDArray
 
-BlockValues = Mapping[int, Mapping[PointKey, float]]
-"""One server's positive values by block and point; a single point is a curve of one."""
+from loadcurve.stats.interval import CONFIDENCE, GEOMETRIC, Estimate, exponential_ends
+
+Array = NDArray[np.float64]
+Logs = Mapping[str, Array]
+"""By server the logarithms of its values: a row for each block, a column for each point, NaN for absence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,81 +25,80 @@ class PairedRatio:
     p_value: float | None
 
 
-def log_ratios(first: BlockValues, second: BlockValues) -> dict[int, float]:
-    """Return the logarithm of first/second for each block, as the mean over the points of the curve.
+def block_means(differences: Array) -> Array:
+    """Return the mean of each block over the points of the curve; NaN for a block that has none of them.
 
-    The points are those that both have in any block. Where a block lacks some of them, its value is that of
-    an additive model of blocks and points, fitted by least squares: otherwise a block without the points at
-    which one server is strong would look like a bad block for it. A block in which they have no point in
-    common is not there.
+    The last two axes of ``differences`` are blocks and points. The points are those that any block has. Where
+    a block lacks some of them, its mean is that of an additive model of blocks and points, fitted by least
+    squares: otherwise a block without the points at which one server is strong would look like a bad block
+    for it.
 
     Source: Yates, "The analysis of multiple classifications with unequal numbers in the different classes",
     Journal of the American Statistical Association 29 (1934).
     """
-    return group_log_ratios([first], [second])
+    means = np.asarray(differences.mean(axis=-1))
+    if differences.shape[-1] > 1:
+        for place in np.argwhere(np.isnan(means).any(axis=-1)):
+            means[tuple(place)] = _means_with_gaps(differences[tuple(place)])
+    return means
 
 
-def group_log_ratios(first: Sequence[BlockValues], second: Sequence[BlockValues]) -> dict[int, float]:
-    """Return the same for the geometric means of two groups of servers, at points that all of them have."""
-    everyone = [*first, *second]
-    ratios: dict[int, dict[PointKey, float]] = {}
-    for block in sorted(set(everyone[0]).intersection(*everyone[1:])):
-        points = set(everyone[0][block]).intersection(*(values[block] for values in everyone[1:]))
-        if points:
-            above, below = [values[block] for values in first], [values[block] for values in second]
-            ratios[block] = {point: _mean_log(above, point) - _mean_log(below, point) for point in points}
-    everywhere = sorted({point for by_point in ratios.values() for point in by_point})
-    if all(len(by_point) == len(everywhere) for by_point in ratios.values()):
-        return {block: math.fsum(by_point.values()) / len(everywhere) for block, by_point in ratios.items()}
-    return _adjusted(ratios, everywhere)
+def _means_with_gaps(table: Array) -> Array:
+    known = np.isfinite(table)
+    blocks, points = known.any(axis=1), known.any(axis=0)
+    means = np.full(len(table), np.nan)
+    cells = table[blocks][:, points]
+    if cells.size:
+        means[blocks] = cells.mean(axis=1) if np.isfinite(cells).all() else _adjusted(cells)
+    return means
 
 
-def _adjusted(ratios: Mapping[int, Mapping[PointKey, float]], points: Sequence[PointKey]) -> dict[int, float]:
+def _adjusted(cells: Array) -> Array:
     """Return each block's mean over all points by the additive model of blocks and points.
 
     The normal equations are solved for the blocks, the points being swept out.
     """
-    import numpy as np  # noqa: PLC0415 - it must not slow the start of the command
-
-    cells = np.array([[by_point.get(point, np.nan) for point in points] for by_point in ratios.values()])
     known = np.isfinite(cells).astype(float)
     values = np.nan_to_num(cells)
     shares = known / known.sum(axis=0)
     equations = np.diag(known.sum(axis=1)) - shares @ known.T
     of_blocks = np.linalg.lstsq(equations, values.sum(axis=1) - shares @ values.sum(axis=0), rcond=None)[0]
     of_points = (values.sum(axis=0) - of_blocks @ known) / known.sum(axis=0)
-    return dict(zip(ratios, (of_blocks + of_points.mean()).tolist(), strict=True))
+    return np.asarray(of_blocks + of_points.mean())
 
 
-def paired_ratio(log_ratios: Iterable[float]) -> PairedRatio | None:
-    """Return the ratio with its interval and p-value from one log ratio per block; ``None`` for no block.
+def group_log_ratios(first: Sequence[Array], second: Sequence[Array]) -> Array:
+    """Return each block's log ratio of two groups' geometric means, at points that all servers have in it."""
+    return block_means(np.mean(first, axis=0) - np.mean(second, axis=0))
 
-    It is Student's paired t test on the logarithms: the blocks' ratios are taken as independent and their
-    logarithms as near to normal.
+
+def paired_ratios(log_ratios: Array) -> list[PairedRatio | None]:
+    """Return the ratio of each row with its interval and p-value; ``None`` for a row without any block.
+
+    A row holds one log ratio for each block, and NaN where there is none. It is Student's paired t test on
+    the logarithms: the blocks' ratios are taken as independent and their logarithms as near to normal.
 
     Source: Student (1908); for ratios of benchmarks Kalibera and Jones, "Rigorous benchmarking in reasonable
     time", ISMM 2013.
     """
-    logs = list(log_ratios)
-    if not logs:
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
+
+    known = np.isfinite(log_ratios)
+    n = known.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(known, log_ratios, 0.0).sum(axis=1) / n
+        squares = np.where(known, log_ratios - means[:, None], 0.0) ** 2
+        errors = np.sqrt(squares.sum(axis=1) / (n - 1) / n)
+        reaches = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * errors
+        p_values = np.where(errors > 0, 2 * stdtr(n - 1, -np.abs(means) / errors), means == 0)
+    rows = zip(n.tolist(), means.tolist(), reaches.tolist(), p_values.tolist(), strict=True)
+    return [_paired_ratio(*row) for row in rows]
+
+
+def _paired_ratio(n: int, mean: float, reach: float, p_value: float) -> PairedRatio | None:
+    if n == 0:
         return None
-    estimate = geometric_interval([math.exp(log) for log in logs])
-    return PairedRatio(estimate, _p_value(logs))
-
-
-def _p_value(logs: Sequence[float]) -> float | None:
-    n = len(logs)
+    value, method = math.exp(mean), f"{GEOMETRIC}, {CONFIDENCE:.4g}"
     if n == 1:
-        return None
-
-    from scipy.special import stdtr  # noqa: PLC0415 - scipy must not slow the start of the command
-
-    mean = math.fsum(logs) / n
-    error = math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / (n - 1) / n)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return 2 * float(stdtr(n - 1, -abs(mean) / error))
-
-
-def _mean_log(servers: Sequence[Mapping[PointKey, float]], point: PointKey) -> float:
-    return math.fsum([math.log(values[point]) for values in servers]) / len(servers)
+        return PairedRatio(Estimate(value, None, None, n, method), None)
+    return PairedRatio(Estimate(value, *exponential_ends(mean, reach), n, method), p_value)

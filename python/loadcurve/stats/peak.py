@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadcurve.stats.best import not_beaten
+from loadcurve.stats.complete import complete_rows
 from loadcurve.stats.interval import CONFIDENCE, Estimate, geometric_interval
-from loadcurve.stats.sweep import complete_rows
 
 Place = Literal["first", "inside", "last"]
 
@@ -73,13 +73,15 @@ def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -
     alike = [place for place, may in enumerate(not_beaten(rows)) if may or place == best]
     adjusted = 1 - (1 - CONFIDENCE) / len(alike)
     lows = [low for j in alike if (low := geometric_interval(columns[j], adjusted).low) is not None]
-    highs = [high for j in alike if (high := means[j].high) is not None]
+    # A load whose interval has no end above may have the greatest value of all.
+    highs = [means[j].high for j in alike]
+    high = max((high for high in highs if high is not None), default=None) if None not in highs else None
     place: Place = "inside"
     if best in {0, len(kept) - 1}:
         place = "last" if best else "first"
     return Greatest(
         load=kept[best],
-        value=replace(means[best], low=max(lows, default=None), high=max(highs, default=None)),
+        value=replace(means[best], low=max(lows, default=None), high=high),
         place=place,
         alike=tuple(kept[j] for j in alike) if len(rows) > 1 else None,
     )

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.stats.best import not_beaten
+from loadcurve.stats.complete import complete_rows
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.sweep import complete_rows
 
 SECONDS_PER_HOUR = 3600
 MILLION = 1e6

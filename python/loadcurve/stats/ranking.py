@@ -1,16 +1,17 @@
 """The ranking of servers by one measure: which can be told apart, and which cannot."""
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from loadcurve.result.folder import Run
-from loadcurve.result.records import Point
-from loadcurve.stats.curves import PointKey, is_usable, point_key
+import numpy as np
+
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.measures import Measure, Values, at_point, usable_values
-from loadcurve.stats.paired import group_log_ratios, log_ratios, paired_ratio
+from loadcurve.stats.paired import Array, Logs, block_means, group_log_ratios, paired_ratios
+
+Better = Literal["higher", "lower"]
+"""Which of two values is the better one."""
 
 ERROR_RATE = 0.05
 """How probable it may be that any two servers of a ranking are told apart that do not differ."""
@@ -72,47 +73,7 @@ class Ranking:
         return any(pair.p_value is not None for pair in self.pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A server's figures that no ranking uses: at one point, in these blocks."""
-
-    server: str
-    point: Point
-    invalid: tuple[int, ...]
-    """Blocks in which the verdict is invalid."""
-    absent: tuple[int, ...]
-    """Blocks in which the measure was not measured, by failure for instance."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRanking:
-    """The rankings of a run by one measure: over the curve, at each point, and what is in neither."""
-
-    measure: Measure
-    over_curve: Ranking
-    at_points: tuple[tuple[Point, Ranking], ...]
-    left_out: tuple[LeftOut, ...]
-
-
-def rank_run(run: Run, measure: Measure) -> RunRanking:
-    """Rank the servers of a run over the curve and at each point; invalid points enter neither.
-
-    Over the curve the unit is the block: the mean of the log ratios at the points that are usable for both
-    servers in it.
-
-    Raises ``ValueError`` for a measure of which neither more nor less is better.
-    """
-    values = usable_values(run, measure)
-    points = [(point, point_key(point)) for point in run.run.points]
-    return RunRanking(
-        measure=measure,
-        over_curve=rank(values, measure),
-        at_points=tuple((point, rank(at_point(values, key), measure)) for point, key in points),
-        left_out=tuple(_left_out(run, values)),
-    )
-
-
-def rank(values: Values, measure: Measure) -> Ranking:
+def rank(logs: Logs, better: Better) -> Ranking:
     """Rank the servers that have values, by the paired ratios of all pairs.
 
     Two servers are told apart where the paired t test says so at 5 % after Holm's correction for all pairs.
@@ -122,30 +83,26 @@ def rank(values: Values, measure: Measure) -> Ranking:
     Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
     Statistics 6 (1979); the ranges of ranks as in Goldstein and Spiegelhalter, "League tables and their
     limitations", Journal of the Royal Statistical Society A 159 (1996).
-
-    Raises ``ValueError`` for a measure of which neither more nor less is better.
     """
-    if measure.better is None:
-        raise ValueError(f"servers cannot be ranked by {measure.title}: neither more nor less is better")
-    servers = [server for server, blocks in values.items() if blocks]
-    ratios = {
-        (first, second): list(log_ratios(values[first], values[second]).values())
-        for first, second in itertools.combinations(servers, 2)
-    }
-    order = _in_order(servers, ratios, measure)
-    pairs = _compared(order, ratios)
-    apart = {frozenset((pair.first, pair.second)): _wins(pair, measure) for pair in pairs if pair.told_apart}
+    found = {server: rows for server, rows in logs.items() if np.isfinite(rows).any()}
+    if not found:
+        return Ranking((), (), (), (), 0)
+    stack = np.stack(list(found.values()))
+    order = _in_order(stack, better)
+    stack, servers = stack[order], [list(found)[place] for place in order]
+    pairs = _compared(servers, stack)
+    apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
-    for server in order:
-        better = sum(1 for names, winner in apart.items() if server in names and winner != server)
-        worse = sum(1 for winner in apart.values() if winner == server)
-        ranks.append(Rank(server, 1 + better, len(order) - worse))
+    for server in servers:
+        above = sum(1 for names, winner in apart.items() if server in names and winner != server)
+        below = sum(1 for winner in apart.values() if winner == server)
+        ranks.append(Rank(server, 1 + above, len(servers) - below))
     return Ranking(
         ranks=tuple(ranks),
-        groups=_groups(order, set(apart)),
-        tiers=_tiers(order, apart, values),
+        groups=_groups(servers, set(apart)),
+        tiers=_tiers(servers, apart, logs),
         pairs=pairs,
-        blocks=len({block for server in order for block in values[server]}),
+        blocks=int(np.isfinite(stack).any(axis=(0, 2)).sum()),
     )
 
 
@@ -164,39 +121,35 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-LogRatios = Mapping[tuple[str, str], list[float]]
-"""The log ratios of the blocks for each pair of servers, in one of its two directions."""
-
-
-def _in_order(servers: Sequence[str], ratios: LogRatios, measure: Measure) -> list[str]:
+def _in_order(stack: Array, better: Better) -> list[int]:
     """Sort servers by their mean log ratio to all others, the best first; equal ones keep their order."""
-    score = dict.fromkeys(servers, 0.0)
-    for (first, second), logs in ratios.items():
-        if logs:
-            mean = math.fsum(logs) / len(logs)
-            score[first] += mean
-            score[second] -= mean
-    return sorted(servers, key=score.__getitem__, reverse=measure.better == "higher")
+    first, second = np.triu_indices(len(stack), 1)
+    ratios = block_means(stack[first] - stack[second])
+    known = np.isfinite(ratios)
+    means = np.where(known, ratios, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    score = np.zeros(len(stack))
+    np.add.at(score, first, means)
+    np.subtract.at(score, second, means)
+    return sorted(range(len(stack)), key=score.tolist().__getitem__, reverse=better == "higher")
 
 
-def _compared(order: Sequence[str], ratios: LogRatios) -> tuple[Pair, ...]:
-    names = list(itertools.combinations(order, 2))
-    compared = [
-        paired_ratio(ratios[a, b] if (a, b) in ratios else [-log for log in ratios[b, a]]) for a, b in names
-    ]
-    tested = [i for i, ratio in enumerate(compared) if ratio is not None and ratio.p_value is not None]
-    p_values = [ratio.p_value for ratio in compared if ratio is not None and ratio.p_value is not None]
+def _compared(servers: Sequence[str], stack: Array) -> tuple[Pair, ...]:
+    first, second = np.triu_indices(len(stack), 1)
+    ratios = paired_ratios(block_means(stack[first] - stack[second]))
+    tested = [i for i, ratio in enumerate(ratios) if ratio is not None and ratio.p_value is not None]
+    p_values = [ratio.p_value for ratio in ratios if ratio is not None and ratio.p_value is not None]
     adjusted = dict(zip(tested, holm_adjusted(p_values), strict=True))
+    names = itertools.combinations(servers, 2)
     return tuple(
         Pair(a, b, ratio.estimate if ratio else None, adjusted.get(i))
-        for i, ((a, b), ratio) in enumerate(zip(names, compared, strict=True))
+        for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
     )
 
 
-def _wins(pair: Pair, measure: Measure) -> str:
+def _wins(pair: Pair, better: Better) -> str:
     """Return which of two servers that can be told apart is the better one."""
     first_is_higher = pair.ratio is not None and pair.ratio.value > 1
-    return pair.first if first_is_higher == (measure.better == "higher") else pair.second
+    return pair.first if first_is_higher == (better == "higher") else pair.second
 
 
 def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
@@ -227,7 +180,7 @@ def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str
     return tuple(sorted(found, key=lambda group: [order.index(server) for server in group]))
 
 
-def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], values: Values) -> tuple[Tier, ...]:
+def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs) -> tuple[Tier, ...]:
     """Cut the order wherever all servers before are told apart from, and better than, all behind."""
     cuts = [
         place
@@ -238,37 +191,12 @@ def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], values: Va
     ]
     members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])] if order else []
     return tuple(
-        Tier(tier, _group_ratio(tier, after, values) if after else None)
+        Tier(tier, _group_ratio(tier, after, logs) if after else None)
         for tier, after in itertools.zip_longest(members, members[1:])
     )
 
 
-def _group_ratio(first: Sequence[str], second: Sequence[str], values: Values) -> Estimate | None:
-    logs = group_log_ratios([values[name] for name in first], [values[name] for name in second])
-    ratio = paired_ratio(logs.values())
+def _group_ratio(first: Sequence[str], second: Sequence[str], logs: Logs) -> Estimate | None:
+    ratios = group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
+    [ratio] = paired_ratios(ratios[None, :])
     return ratio.estimate if ratio else None
-
-
-def _left_out(run: Run, values: Values) -> list[LeftOut]:
-    """List what is in no ranking, of the blocks in which anything was measured."""
-    blocks = sorted({record.block for record in run.points})
-    invalid: dict[tuple[str, PointKey], set[int]] = {}
-    for record in run.points:
-        if not is_usable(record):
-            invalid.setdefault((record.server, point_key(record.point)), set()).add(record.block)
-    left_out = []
-    for server, measured in values.items():
-        for point in run.run.points:
-            key = point_key(point)
-            missing = [block for block in blocks if key not in measured.get(block, {})]
-            if missing:
-                bad = invalid.get((server, key), set())
-                left_out.append(
-                    LeftOut(
-                        server,
-                        point,
-                        invalid=tuple(block for block in missing if block in bad),
-                        absent=tuple(block for block in missing if block not in bad),
-                    )
-                )
-    return left_out

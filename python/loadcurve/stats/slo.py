@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.errors import BadInput
-from loadcurve.result.records import PointRecord
-from loadcurve.study.expected import nearest
-from loadcurve.study.quantities import SECONDS_PER_UNIT, parse_duration_s
+from loadcurve.toml.expected import nearest
+from loadcurve.toml.quantities import SECONDS_PER_UNIT, parse_duration_s
 
 LATENCY_FIELDS = {
     "mean": "mean",
@@ -46,18 +45,6 @@ class Limit:
     bound: float
     text: str
 
-    def value(self, record: PointRecord) -> float | None:
-        """Return what was measured, in the unit of ``bound``; ``None`` where it was not."""
-        load = record.load
-        if self.measure == ERRORS:
-            due = load.requests.due
-            return wrong_answers(record) / due if due else None
-        if self.measure == RATE_KEPT:
-            asked, answered = load.rate_rps.asked, load.rate_rps.answered
-            return None if not asked or answered is None else answered / asked
-        latency: float | None = getattr(load.latency_ms, LATENCY_FIELDS[self.measure])
-        return latency
-
     def holds(self, value: float) -> bool:
         """Say whether ``value`` keeps the limit."""
         if self.relation == "<":
@@ -77,12 +64,6 @@ class Objective:
     def text(self) -> str:
         """The limits as they were given."""
         return ", ".join(limit.text for limit in self.limits)
-
-
-def wrong_answers(record: PointRecord) -> int:
-    """Return how many requests failed or were answered with a status of 400 or more."""
-    requests = record.load.requests
-    return requests.failed + requests.answered - requests.ok
 
 
 def parse_objective(text: str) -> Objective:

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
+from loadcurve.analysis.curves import Curve, points_in
+from loadcurve.analysis.sweep import Slice
+from loadcurve.load.kinds import WEB
+from loadcurve.load.words import Words
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
@@ -18,17 +22,15 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
-from loadcurve.result.words import OF_WEB_SERVERS, Words
-from loadcurve.stats.curves import Curve, point_key
+from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.sweep import Slice
 
 
 def throughput_latency_figure(
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    words: Words = OF_WEB_SERVERS,
+    words: Words = WEB.words,
 ) -> Figure | None:
     """Draw throughput as full lines on the left axis and p99 as dashed lines on the right one.
 
@@ -37,21 +39,17 @@ def throughput_latency_figure(
     """
     if shown.key is None:
         return None
-    wanted = {point_key(point) for point in shown.points}
-    at = [
-        (curve.server, point)
-        for curve in curves
-        for point in curve.points
-        if point_key(point.point) in wanted
-    ]
-    has_p99 = any(point.latency_ms["p99"] for _, point in at)
+    at = [(curve.server, point) for curve in curves for point in points_in(curve, shown.points)]
+    has_p99 = any(point.estimate(MEASURES["p99"]) for _, point in at)
     statistic, title = ("p99", "99th percentile, ms") if has_p99 else ("p50", "median, ms")
-    throughput = [_row(server, point.point[shown.key], point.throughput_rps) for server, point in at]
-    latency = [
-        _row(server, point.point[shown.key], point.latency_ms["p99" if has_p99 else "p50"])
-        for server, point in at
+    sides = [
+        [
+            row
+            for server, point in at
+            if (row := _row(server, point.point[shown.key], point.estimate(measure)))
+        ]
+        for measure in (THROUGHPUT, MEASURES[statistic])
     ]
-    sides = [[row for row in rows if row] for rows in (throughput, latency)]
     if not all(sides):
         return None
     axis = altair.Axis(title=words("requests/s"), orient="left", tickCount=6)

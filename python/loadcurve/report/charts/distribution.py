@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
+from loadcurve.load.kinds import WEB
+from loadcurve.load.words import Words
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
@@ -20,7 +22,6 @@ from loadcurve.report.charts.figure import (
     shape,
 )
 from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution
-from loadcurve.result.words import OF_WEB_SERVERS, Words
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -105,7 +106,7 @@ def density_figure(
     distributions: Distributions,
     chosen: int,
     looks: Mapping[str, Appearance],
-    words: Words = OF_WEB_SERVERS,
+    words: Words = WEB.words,
 ) -> Figure | None:
     """Draw how many requests had which latency, at the point that the signal ``point`` chooses, or at all."""
     rows: list[Row] = [

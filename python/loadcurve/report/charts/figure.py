@@ -12,9 +12,9 @@ from typing import Any
 
 import altair
 
+from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
-from loadcurve.stats.sweep import Slice
 
 Specification = dict[str, Any]
 Row = dict[str, Any]

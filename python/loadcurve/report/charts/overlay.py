@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import altair
 
+from loadcurve.analysis.sweep import Slice
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row, colour, compact, shape, sweep_axis, tooltips
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
-from loadcurve.stats.sweep import Slice
 
 SOFT = "#808080"
 FAR_ABOVE = 2.0

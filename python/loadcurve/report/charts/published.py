@@ -10,6 +10,7 @@ from typing import Literal
 
 import altair
 
+from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
 from loadcurve.report.charts.figure import (
     SMALL_FIGURE_HEIGHT,
@@ -25,7 +26,6 @@ from loadcurve.report.charts.figure import (
     tooltips,
 )
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.sweep import Slice
 
 Origin = Literal["published", "measured"]
 

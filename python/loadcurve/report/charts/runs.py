@@ -4,11 +4,13 @@ The colour is the server's, as everywhere; runs are told by the dash of their li
 marks, so by no colour at all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair
 
+from loadcurve.analysis.curves import CurvePoint
+from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES
 from loadcurve.report.charts.figure import (
@@ -23,9 +25,7 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
-from loadcurve.stats.curves import CurvePoint
-from loadcurve.stats.interval import Estimate
-from loadcurve.stats.sweep import Slice
+from loadcurve.result.measures import MEASURES, Measure
 
 DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
 """Lengths of strokes and gaps in pixels; the first line is drawn through."""
@@ -50,26 +50,12 @@ def run_look(place: int) -> RunLook:
     return RunLook(shapes[place % len(shapes)], DASHES[place % len(DASHES)])
 
 
-@dataclass(frozen=True, slots=True)
-class RunMeasure:
-    """What runs along the vertical axis of a figure."""
-
-    title: str
-    estimate: Callable[[CurvePoint], Estimate | None]
-    from_zero: bool
-    """The axis is linear and begins at zero; that of other measures is logarithmic."""
-
-
-RUN_MEASURES: tuple[RunMeasure, ...] = (
-    RunMeasure("requests/s", lambda at: at.throughput_rps, from_zero=True),
-    RunMeasure("latency p50, ms", lambda at: at.latency_ms["p50"], from_zero=False),
-    RunMeasure("latency p99, ms", lambda at: at.latency_ms["p99"], from_zero=False),
-    RunMeasure("CPU per request, µs", lambda at: at.resources["cpu_per_request_us"], from_zero=True),
-)
+RUN_MEASURES = tuple(MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us"))
+"""What runs are drawn by."""
 
 
 def runs_figure(
-    measure: RunMeasure,
+    measure: Measure,
     shown: Slice,
     curves: Mapping[str, Sequence[CurvePoint]],
     looks: Mapping[str, RunLook],
@@ -93,7 +79,7 @@ def runs_figure(
             x=sweep_axis(shown, list(looks)), y=vertical
         )
 
-    tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.title, n="trials")
+    tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.heading, n="trials")
     means = base(rows, "y").encode(tooltip=tooltip)
     marks = []
     # A layer without rows would have no extent for its axes, so it is left out.
@@ -111,8 +97,8 @@ def runs_figure(
     return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, []), alternative)
 
 
-def _row(run: str, at: CurvePoint, measure: RunMeasure, shown: Slice) -> Row | None:
-    estimate = measure.estimate(at)
+def _row(run: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row | None:
+    estimate = at.estimate(measure)
     if estimate is None or (estimate.value <= 0 and not measure.from_zero):
         return None
     return {
@@ -138,9 +124,9 @@ def _shape(looks: Mapping[str, RunLook]) -> altair.Shape:
     return altair.Shape("run:N", scale=altair.Scale(domain=list(looks), range=shapes), legend=None)
 
 
-def _alternative(measure: RunMeasure, shown: Slice, rows: Sequence[Row]) -> str:
+def _alternative(measure: Measure, shown: Slice, rows: Sequence[Row]) -> str:
     """Say in words where each run's curve begins and ends."""
-    sentences = [f"{measure.title} by {text.axis_title(shown.key) if shown.key else 'run'}."]
+    sentences = [f"{measure.heading} by {text.axis_title(shown.key) if shown.key else 'run'}."]
     for run in dict.fromkeys(row["run"] for row in rows):
         of_run = [row for row in rows if row["run"] == run]
         ends = of_run[:1] if len(of_run) == 1 else [of_run[0], of_run[-1]]

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import altair
 
+from loadcurve.analysis.curves import Curve, CurvePoint
+from loadcurve.analysis.sweep import Slice
+from loadcurve.load.kinds import WEB
+from loadcurve.load.words import Words
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
@@ -35,174 +38,89 @@ from loadcurve.report.charts.overlay import (
     finding_marks,
     latency_bound,
 )
-from loadcurve.result.records import Point, PointRecord
-from loadcurve.result.words import OF_WEB_SERVERS, Words
-from loadcurve.stats.curves import (
-    Curve,
-    CurvePoint,
-    LatencyStatistic,
-    ResourceStatistic,
-    estimate_over_trials,
-    point_key,
-    resource,
-)
+from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, point_key
+from loadcurve.result.records import Point
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.operations import (
-    OPERATION_STATISTICS,
-    loading_rps,
-    operation_latency_ms,
-    operation_rps,
-)
-from loadcurve.stats.slo import wrong_answers
-from loadcurve.stats.sweep import Slice
 
 SINGLE_TRIALS = "single_trials"
 """The signal that shows single trials; those whose point is invalid are always shown."""
 
-RESOURCE_TITLES: dict[ResourceStatistic, str] = {
-    "cpu_share": "CPUs in use",
-    "cpu_per_request_us": "CPU per request, µs",
-    "memory_mean_mib": "resident memory, MiB",
-}
+SHOWN_RESOURCES = tuple(MEASURES[name] for name in ("cpu_share", "cpu_per_request_us", "memory_mean_mib"))
+"""What of the resources that a server used is shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """What runs along the vertical axis: over the trials of a point, and in one of them."""
+class Drawn:
+    """What runs along the vertical axis: over the trials of a point, and in each of them."""
 
     title: str
     from_zero: bool
     """The axis is linear and begins at zero; that of other measures is logarithmic."""
     estimate: Callable[[CurvePoint], Estimate | None]
-    value: Callable[[PointRecord], float | None]
+    values: Callable[[CurvePoint], Sequence[float | None]]
     bound: float | None = None
     """A limit on it, which is drawn as a line."""
     marks_findings: bool = False
     has_ceiling: bool = False
 
 
-def throughput_figure(
-    shown: Slice,
-    curves: Sequence[Curve],
-    looks: Mapping[str, Appearance],
-    overlay: Overlay = NOTHING,
-    words: Words = OF_WEB_SERVERS,
-) -> Figure | None:
-    """Draw throughput against the sweep, from zero; ``None`` where nothing was measured."""
-    measure = Measure(
-        title=words("requests/s"),
-        from_zero=True,
-        estimate=lambda at: at.throughput_rps,
-        value=lambda trial: trial.load.rate_rps.answered,
-        marks_findings=True,
-        has_ceiling=True,
-    )
-    return _curve_figure(measure, shown, curves, looks, FIGURE_HEIGHT, overlay=overlay)
-
-
-def latency_figure(
-    statistic: LatencyStatistic,
+def measure_figure(
+    measure: Measure,
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
     overlay: Overlay = NOTHING,
 ) -> Figure | None:
-    """Draw one statistic of latency against the sweep; ``None`` where nothing was measured."""
-    measure = Measure(
-        title=f"latency {statistic}, ms",
-        from_zero=False,
-        estimate=lambda at: at.latency_ms[statistic],
-        value=lambda trial: getattr(trial.load.latency_ms, statistic),
-        bound=latency_bound(overlay, statistic),
-        marks_findings=statistic == "p99",
-    )
-    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT, overlay=overlay)
+    """Draw a measure against the sweep; ``None`` where nothing was measured.
 
-
-def resource_figure(
-    statistic: ResourceStatistic,
-    shown: Slice,
-    curves: Sequence[Curve],
-    looks: Mapping[str, Appearance],
-    words: Words,
-) -> Figure | None:
-    """Draw what the server used against the sweep, from zero; ``None`` where nothing was measured."""
-    measure = Measure(
-        title=words(RESOURCE_TITLES[statistic]),
-        from_zero=True,
-        estimate=lambda at: at.resources[statistic],
-        value=lambda trial: resource(trial, statistic),
+    Throughput is drawn large, with the rig's ceiling; findings are marked there and at the 99th percentile.
+    """
+    is_throughput = measure.column == THROUGHPUT.column
+    drawn = Drawn(
+        title=measure.heading,
+        from_zero=measure.from_zero,
+        estimate=lambda at: at.estimate(measure),
+        values=lambda at: at.values(measure),
+        bound=latency_bound(overlay, measure.name),
+        marks_findings=measure.name in {"throughput", "p99"},
+        has_ceiling=is_throughput,
     )
-    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+    height = FIGURE_HEIGHT if is_throughput else SMALL_FIGURE_HEIGHT
+    return _curve_figure(drawn, shown, curves, looks, height, overlay=overlay)
 
 
 def errors_figure(
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    words: Words = OF_WEB_SERVERS,
+    words: Words = WEB.words,
 ) -> Figure | None:
     """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
 
     A point's share is that of all its trials together, the invalid ones too, and has no interval.
     """
 
-    def percent(trials: Sequence[PointRecord]) -> float | None:
-        due = sum(trial.load.requests.due for trial in trials)
-        return 100 * sum(map(wrong_answers, trials)) / due if due else None
-
     def estimate(at: CurvePoint) -> Estimate | None:
-        share = percent(at.trials)
+        share = _percent(sum(at.requests.wrong), sum(at.requests.due))
         return None if share is None else Estimate(share, None, None, len(at.trials), "all trials together")
 
-    if not any(wrong_answers(trial) for curve in curves for at in curve.points for trial in at.trials):
+    if not any(any(at.requests.wrong) for curve in curves for at in curve.points):
         return None
-    measure = Measure(
+    drawn = Drawn(
         title=words("requests without a right answer, %"),
         from_zero=True,
         estimate=estimate,
-        value=lambda trial: percent([trial]),
+        values=lambda at: [*map(_percent, at.requests.wrong, at.requests.due)],
     )
-    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+    return _curve_figure(drawn, shown, curves, looks, SMALL_FIGURE_HEIGHT)
 
 
-def operation_figures(
-    kind: str, shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]
-) -> dict[str, Figure]:
-    """Draw throughput and latency of one kind of operation against the sweep, by the title of the figure."""
-    measures = [
-        _of_trials("operations/s", partial(operation_rps, kind=kind), from_zero=True),
-        *(
-            _of_trials(
-                f"latency {statistic}, ms",
-                partial(operation_latency_ms, kind=kind, statistic=statistic),
-                from_zero=False,
-            )
-            for statistic in OPERATION_STATISTICS
-        ),
-    ]
-    drawn = {one.title: _curve_figure(one, shown, curves, looks, SMALL_FIGURE_HEIGHT) for one in measures}
-    return {title: figure for title, figure in drawn.items() if figure is not None}
-
-
-def loading_figure(shown: Slice, curves: Sequence[Curve], looks: Mapping[str, Appearance]) -> Figure | None:
-    """Draw how fast records were loaded before each point; ``None`` where none were."""
-    measure = _of_trials("records/s", loading_rps, from_zero=True)
-    return _curve_figure(measure, shown, curves, looks, SMALL_FIGURE_HEIGHT)
-
-
-def _of_trials(title: str, value: Callable[[PointRecord], float | None], *, from_zero: bool) -> Measure:
-    """Return a measure whose estimate at a point is that over the figures of its usable trials."""
-    return Measure(
-        title=title,
-        from_zero=from_zero,
-        estimate=lambda at: estimate_over_trials(map(value, at.usable)),
-        value=value,
-    )
+def _percent(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None
 
 
 def _curve_figure(
-    measure: Measure,
+    measure: Drawn,
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
@@ -239,7 +157,7 @@ def _curve_figure(
 
 
 def _marks(
-    measure: Measure,
+    measure: Drawn,
     shown: Slice,
     looks: Mapping[str, Appearance],
     means: list[Row],
@@ -300,7 +218,7 @@ def _marks(
     return marks
 
 
-def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row:
+def _mean_row(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> Row:
     estimate = measure.estimate(at)
     return {
         "server": server,
@@ -313,18 +231,18 @@ def _mean_row(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> Ro
     }
 
 
-def _trial_rows(server: str, at: CurvePoint, measure: Measure, shown: Slice) -> list[Row]:
+def _trial_rows(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> list[Row]:
     return [
         {
             "server": server,
             **_place(server, at.point, shown),
             "y": compact(value),
             "value": text.number(value),
-            "trial": trial.trial,
-            "verdict": trial.load.verdict.status,
+            "trial": trial,
+            "verdict": verdict,
         }
-        for trial in at.trials
-        if (value := measure.value(trial)) is not None
+        for trial, verdict, value in zip(at.trials, at.verdicts, measure.values(at), strict=True)
+        if value is not None
     ]
 
 
@@ -346,7 +264,7 @@ def _keep_above_zero(means: list[Row], trials: list[Row]) -> None:
             row["y"] = None
 
 
-def _alternative(measure: Measure, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:
+def _alternative(measure: Drawn, shown: Slice, at: Sequence[tuple[str, CurvePoint]]) -> str:
     """Say in words where each server's curve begins, ends and is highest."""
     sentences = []
     for server in dict.fromkeys(name for name, _ in at):

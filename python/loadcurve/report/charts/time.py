@@ -9,8 +9,9 @@ from typing import Literal
 
 import altair
 
+from loadcurve.load.kinds import WEB
+from loadcurve.load.words import Words
 from loadcurve.report.charts.figure import Figure, layered, tooltips
-from loadcurve.result.words import OF_WEB_SERVERS, Words
 
 Source = Literal["load", "probe"]
 
@@ -85,7 +86,7 @@ PANELS = (
 )
 
 
-def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = OF_WEB_SERVERS) -> Figure:
+def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = WEB.words) -> Figure:
     """Draw a panel; its data are named ``load`` or ``probe``, ``slowest`` and ``silences``.
 
     ``t_s`` counts from the start of the measured window, and the signal ``end_s`` is its end.

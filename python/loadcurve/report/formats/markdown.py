@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from loadcurve.report import text
 from loadcurve.report.content import Content
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
-from loadcurve.report.formats.document import answers
 from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import COST_TITLES
 
@@ -84,7 +83,7 @@ def _ranking(content: Content) -> list[str]:
         "### Ranking",
         f"{extent} A range holds every place that the trials do not rule out.",
         _table(["server", *ranking.measures], rows),
-        *_list(map(escaped, answers(content))),
+        *_list(map(escaped, ranking.sentences)),
         *_list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out),
     ]
 

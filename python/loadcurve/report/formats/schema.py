@@ -7,16 +7,16 @@ called.
 from pathlib import Path
 from typing import Any
 
-from loadcurve.report.formats.records import ReportRecord
+from loadcurve.analysis.numbers import Numbers
 from loadcurve.result.schema import DIALECT, schema_text, schemas
 
 SCHEMA_FOLDER = Path("docs") / "schema"
 
 
 def published_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schemas by file name: those of the results, and that of ``report.json``."""
-    report = ReportRecord.model_json_schema(by_alias=True, mode="serialization")
-    return {**schemas(), "report.schema.json": {"$schema": DIALECT, **report}}
+    """Return the schemas by file name: those of the records, and that of ``numbers.json``."""
+    numbers = Numbers.model_json_schema(by_alias=True, mode="serialization")
+    return {**schemas(), "numbers.schema.json": {"$schema": DIALECT, **numbers}}
 
 
 def write_schemas(folder: Path) -> None:

@@ -1,24 +1,23 @@
 """The tables of a report as polars data frames, in the order in which a workbook shows them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import points_in
+from loadcurve.analysis.shape import Shape, SliceShapes
+from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.formats.numbers import Numbers
-from loadcurve.report.formats.records import (
-    EstimateRecord,
-    PlaceRecord,
-    PublishedRecord,
-    RankRecord,
-    RatioRecord,
-    ShapeRecord,
-)
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.result.records import Point
 from loadcurve.result.tables import failures_table, operations_table, points_table
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.peak import Greatest
+from loadcurve.stats.ranking import Ranking
 
 Row = dict[str, Any]
 Schema = dict[str, Any]
@@ -32,44 +31,51 @@ _ESTIMATE: Schema = {
 }
 
 
-def report_tables(run: Run, numbers: Numbers) -> dict[str, polars.DataFrame]:
+def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
     """Return the tables by name; the settings of the sweep are columns of them under their own names.
 
     Measured columns carry their unit last. What was not measured is null; in ``ranking`` and ``ratios`` the
     settings are null for the whole curve. A table without rows has its columns all the same.
     """
-    keys = list(dict.fromkeys(key for point in run.sweep_points for key in point))
+    keys = analysis.keys
+    published = list(_published_rows(analysis))
     return {
-        "estimates": estimates_table(numbers, keys),
+        "estimates": _table(_estimate_rows(analysis), keys, _ESTIMATES),
         "points": points_table(run),
         "operations": operations_table(run),
-        "ranking": _table(map(_rank_row, numbers.ranking), keys, _RANKING),
-        "ratios": _table(map(_ratio_row, numbers.ratios), keys, _RATIOS),
-        "shapes": _table(map(_shape_row, numbers.shapes), keys, _SHAPES),
+        "ranking": _table(_rank_rows(analysis), keys, _RANKING),
+        "ratios": _table(_ratio_rows(analysis), keys, _RATIOS),
+        "shapes": _table(
+            (_shape_row(part, one) for part in analysis.shapes for one in part.shapes), keys, _SHAPES
+        ),
         # Most studies name no published figures, and have no table for them.
-        **({"published": _published_table(numbers.published, keys)} if numbers.published else {}),
-        "findings": _table(_finding_rows(numbers.findings), [], _FINDINGS),
-        "evidence": _table(_evidence_rows(numbers.findings), [], _EVIDENCE),
+        **({"published": _table(published, keys, _PUBLISHED)} if published else {}),
+        "findings": _table(_finding_rows(analysis.findings), [], _FINDINGS),
+        "evidence": _table(_evidence_rows(analysis.findings), [], _EVIDENCE),
         "failures": failures_table(run),
     }
 
 
-def estimates_table(numbers: Numbers, keys: Sequence[str]) -> polars.DataFrame:
-    """Return one row for each measure, server and point; ``n`` is 0 where nothing usable was measured."""
-    rows = (
-        {
-            "server": record.server,
-            "point": record.point,
-            "measure": record.measure,
-            "unit": record.unit,
-            **_estimate(record.estimate),
-            "n": record.estimate.n if record.estimate else 0,
-            "trials": record.trials,
-            "verdict": record.verdict,
-        }
-        for record in numbers.estimates
-    )
-    return _table(rows, keys, _ESTIMATES)
+def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
+    """Yield one row for each measure, server and point, rising along each slice of the sweep.
+
+    ``n`` is 0 where nothing usable was measured.
+    """
+    along = [point for part in slices(analysis.points) for point in part.rising]
+    for measure in analysis.measures:
+        for curve in analysis.curves:
+            for at in points_in(curve, along):
+                estimate = at.estimate(measure)
+                yield {
+                    "server": curve.server,
+                    "point": at.point,
+                    "measure": measure.column,
+                    "unit": measure.unit,
+                    **_estimate(estimate),
+                    "n": estimate.n if estimate else 0,
+                    "trials": len(at.trials),
+                    "verdict": at.verdict,
+                }
 
 
 _ESTIMATES: Schema = {
@@ -173,55 +179,66 @@ def _without_point(row: Row) -> Row:
     return {name: value for name, value in row.items() if name != "point"}
 
 
-def _estimate(estimate: EstimateRecord | None) -> Row:
-    return estimate.model_dump() if estimate else dict.fromkeys(_ESTIMATE)
+def _estimate(estimate: Estimate | None) -> Row:
+    return {name: getattr(estimate, name, None) for name in _ESTIMATE}
 
 
-def _rank_row(record: RankRecord) -> Row:
+def _rankings(analysis: Analysis) -> Iterator[tuple[str, Point | None, Ranking]]:
+    for one in analysis.rankings:
+        yield one.measure, None, one.over_curve
+        for at in one.at_points:
+            yield one.measure, at.point, at.ranking
+
+
+def _rank_rows(analysis: Analysis) -> Iterator[Row]:
+    for measure, point, ranking in _rankings(analysis):
+        for rank in ranking.ranks:
+            yield {
+                "measure": measure,
+                "point": point,
+                "server": rank.server,
+                "rank_best": rank.best if ranking.decides else None,
+                "rank_worst": rank.worst if ranking.decides else None,
+            }
+
+
+def _ratio_rows(analysis: Analysis) -> Iterator[Row]:
+    for measure, point, ranking in _rankings(analysis):
+        for pair in ranking.pairs:
+            yield {
+                "measure": measure,
+                "point": point,
+                "first": pair.first,
+                "second": pair.second,
+                **_estimate(pair.ratio),
+                "p_value": pair.p_value,
+                "told_apart": pair.told_apart,
+            }
+
+
+def _shape_row(found: SliceShapes, shape: Shape) -> Row:
+    capacity = shape.capacity
     return {
-        "measure": record.measure,
-        "point": record.point,
-        "server": record.server,
-        "rank_best": record.best,
-        "rank_worst": record.worst,
-    }
-
-
-def _ratio_row(record: RatioRecord) -> Row:
-    return {
-        "measure": record.measure,
-        "point": record.point,
-        "first": record.first,
-        "second": record.second,
-        **_estimate(record.ratio),
-        "p_value": record.p_value,
-        "told_apart": record.told_apart,
-    }
-
-
-def _shape_row(record: ShapeRecord) -> Row:
-    capacity = record.capacity
-    return {
-        "server": record.server,
-        "load": record.key,
-        "point": record.fixed,
-        **_place("peak", record.peak),
-        **_ends("peak_throughput", record.peak_throughput_rps, "_rps"),
-        **_place("knee", record.knee),
-        "limits": capacity.limits if capacity else None,
+        "server": shape.server,
+        "load": found.part.key,
+        "point": found.part.fixed,
+        **_place("peak", shape.peak),
+        **_ends("peak_throughput", shape.peak.value if shape.peak else None, "_rps"),
+        **_place("knee", shape.knee),
+        "limits": found.objective.text if found.objective and capacity else None,
         **_ends("capacity_load", capacity.load if capacity else None),
         "capacity_bound": capacity.bound if capacity else None,
         "capacity_safe_load": capacity.safe_load if capacity else None,
-        "price_usd_per_hour": record.usd_per_hour,
-        **_ends("requests_per_usd", record.requests_per_usd),
+        "price_usd_per_hour": shape.cost.usd_per_hour if shape.cost else None,
+        **_ends("requests_per_usd", shape.cost.requests_per_usd if shape.cost else None),
     }
 
 
-def _place(name: str, found: PlaceRecord | None) -> Row:
+def _place(name: str, found: Greatest | None) -> Row:
     return {f"{name}_load": found.load if found else None, f"{name}_place": found.place if found else None}
 
 
-def _ends(name: str, estimate: EstimateRecord | None, unit: str = "") -> Row:
+def _ends(name: str, estimate: Estimate | None, unit: str = "") -> Row:
     """Return a number and the ends of its interval under names that end with the unit."""
     return {
         f"{name}{unit}": estimate.value if estimate else None,
@@ -230,12 +247,24 @@ def _ends(name: str, estimate: EstimateRecord | None, unit: str = "") -> Row:
     }
 
 
-def _published_table(records: Sequence[PublishedRecord], keys: Sequence[str]) -> polars.DataFrame:
-    rows = ({**record.model_dump(exclude={"estimate"}), **_estimate(record.estimate)} for record in records)
-    return _table(rows, keys, _PUBLISHED)
+def _published_rows(analysis: Analysis) -> Iterator[Row]:
+    for match in analysis.published:
+        for pair in match.pairs:
+            for place, value in pair.published.items():
+                yield {
+                    "figure": match.title,
+                    "measure": match.measure,
+                    "series": pair.series,
+                    "point": {**match.fixed, match.axis: place},
+                    "published": value,
+                    "published_unit": match.unit,
+                    "server": pair.server,
+                    **_estimate(pair.measured.get(place)),
+                    "unit": PUBLISHED_MEASURES[match.measure].unit,
+                }
 
 
-def _finding_rows(found: Sequence[Finding]) -> Iterable[Row]:
+def _finding_rows(found: Sequence[Finding]) -> Iterator[Row]:
     for number, finding in enumerate(found, start=1):
         yield {
             "finding": number,
@@ -252,7 +281,7 @@ def _finding_rows(found: Sequence[Finding]) -> Iterable[Row]:
         }
 
 
-def _evidence_rows(found: Sequence[Finding]) -> Iterable[Row]:
+def _evidence_rows(found: Sequence[Finding]) -> Iterator[Row]:
     for number, finding in enumerate(found, start=1):
         for evidence in finding.evidence:
             yield {

@@ -11,11 +11,10 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from loadcurve.analysis.analysis import Analysis, RunFacts
+from loadcurve.load.words import Words
 from loadcurve.report import text
-from loadcurve.report.formats.records import RunFacts
 from loadcurve.report.formats.workbook_charts import add_charts
-from loadcurve.result.folder import Run
-from loadcurve.result.words import Words
 
 ESTIMATES = "estimates"
 REACHES = ("below", "above")
@@ -48,19 +47,17 @@ COUNT = "#,##0"
 PLAIN = "General"
 
 
-def workbook_bytes(
-    run: Run, facts: RunFacts, answers: list[str], tables: Mapping[str, polars.DataFrame]
-) -> bytes:
+def workbook_bytes(analysis: Analysis, answers: list[str], tables: Mapping[str, polars.DataFrame]) -> bytes:
     """Return the workbook; no text in it is read as a formula or a link, whatever it begins with."""
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False}) as book:
-        _set_properties(book, facts)
-        _facts_sheet(book, facts, answers)
+        _set_properties(book, analysis.run)
+        _facts_sheet(book, analysis, answers)
         charts = book.add_worksheet("charts")
         shown = {**tables, ESTIMATES: _with_reaches(tables[ESTIMATES])}
         for name, table in shown.items():
-            _table_sheet(book, name, table, run.words)
-        add_charts(book, charts, run, shown[ESTIMATES])
+            _table_sheet(book, name, table, analysis.words)
+        add_charts(book, charts, analysis, shown[ESTIMATES])
     return file.getvalue()
 
 
@@ -80,7 +77,8 @@ def _with_reaches(estimates: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def _facts_sheet(book: xlsxwriter.Workbook, facts: RunFacts, answers: list[str]) -> None:
+def _facts_sheet(book: xlsxwriter.Workbook, analysis: Analysis, answers: list[str]) -> None:
+    facts = analysis.run
     sheet = book.add_worksheet("run")
     bold = book.add_format({"bold": True, "valign": "top"})
     wrapped = book.add_format({"text_wrap": True, "valign": "top"})
@@ -90,7 +88,7 @@ def _facts_sheet(book: xlsxwriter.Workbook, facts: RunFacts, answers: list[str])
         *(("answer", answer) for answer in answers),
         ("started at", facts.started_at),
         ("Loadcurve", facts.loadcurve_version),
-        ("complete", "yes" if facts.complete else "no: the run was interrupted before its end"),
+        ("complete", "yes" if analysis.complete else "no: the run was interrupted before its end"),
         ("to repeat it", facts.repeat),
         *((f"server {name}", _server(facts, name)) for name in facts.servers),
         *text.flattened(facts.host, "host · "),

@@ -12,10 +12,10 @@ from xlsxwriter.chart import Chart
 from xlsxwriter.utility import xl_range_abs
 from xlsxwriter.worksheet import Worksheet
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.result.folder import Run
-from loadcurve.stats.sweep import Slice, slices
 
 SHEET = "estimates"
 SIZE = {"width": 760, "height": 400}
@@ -46,14 +46,16 @@ DRAWN = (
 )
 
 
-def add_charts(book: xlsxwriter.Workbook, sheet: Worksheet, run: Run, estimates: polars.DataFrame) -> None:
+def add_charts(
+    book: xlsxwriter.Workbook, sheet: Worksheet, analysis: Analysis, estimates: polars.DataFrame
+) -> None:
     """Draw each measure along each slice of the sweep; the error bars are the intervals."""
-    looks = appearances(run.run.servers)
+    looks = appearances(analysis.run.servers)
     rows = estimates.with_row_index("row", offset=1)
     place = 0
-    for part in slices(run.sweep_points):
+    for part in slices(analysis.points):
         for drawn in DRAWN:
-            said = replace(drawn, title=run.words(drawn.title))
+            said = replace(drawn, title=analysis.words(drawn.title))
             chart = _chart(book, said, part, rows, looks)
             if chart is not None:
                 sheet.insert_chart(place * ROWS_OF_A_CHART, 0, chart)

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcurve.errors import BadInput
-from loadcurve.report.files import write_whole
-from loadcurve.result.folder import Run, read_run
+from loadcurve.report.files import write_part
+from loadcurve.result.folder import Run
 from loadcurve.stats.slo import Objective
-from loadcurve.study.expected import nearest
+from loadcurve.toml.expected import nearest
 
 if TYPE_CHECKING:
     import polars
 
+    from loadcurve.analysis.analysis import Analysis
     from loadcurve.report.content import Content
-    from loadcurve.report.formats.numbers import Numbers
 
 Files = Iterable[tuple[str, bytes]]
 """Names and contents."""
@@ -25,31 +25,32 @@ Files = Iterable[tuple[str, bytes]]
 class Material:
     """What the formats are made of; each part is computed when the first format needs it, and once."""
 
-    def __init__(self, run: Run, objective: Objective | None) -> None:
-        """Take a run as it was read, and the limits whose capacity is asked for."""
+    def __init__(self, run: Run, analysis: "Analysis") -> None:
+        """Take a run as it was read, and everything that is said of it in numbers."""
         self.run = run
-        self.objective = objective
+        self.analysis = analysis
 
     @cached_property
     def content(self) -> "Content":
         """What the page says and draws."""
         from loadcurve.report.content import content_of
 
-        return content_of(self.run, self.objective)
+        return content_of(self.run, self.analysis)
 
     @cached_property
-    def numbers(self) -> "Numbers":
-        """Estimates, rankings, shapes and findings."""
-        from loadcurve.report.formats.numbers import numbers_of
+    def ranking(self) -> list[str]:
+        """The ranking over the curve as sentences; empty without two servers to compare."""
+        from loadcurve.report.ranking import ranking_content
 
-        return numbers_of(self.run, self.objective)
+        found = ranking_content(self.analysis)
+        return found.sentences if found else []
 
     @cached_property
     def tables(self) -> "dict[str, polars.DataFrame]":
         """The tables by name."""
         from loadcurve.report.formats.tables import report_tables
 
-        return report_tables(self.run, self.numbers)
+        return report_tables(self.run, self.analysis)
 
 
 def write_formats(
@@ -64,13 +65,15 @@ def write_formats(
         LoadcurveError: a file cannot be written.
 
     """
-    material = Material(read_run(folder), objective)
+    from loadcurve.analysis.numbers import read_analysed
+
+    material = Material(*read_analysed(folder, objective))
     place = folder if out is None else _made(out)
     paths = []
     for name in formats:
         for file_name, data in FORMATS[name](material):
             path = place / file_name
-            write_whole(path, data)
+            write_part(path, data)
             paths.append(path)
     return paths
 
@@ -107,9 +110,9 @@ def _made(folder: Path) -> Path:
 
 
 def _html(material: Material) -> Files:
-    from loadcurve.report.html import REPORT_FILE, render_report
+    from loadcurve.report.html import REPORT_FILE, render_page
 
-    yield REPORT_FILE, render_report(material.run.folder, material.objective).encode()
+    yield REPORT_FILE, render_page(material.content).encode()
 
 
 def _markdown(material: Material) -> Files:
@@ -119,17 +122,16 @@ def _markdown(material: Material) -> Files:
 
 
 def _json(material: Material) -> Files:
-    from loadcurve.report.formats.document import report_json
+    from loadcurve.report.run_summary import numbers_of
+    from loadcurve.result.summary import source_of
 
-    yield "report.json", report_json(material.content, material.numbers)
+    yield "report.json", numbers_of(material.analysis, source_of(material.run.folder)).to_json()
 
 
 def _xlsx(material: Material) -> Files:
-    from loadcurve.report.formats.document import answers, run_facts
     from loadcurve.report.formats.workbook import workbook_bytes
 
-    content = material.content
-    yield "report.xlsx", workbook_bytes(material.run, run_facts(content), answers(content), material.tables)
+    yield "report.xlsx", workbook_bytes(material.analysis, material.ranking, material.tables)
 
 
 def _csv(material: Material) -> Files:

@@ -4,23 +4,26 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import usable_logs
 from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
     condition_differences,
-    server_differences,
+    differences,
 )
-from loadcurve.result.folder import Run
+from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.records import Point
-from loadcurve.stats.curves import PointKey, point_key
 from loadcurve.stats.independent import IndependentRatio
-from loadcurve.stats.measures import MEASURES, Measure, MeasureName, usable_values
+from loadcurve.stats.paired import Array
 from loadcurve.stats.ranking import ERROR_RATE, holm_adjusted
 
-COMPARED: tuple[MeasureName, ...] = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
+COMPARED = tuple(
+    MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
+)
 """The measures that two runs are compared by."""
-
-Blocks = Mapping[int, Mapping[PointKey, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class RunComparison:
         return sorted(worse, key=lambda change: change.worse_by, reverse=True)
 
 
-def compare_runs(base: Run, new: Run) -> RunComparison:
+def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     """Compare the servers that both runs have, at the points that both have, and over all of these.
 
     Over the curve the unit is the trial: the geometric mean over the points that are usable in every trial of
@@ -80,59 +83,52 @@ def compare_runs(base: Run, new: Run) -> RunComparison:
     """
     curves: list[Change] = []
     points: list[Change] = []
-    in_both = _common_points(base, new)
-    for measure in map(MEASURES.__getitem__, COMPARED):
-        base_values, new_values = usable_values(base, measure), usable_values(new, measure)
-        for server in base_values:
-            base_blocks, new_blocks = base_values[server], new_values.get(server, {})
-            points += _at_points(server, measure, base_blocks, new_blocks, in_both)
-            curves += _over_curve(server, measure, base_blocks, new_blocks)
+    in_both = [point for point in base.points if point in new.points]
+    columns = [[one.points.index(point) for point in in_both] for one in (new, base)]
+    for measure in COMPARED:
+        of_new, of_base = (usable_logs(one.curves, measure)[1] for one in (new, base))
+        for server in of_base:
+            if server in of_new:
+                tables = [
+                    of_one[server][:, at] for of_one, at in zip((of_new, of_base), columns, strict=True)
+                ]
+                points += _at_points(server, measure, tables, in_both)
+                curves += _over_curve(server, measure, tables)
     return RunComparison(
-        conditions=tuple(condition_differences(base, new)),
+        conditions=tuple(condition_differences(base.run.conditions, new.run.conditions)),
         servers={
-            name: tuple(server_differences(server, new.run.servers[name]))
+            name: tuple(differences(server.facts, new.run.servers[name].facts))
             for name, server in base.run.servers.items()
             if name in new.run.servers
         },
         curves=_adjusted(curves),
         points=_adjusted(points) if len(in_both) > 1 else (),
-        servers_in_one=tuple(sorted(_measured_servers(base) ^ _measured_servers(new))),
-        points_in_one=tuple(
-            point for point in (*base.sweep_points, *new.sweep_points) if point not in in_both
-        ),
+        servers_in_one=tuple(sorted({*base.measured_servers} ^ {*new.measured_servers})),
+        points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
     )
 
 
 def _at_points(
-    server: str, measure: Measure, base: Blocks, new: Blocks, points: Sequence[Point]
+    server: str, measure: Measure, tables: Sequence[Array], points: Sequence[Point]
 ) -> Iterator[Change]:
-    for point in points:
-        key = point_key(point)
-        samples = [[values[key] for values in blocks.values() if key in values] for blocks in (new, base)]
+    """Yield the changes at each point; a table has the logarithms of a run, a row for each trial."""
+    for place, point in enumerate(points):
+        samples = [np.exp(table[:, place][np.isfinite(table[:, place])]).tolist() for table in tables]
         if all(samples):
             yield Change(server, measure, point, IndependentRatio.of(*samples))
 
 
-def _over_curve(server: str, measure: Measure, base: Blocks, new: Blocks) -> Iterator[Change]:
-    everywhere = _points_of_every_trial(base, new)
-    if everywhere:
-        samples = [
-            [_geometric_mean([values[key] for key in everywhere]) for values in blocks.values()]
-            for blocks in (new, base)
-        ]
-        yield Change(server, measure, None, IndependentRatio.of(*samples))
-
-
-def _points_of_every_trial(base: Blocks, new: Blocks) -> list[PointKey]:
-    """Return the points that every trial of both runs has; none where a run has no trial."""
-    if not base or not new:
-        return []
-    trials = [set(values) for values in (*base.values(), *new.values())]
-    return sorted(set.intersection(*trials))
-
-
-def _geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+def _over_curve(server: str, measure: Measure, tables: Sequence[Array]) -> Iterator[Change]:
+    """Yield the change over the points that every trial of both runs has."""
+    trials = [table[np.isfinite(table).any(axis=1)] for table in tables]
+    everywhere = np.isfinite(np.vstack(trials)).all(axis=0)
+    if all(map(len, trials)) and everywhere.any():
+        yield Change(
+            server,
+            measure,
+            None,
+            IndependentRatio.of(*(np.exp(table[:, everywhere].mean(axis=1)).tolist() for table in trials)),
+        )
 
 
 def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
@@ -143,11 +139,3 @@ def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
         replace(change, adjusted_p_value=min(1.0, 2 * adjusted[index])) if index in adjusted else change
         for index, change in enumerate(changes)
     )
-
-
-def _common_points(base: Run, new: Run) -> list[Point]:
-    return [point for point in base.sweep_points if point in new.sweep_points]
-
-
-def _measured_servers(run: Run) -> set[str]:
-    return {record.server for record in run.points}

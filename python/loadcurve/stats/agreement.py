@@ -1,4 +1,4 @@
-"""The measures that published figures may have, and how the shapes of two curves agree.
+"""How the shapes of two curves agree.
 
 Published figures come from other machines, so nothing here depends on absolute numbers: a curve is compared
 by its peak, by the ranks along it, and divided by its own greatest value.
@@ -7,57 +7,9 @@ by its peak, by the ranks along it, and divided by its own greatest value.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import StatisticsError, correlation
-from typing import Literal, get_args
-
-from loadcurve.result.load import Distribution
-from loadcurve.result.records import PointRecord
-from loadcurve.stats.measures import MEASURES, MeasureName
-
-ConnectionMeasureName = Literal[
-    "connection_rate",
-    "connections_concurrent_max",
-    "connection_time_min",
-    "connection_time_mean",
-    "connection_time_p50",
-    "connection_time_max",
-    "connection_time_stddev",
-]
-PublishedMeasureName = Literal[MeasureName, ConnectionMeasureName]
 
 LEAST_FOR_CORRELATION = 4
 """Of three values any order has a rank correlation of a half or more in size, which tells nothing."""
-
-
-def unit_of(name: PublishedMeasureName) -> str:
-    """Return the unit of :func:`measured_value`, or nothing for a count."""
-    units = {
-        "throughput": "requests/s",
-        "connection_rate": "connections/s",
-        "connections_concurrent_max": "connections",
-        "cpu_share": "CPUs",
-        "cpu_per_request_us": "µs",
-        "memory_mean_mib": "MiB",
-        "memory_peak_mib": "MiB",
-        "processes_max": "",
-    }
-    return units.get(name, "ms")
-
-
-def measured_value(name: PublishedMeasureName, trial: PointRecord) -> float | None:
-    """Return a published measure as one trial has it; ``None`` where it was not measured."""
-    connections = trial.load.connections
-    if name == "connection_rate":
-        return connections.rate_cps
-    if name == "connections_concurrent_max":
-        return connections.concurrent_max
-    if name in get_args(ConnectionMeasureName):
-        return _lifetime(connections.lifetime_ms, name.removeprefix("connection_time_"))
-    return MEASURES[name].value(trial)  # type: ignore[index]  # the names of connections were taken before
-
-
-def _lifetime(lifetime_ms: Distribution, statistic: str) -> float | None:
-    figure: float | None = getattr(lifetime_ms, statistic)
-    return figure
 
 
 @dataclass(frozen=True, slots=True)

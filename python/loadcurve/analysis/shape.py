@@ -1,16 +1,17 @@
 """The shape of each curve of a run: peak, knee, scalability, capacity, cost, and whom to take where."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.analysis.limits import CLIENT_KEYS, observed, observed_failure
+from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import LATENCIES, THROUGHPUT, measured_load
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.capacity import CLIENT_KEYS, Capacity, capacity, load_keys, observed, observed_failure
+from loadcurve.stats.capacity import Capacity, capacity
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Leader, Offer, cheapest, cost, leaders
 from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
-from loadcurve.stats.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 
 
@@ -71,21 +72,19 @@ def _parts(run: Run) -> list[Slice]:
     search = run.run.search
     if search is not None:
         return [Slice(search.key, {}, run.sweep_points)]
-    return [part for part in slices(run.sweep_points) if part.key in _load_keys(run)]
-
-
-def _load_keys(run: Run) -> Sequence[str]:
-    return load_keys(run.run.study.get("load", {}).get("model"))
+    return [part for part in slices(run.sweep_points) if part.key in run.kind.load_keys]
 
 
 def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
     if not parts:
         raise BadInput(
-            f"{run.folder} has no capacity: expected a sweep over {', '.join(_load_keys(run))}, "
+            f"{run.folder} has no capacity: expected a sweep over {', '.join(run.kind.load_keys)}, "
             "or a search with `loadcurve capacity`"
         )
     for limit in objective.limits:
-        if limit.measure == RATE_KEPT and all(point.load.rate_rps.asked is None for point in run.points):
+        if limit.measure == RATE_KEPT and all(
+            measured_load(point).rate_rps.asked is None for point in run.points
+        ):
             raise BadInput(
                 f'"{limit.text}" needs a load that asks for a rate; the model of this run is '
                 f"{run.run.study.get('load', {}).get('model')}. Limit a latency or errors instead."
@@ -104,8 +103,8 @@ def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_clos
 
 
 def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scalable: bool) -> Shape:
-    throughput = curve.figures(lambda record: record.load.rate_rps.answered)
-    latency = curve.figures(lambda record: record.load.latency_ms.mean)
+    throughput = curve.figures(THROUGHPUT.value)
+    latency = curve.figures(LATENCIES["mean"].value)
     is_sweep = run.run.search is None
     top = peak(curve.loads, throughput) if is_sweep else None
     bend = knee(curve.loads, throughput, latency) if is_sweep else None
@@ -163,8 +162,8 @@ def _limited_latency(objective: Objective) -> str | None:
 def _leaders(part: Slice, curves: list[TrialCurves], measure: str) -> list[Leader]:
     def figure(record: PointRecord) -> float | None:
         if measure == "throughput":
-            return record.load.rate_rps.answered
-        latency: float | None = getattr(record.load.latency_ms, LATENCY_FIELDS[measure])
+            return THROUGHPUT.value(record)
+        latency = LATENCIES[LATENCY_FIELDS[measure]].value(record)
         return 1 / latency if latency else None
 
     values = {curve.server: dict(zip(curve.blocks, curve.figures(figure), strict=True)) for curve in curves}

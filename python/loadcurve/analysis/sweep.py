@@ -1,14 +1,12 @@
 """The sweep as curves: which key runs along the axis, and each server's trials along it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import is_usable
 from loadcurve.result.records import Point, PointRecord
-from loadcurve.stats.curves import is_usable
-
-Rows = list[list[float | None]]
-"""A row for each trial and a column for each load; ``None`` where nothing usable was measured."""
+from loadcurve.stats.complete import Rows
 
 LOG_SPAN = 20
 """An axis that spans more than this factor is logarithmic."""
@@ -29,6 +27,12 @@ class Slice:
     def values(self) -> list[float]:
         """The values of the key, in ascending order."""
         return sorted({point[self.key] for point in self.points}) if self.key else []
+
+    @property
+    def rising(self) -> list[Point]:
+        """The points by their rising value of the key."""
+        key = self.key
+        return self.points if key is None else sorted(self.points, key=lambda point: point[key])
 
     @property
     def logarithmic(self) -> bool:
@@ -103,21 +107,3 @@ def trial_curves(run: Run, part: Slice) -> list[TrialCurves]:
         )
         for name, blocks in measured.items()
     ]
-
-
-def complete_rows(
-    loads: Sequence[float], trials: Sequence[Sequence[float | None]]
-) -> tuple[list[float], list[list[float]]]:
-    """Return the loads and the trials that together leave no gap, so that loads are compared within trials.
-
-    A load that most trials lack is left out first, such as one at which the server failed; then each trial
-    that lacks any other. A figure that is not above 0 counts as lacking.
-    """
-    present = [[value is not None and value > 0 for value in row] for row in trials]
-    kept = [j for j in range(len(loads)) if 2 * sum(row[j] for row in present) > len(trials)]
-    rows = [
-        [value for j in kept if (value := row[j]) is not None]
-        for row, has in zip(trials, present, strict=True)
-        if all(has[j] for j in kept)
-    ]
-    return [loads[j] for j in kept], rows if kept else []

@@ -1,0 +1,175 @@
+"""The analysis of a run: everything that reports, lists and comparisons say in numbers, computed once."""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
+from loadcurve.analysis.ending import Ending, ending
+from loadcurve.analysis.noise import RunNoise, noise_of
+from loadcurve.analysis.published import PublishedMatch, published_matches
+from loadcurve.analysis.ranking import RunRanking, rank_run
+from loadcurve.analysis.shape import SliceShapes, shapes
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
+from loadcurve.load.kinds import kind_of_model
+from loadcurve.load.words import Words
+from loadcurve.result.differences import Aspect, conditions_of, server_facts
+from loadcurve.result.folder import STUDY_FILE, Run
+from loadcurve.result.measures import MEASURES, Measure
+from loadcurve.result.noise import Noise
+from loadcurve.result.records import FailureRecord, Point
+from loadcurve.stats.slo import Objective
+
+RANKED = [measure for measure in MEASURES.values() if measure.better is not None]
+"""The measures that servers are ranked by."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Which server was measured."""
+
+    title: str
+    version: str | None
+    status: Literal["found", "missing"]
+    facts: dict[str, Any]
+    """What of it may differ between runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Which run is analysed, on what machine, and how to repeat it."""
+
+    title: str
+    question: str | None
+    load_model: str | None
+    started_at: str
+    loadcurve_version: str
+    seed: int
+    repeat: str
+    """The command that repeats it with the same order of trials, in the run folder."""
+    host: dict[str, Any]
+    servers: dict[str, ServerFacts]
+    conditions: dict[Aspect, dict[str, Any]]
+    """What must be the same before two runs can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A run in numbers. Absence is ``None``; what a search does not have is empty."""
+
+    run: RunFacts
+    ending: Ending
+    kinds: list[str]
+    """The kinds of operations of loads on databases."""
+    points: list[Point]
+    """The settings along the curves."""
+    curves: list[Curve]
+    """Of every server that was found, in the order of the study."""
+    ranked_by: str
+    """The column of the measure that answers the run's question."""
+    rankings: list[RunRanking]
+    noise: list[RunNoise]
+    rig_noise: Noise | None
+    """The rig's own, where it was measured before the run."""
+    shapes: list[SliceShapes]
+    published: list[PublishedMatch]
+    findings: list[Finding]
+    """The weightiest first."""
+    failures: list[FailureRecord]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return self.ending.reason != "unfinished"
+
+    @property
+    def measured_servers(self) -> list[str]:
+        """The servers of which any point was measured, in the order of the study."""
+        return [curve.server for curve in self.curves if any(at.trials for at in curve.points)]
+
+    @property
+    def is_search(self) -> bool:
+        """Whether its points were searched for, so that there is no sweep to compare along."""
+        return not self.rankings
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all points, in the order in which they first appear."""
+        return list(dict.fromkeys(key for point in self.points for key in point))
+
+    @property
+    def words(self) -> Words:
+        """How the run's loads are spoken of."""
+        return kind_of_model(self.run.load_model).words
+
+    @property
+    def measures(self) -> list[Measure]:
+        """What the run is measured by, in the words of its loads."""
+        return [measure.said(self.words) for measure in measures_of(self.kinds)]
+
+    @property
+    def verdicts(self) -> dict[VerdictStatus, int]:
+        """How many points of trials have each verdict."""
+        counts = Counter(one for curve in self.curves for at in curve.points for one in at.verdicts)
+        return {status: counts[status] for status in VERDICTS}
+
+    def measure(self, column: str) -> Measure:
+        """Return a measure by its column, in the words of the run's loads."""
+        return next(measure for measure in self.measures if measure.column == column)
+
+    def ranking(self, measure: Measure) -> RunRanking | None:
+        """Return the rankings by a measure; ``None`` of a search."""
+        return next((one for one in self.rankings if one.measure == measure.column), None)
+
+
+def analyse(run: Run, objective: Objective | None = None) -> Analysis:
+    """Compute everything that is said of a run in numbers; no file is read and nothing is measured here.
+
+    With limits, the capacities that keep them are among the shapes. A search compares nothing, for each of
+    its trials measures other points.
+
+    Raises ``BadInput`` where there are limits that do not apply to the run, and where a histogram cannot be
+    decoded.
+    """
+    shaped = shapes(run, objective)
+    found = curves(run)
+    ranked = RANKED if run.run.search is None else []
+    return Analysis(
+        run=_facts(run),
+        ending=ending(run),
+        kinds=kinds_of(run),
+        points=run.sweep_points,
+        curves=found,
+        # In a closed loop throughput is found; what a load on a schedule answers is what it was asked to.
+        ranked_by=MEASURES["throughput" if run.is_closed_loop else "p99"].column,
+        rankings=[rank_run(found, measure) for measure in ranked],
+        noise=[noise_of(run, found, measure) for measure in ranked],
+        rig_noise=run.run.noise,
+        shapes=shaped,
+        published=published_matches(run),
+        findings=findings(run),
+        failures=run.failures,
+    )
+
+
+def _facts(run: Run) -> RunFacts:
+    record = run.run
+    question = record.study.get("question")
+    command = "run" if record.search is None else "capacity"
+    return RunFacts(
+        title=str(record.study.get("title") or record.study_name),
+        question=str(question) if question else None,
+        load_model=record.study.get("load", {}).get("model"),
+        started_at=record.started_at,
+        loadcurve_version=record.loadcurve_version,
+        seed=record.seed,
+        repeat=shlex.join(["loadcurve", command, STUDY_FILE, "--seed", str(record.seed), *record.options]),
+        host=record.host,
+        servers={
+            name: ServerFacts(server.title, server.version, server.status, server_facts(server))
+            for name, server in record.servers.items()
+        },
+        conditions=conditions_of(run),
+    )

@@ -1,0 +1,195 @@
+"""Curves: for every server and point, its trials' figures and the estimates over them.
+
+A percentile is computed within each trial, from that trial's merged histogram, and its estimate is a
+geometric mean over the trials with an interval over the trials: it says where the percentile of a fresh start
+of the server would lie. It is not the percentile of all requests together: that comes from merging the
+trials' histograms and has no interval.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from loadcurve.result.folder import Run
+from loadcurve.result.measures import (
+    LOADING,
+    MEASURES,
+    Measure,
+    PointKey,
+    measured_load,
+    operation_measures,
+    point_key,
+    wrong_answers,
+)
+from loadcurve.result.records import Point, PointRecord
+from loadcurve.stats.interval import Estimate, estimate_over_trials
+
+if TYPE_CHECKING:
+    from loadcurve.stats.paired import Array, Logs
+
+VerdictStatus = Literal["valid", "suspect", "invalid"]
+VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
+"""From the best to the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure at one point.
+
+    The estimate is over the trials whose verdict is not invalid; it is ``None`` where none of them measured
+    the quantity, and its ``n`` is smaller than their number where only some did.
+    """
+
+    estimate: Estimate | None
+    values: list[float | None]
+    """Of every trial, the invalid ones too; ``None`` where it was not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What became of the requests of one point, trial by trial."""
+
+    due: list[int]
+    failed: list[int]
+    wrong: list[int]
+    """Failed, or answered with a status of 400 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One server at one point, over the trials that measured it; all lists are in their order."""
+
+    point: Point
+    trials: list[int]
+    blocks: list[int]
+    verdicts: list[VerdictStatus]
+    requests: Requests
+    figures: dict[str, Figure]
+    """By the column of the measure."""
+
+    def estimate(self, measure: Measure) -> Estimate | None:
+        """Return the estimate of a measure; ``None`` where it was not measured."""
+        figure = self.figures.get(measure.column)
+        return figure.estimate if figure else None
+
+    def values(self, measure: Measure) -> Sequence[float | None]:
+        """Return the figures of the trials."""
+        figure = self.figures.get(measure.column)
+        return figure.values if figure else [None] * len(self.trials)
+
+    @property
+    def usable(self) -> list[int]:
+        """The places of the trials that may enter an estimate: those whose verdict is not invalid."""
+        return [place for place, verdict in enumerate(self.verdicts) if verdict != "invalid"]
+
+    @property
+    def latency_max_ms(self) -> float | None:
+        """The longest latency of any usable trial: a maximum merges by taking the greatest."""
+        longest = self.values(MEASURES["max"])
+        return max((value for place in self.usable if (value := longest[place]) is not None), default=None)
+
+    @property
+    def failed_requests(self) -> int | None:
+        """Failed requests of all trials together, or ``None`` where no trial measured this point."""
+        return sum(self.requests.failed) if self.trials else None
+
+    @property
+    def verdict(self) -> VerdictStatus | None:
+        """The worst verdict of any trial, or ``None`` where no trial measured this point."""
+        return max(self.verdicts, key=VERDICTS.index, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One server along the sweep; every planned point is present, measured or not."""
+
+    server: str
+    points: list[CurvePoint]
+
+
+def kinds_of(run: Run) -> list[str]:
+    """Return the kinds of operations of a run on databases, such as ``read``; none of one on web servers."""
+    if not run.words.of_database:
+        return []
+    operations = (one for record in run.points for one in measured_load(record).operations)
+    return list(dict.fromkeys(one.operation for one in operations))
+
+
+def measures_of(kinds: Sequence[str]) -> list[Measure]:
+    """Return what a run is measured by, whose loads have these kinds of operations."""
+    of_kinds = [measure for kind in kinds for measure in operation_measures(kind)]
+    return [*MEASURES.values(), *of_kinds, *([LOADING] if kinds else [])]
+
+
+def curves(run: Run) -> list[Curve]:
+    """Return the curve of every server that was found, in the order of the study."""
+    measures = measures_of(kinds_of(run))
+    measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
+    for record in run.points:
+        measured.setdefault((record.server, point_key(record.point)), []).append(record)
+    return [
+        Curve(
+            server=name,
+            points=[
+                _curve_point(point, measured.get((name, point_key(point)), []), measures)
+                for point in run.sweep_points
+            ],
+        )
+        for name, server in run.run.servers.items()
+        if server.status == "found"
+    ]
+
+
+def _curve_point(point: Point, trials: Sequence[PointRecord], measures: Sequence[Measure]) -> CurvePoint:
+    loads = [measured_load(trial) for trial in trials]
+    verdicts = [load.verdict.status for load in loads]
+    values = {measure.column: [measure.value(trial) for trial in trials] for measure in measures}
+    return CurvePoint(
+        point=point,
+        trials=[trial.trial for trial in trials],
+        blocks=[trial.block for trial in trials],
+        verdicts=verdicts,
+        requests=Requests(
+            due=[load.requests.due for load in loads],
+            failed=[load.requests.failed for load in loads],
+            wrong=[wrong_answers(trial) for trial in trials],
+        ),
+        figures={column: Figure(_over_usable(found, verdicts), found) for column, found in values.items()},
+    )
+
+
+def _over_usable(values: Sequence[float | None], verdicts: Sequence[VerdictStatus]) -> Estimate | None:
+    usable = (value for value, verdict in zip(values, verdicts, strict=True) if verdict != "invalid")
+    return estimate_over_trials(usable)
+
+
+def usable_logs(found: Sequence[Curve], measure: Measure) -> "tuple[list[int], Logs]":
+    """Return the blocks, and by server the logarithms of the measure's positive values of all usable points.
+
+    A server that has none has NaN alone. Zero has no ratio to anything, so a figure that is too small to be
+    told from it counts as not measured.
+    """
+    import numpy as np  # noqa: PLC0415 - it must not slow the start of the command
+
+    blocks = sorted({block for curve in found for at in curve.points for block in at.blocks})
+    places = {block: place for place, block in enumerate(blocks)}
+    logs: dict[str, Array] = {}
+    for curve in found:
+        table = logs[curve.server] = np.full((len(blocks), len(curve.points)), np.nan)
+        for column, at in enumerate(curve.points):
+            for block, verdict, value in zip(at.blocks, at.verdicts, at.values(measure), strict=True):
+                if value and verdict != "invalid":
+                    table[places[block], column] = math.log(value)
+    return blocks, logs
+
+
+def at_point(logs: "Logs", place: int) -> "Logs":
+    """Return the values at one point alone, by its place in the sweep."""
+    return {server: table[:, [place]] for server, table in logs.items()}
+
+
+def points_in(curve: Curve, points: Sequence[Point]) -> list[CurvePoint]:
+    """Return a curve at some points, in their order."""
+    by_settings = {point_key(at.point): at for at in curve.points}
+    return [by_settings[key] for point in points if (key := point_key(point)) in by_settings]

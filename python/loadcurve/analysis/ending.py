@@ -1,0 +1,73 @@
+"""How a run ended, as its records tell."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loadcurve.result.folder import Run
+from loadcurve.result.measures import MEASURES, is_usable
+from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.stats.stopping import Figure, UntilNarrow, WidePoint, may_end, wide_points
+
+Reason = Literal["count", "narrow", "at_most", "unfinished"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, or that it has not."""
+
+    reason: Reason
+    """All trials that were planned; every interval is narrow; the most trials are done; none of these."""
+    rule: UntilNarrow | None
+    """When it was to end, where the study does not say a fixed number of trials."""
+    blocks: int
+    """Whole blocks that are measured, trials that failed among them."""
+    points_expected: int
+    """How many points the run holds at its end; as long as it is unfinished, an upper bound."""
+    wide: tuple[WidePoint, ...]
+    """What is wider than wanted after the last whole block, the widest first; nothing without such a wish."""
+
+
+def until_narrow(trials: Mapping[str, Any]) -> UntilNarrow | None:
+    """Return the rule of a study's table of trials, or ``None`` where it says a fixed number of them."""
+    share = trials.get("until_share")
+    if share is None:
+        return None
+    return UntilNarrow(share, trials["count"], trials["at_most"], trials["measure"])
+
+
+def figures(records: Iterable[PointRecord | FailureRecord], rule: UntilNarrow) -> Iterator[Figure]:
+    """Yield what of the records the rule looks at."""
+    for record in records:
+        if isinstance(record, PointRecord) and is_usable(record):
+            yield Figure(record.server, record.point, MEASURES[rule.measure].value(record))
+
+
+def ending(run: Run) -> Ending:
+    """Return how a run ended, as its records tell."""
+    rule = until_narrow(run.run.study.get("trials", {}))
+    blocks = _whole_blocks(run)
+    until_then = [record for record in run.records if record.block < blocks]
+    wide = wide_points(figures(until_then, rule), rule) if rule else []
+    reason: Reason = "unfinished"
+    if run.complete:
+        reason = "at_most" if wide else "narrow" if rule else "count"
+    elif rule and may_end(blocks, wide, rule) and len(until_then) == len(run.records):
+        reason = "narrow"
+    planned = [trial for trial in run.run.order if reason != "narrow" or trial.block < blocks]
+    return Ending(reason, rule, blocks, len(planned) * len(run.run.points), tuple(wide))
+
+
+def _whole_blocks(run: Run) -> int:
+    """Return how many blocks from the first on have each of their points, or a failure in its place.
+
+    A failure ends its trial, unless each point has a start of its own: then it costs that point alone.
+    """
+    records = Counter(record.trial for record in run.records)
+    over = {trial for trial, count in records.items() if count == len(run.run.points)}
+    if run.run.study.get("trials", {}).get("restart") != "point":
+        over |= {record.trial for record in run.failures}
+    unfinished = [planned.block for planned in run.run.order if planned.trial not in over]
+    planned_blocks = 1 + max((planned.block for planned in run.run.order), default=-1)
+    return min(unfinished, default=planned_blocks)

@@ -1,0 +1,53 @@
+"""Limits held against records: whether they were kept at a load, and which keys are a load."""
+
+from loadcurve.result.measures import LATENCIES, is_usable, measured_load, wrong_answers
+from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.stats.capacity import Observation
+from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Objective
+
+CLIENT_KEYS = ("connections", "threads")
+"""The keys that count clients; one of a database is a thread, as YCSB calls it."""
+
+SERVER_FAULTS = frozenset({"nothing_answered", "errors", "stopped_answering", "error_status", "mismatch"})
+"""Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
+GENERATOR_FAULTS = frozenset({"generator_late"})
+"""Reasons that are ours: such a point tells nothing about the server."""
+DEATHS = frozenset({"died", "out_of_memory"})
+"""Reasons of a failure where the server did not survive."""
+
+
+def limited_value(limit: Limit, record: PointRecord) -> float | None:
+    """Return what was measured of a limited measure, in the unit of its bound; ``None`` where it was not."""
+    load = measured_load(record)
+    if limit.measure == ERRORS:
+        due = load.requests.due
+        return wrong_answers(record) / due if due else None
+    if limit.measure == RATE_KEPT:
+        asked, answered = load.rate_rps.asked, load.rate_rps.answered
+        return None if not asked or answered is None else answered / asked
+    return LATENCIES[LATENCY_FIELDS[limit.measure]].value(record)
+
+
+def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
+    """Judge one measured point.
+
+    An invalid point fails where its reason is the server's doing, and cannot be told otherwise. A null figure
+    cannot be told either, but one limit that is broken is enough for the whole.
+    """
+    values = tuple(limited_value(limit, record) for limit in objective.limits)
+    rate = measured_load(record).rate_rps.answered
+    if not is_usable(record):
+        codes = {reason.code for reason in measured_load(record).verdict.reasons}
+        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
+        return Observation(load, False if is_servers_doing else None, values, rate)
+    kept = [
+        None if value is None else limit.holds(value)
+        for limit, value in zip(objective.limits, values, strict=True)
+    ]
+    holds = False if False in kept else None if None in kept else True
+    return Observation(load, holds, values, rate)
+
+
+def observed_failure(failure: FailureRecord, load: float) -> Observation:
+    """Judge a load that a server has failed under: it kept no limit if it did not survive."""
+    return Observation(load, holds=False if failure.reason.code in DEATHS else None)

@@ -1,0 +1,59 @@
+"""``numbers.json``: the analysis of a run, kept in its folder so that it is computed once."""
+
+import contextlib
+from pathlib import Path
+
+from pydantic import ConfigDict, ValidationError
+
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.files import read_regular, write_whole
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.summary import NUMBERS_FILE, NumbersHead, source_of
+from loadcurve.stats.slo import Objective
+
+
+class Numbers(NumbersHead):
+    """The analysis of a run, what it was made of, and the run in a few lines."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    analysis: Analysis
+
+    def to_json(self) -> bytes:
+        """Return the text of the file."""
+        return (self.model_dump_json(by_alias=True) + "\n").encode()
+
+
+def read_analysis(folder: Path) -> Analysis | None:
+    """Return the analysis in a run folder; ``None`` where there is none that fits what the folder holds."""
+    try:
+        kept = Numbers.model_validate_json(read_regular(folder / NUMBERS_FILE))
+    except (OSError, ValidationError):
+        return None
+    return kept.analysis if kept.source == source_of(folder) else None
+
+
+def read_analysed(folder: Path, objective: Objective | None = None) -> tuple[Run, Analysis]:
+    """Read a run folder and its analysis, which is made anew where there is none that fits.
+
+    With limits it is made in any case, because theirs are not kept.
+
+    Raises ``BadInput`` where the folder cannot be read as a run, or the limits do not apply to it.
+    """
+    kept = read_analysis(folder) if objective is None else None
+    run = read_run(folder)
+    return run, kept or analyse(run, objective)
+
+
+def analysis_of(folder: Path) -> Analysis:
+    """Return the analysis of a run folder; measurements are read only where none that fits was kept.
+
+    Raises ``BadInput`` where the folder cannot be read as a run.
+    """
+    return read_analysis(folder) or analyse(read_run(folder))
+
+
+def keep_numbers(folder: Path, numbers: Numbers) -> None:
+    """Write the numbers into their run folder, where that can be written to."""
+    with contextlib.suppress(OSError):
+        write_whole(folder / NUMBERS_FILE, numbers.to_json())

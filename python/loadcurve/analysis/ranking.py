@@ -1,0 +1,89 @@
+"""The rankings of a run: over the curve, at each point, and what is in neither."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadcurve.analysis.curves import Curve, at_point, usable_logs
+from loadcurve.result.measures import Measure
+from loadcurve.result.records import Point
+from loadcurve.stats.paired import Logs
+from loadcurve.stats.ranking import Ranking, rank
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A server's figures that no ranking uses: at one point, in these blocks."""
+
+    server: str
+    point: Point
+    invalid: tuple[int, ...]
+    """Blocks in which the verdict is invalid."""
+    absent: tuple[int, ...]
+    """Blocks in which the measure was not measured, by failure for instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRanking:
+    """The ranking at one point."""
+
+    point: Point
+    ranking: Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class RunRanking:
+    """The rankings of a run by one measure: over the curve, at each point, and what is in neither."""
+
+    measure: str
+    """Its column."""
+    over_curve: Ranking
+    at_points: tuple[PointRanking, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
+    """Rank the servers of a run over the curve and at each point; invalid points enter neither.
+
+    Over the curve the unit is the block: the mean of the log ratios at the points that are usable for both
+    servers in it.
+
+    Raises ``ValueError`` for a measure of which neither more nor less is better.
+    """
+    if measure.better is None:
+        raise ValueError(f"servers cannot be ranked by {measure.title}: neither more nor less is better")
+    blocks, logs = usable_logs(found, measure)
+    points = found[0].points if found else []
+    return RunRanking(
+        measure=measure.column,
+        over_curve=rank(logs, measure.better),
+        at_points=tuple(
+            PointRanking(at.point, rank(at_point(logs, place), measure.better))
+            for place, at in enumerate(points)
+        ),
+        left_out=tuple(_left_out(found, blocks, logs)),
+    )
+
+
+def _left_out(found: Sequence[Curve], blocks: Sequence[int], logs: Logs) -> list[LeftOut]:
+    """List what is in no ranking, of the blocks in which anything was measured."""
+    left_out = []
+    for curve in found:
+        for place, at in enumerate(curve.points):
+            absent = np.isnan(logs[curve.server][:, place])
+            if not absent.any():
+                continue
+            bad = {
+                block for block, verdict in zip(at.blocks, at.verdicts, strict=True) if verdict == "invalid"
+            }
+            missing = [block for block, is_absent in zip(blocks, absent, strict=True) if is_absent]
+            left_out.append(
+                LeftOut(
+                    curve.server,
+                    at.point,
+                    invalid=tuple(block for block in missing if block in bad),
+                    absent=tuple(block for block in missing if block not in bad),
+                )
+            )
+    return left_out

@@ -1,0 +1,50 @@
+"""The tables of METHODOLOGY.md that are those of the code.
+
+``python -m loadcurve.report.formats.class_tables`` writes them anew in the folder where it is called.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from loadcurve.result.classes import FAILURES, STATUSES
+
+DOCUMENT = Path("METHODOLOGY.md")
+
+_ORIGINS = {"server": "the server", "answer": "the server's answer", "generator": "the load's machine"}
+_MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+def _failures() -> str:
+    rows = []
+    for code, row in FAILURES.items():
+        operations = f"; operations: {row.happened_to_operations}" if row.happened_to_operations else ""
+        remark = f" ({row.remark})" if row.remark else ""
+        rows.append((f"`{code}`", f"{row.happened}{remark}{operations}", _ORIGINS[row.origin]))
+    return _table(("class", "requests that", "of"), rows)
+
+
+def _statuses() -> str:
+    rows = [(f"`{code}`", row.meaning, "an error" if row.is_error else "") for code, row in STATUSES.items()]
+    return _table(("class", "the answer says", ""), rows)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in lines)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {"failures": _failures, "statuses": _statuses}
+"""What makes each table, by the name that its marker gives."""
+
+
+def with_tables(text: str) -> str:
+    """Return a document whose marked tables are those of the code.
+
+    Raises ``KeyError`` for a marker of a table that does not exist.
+    """
+    return _MARKED.sub(lambda mark: f"{mark['begin']}\n{TABLES[mark['name']]()}\n{mark['end']}", text)
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(with_tables(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,288 @@
+"""The measures: every figure that one trial has at one point, under the names that everything else uses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from loadcurve.load.words import Words
+from loadcurve.result.load import Distribution, LoadResult, Operation
+from loadcurve.result.records import Point, PointRecord
+
+MeasureName = Literal[
+    "throughput",
+    "mean",
+    "p50",
+    "p75",
+    "p90",
+    "p95",
+    "p99",
+    "p99_9",
+    "p99_99",
+    "max",
+    "cpu_share",
+    "cpu_per_request_us",
+    "memory_mean_mib",
+    "memory_peak_mib",
+    "processes_max",
+]
+ConnectionMeasureName = Literal[
+    "connection_rate",
+    "connections_concurrent_max",
+    "connection_time_min",
+    "connection_time_mean",
+    "connection_time_p50",
+    "connection_time_max",
+    "connection_time_stddev",
+]
+"""Measures that only published figures have, to lay those of a run beside them."""
+PublishedMeasureName = Literal[MeasureName, ConnectionMeasureName]
+
+Better = Literal["higher", "lower"]
+
+BYTES_PER_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure that one trial has at one point."""
+
+    name: str
+    """As studies name it."""
+    column: str
+    """Its name in tables and in JSON, with its unit."""
+    title: str
+    """As it stands in a sentence."""
+    heading: str
+    """As it stands over figures and columns, with its unit."""
+    unit: str
+    """Nothing for a count."""
+    better: Better | None
+    """Which of two values is the better one; ``None`` where neither is."""
+    from_zero: bool
+    """It is drawn along a linear axis that begins at zero; other measures along a logarithmic one."""
+    value: Callable[[PointRecord], float | None]
+    """The figure of a trial; ``None`` where it was not measured."""
+
+    def said(self, words: Words) -> "Measure":
+        """Return the measure as it is said of one kind of load."""
+        return replace(self, title=words(self.title), heading=words(self.heading), unit=words(self.unit))
+
+
+def measured_load(record: PointRecord) -> LoadResult:
+    """Return the load that a point's figures are of."""
+    return record.load
+
+
+def is_usable(record: PointRecord) -> bool:
+    """Say whether a point of a trial may enter an estimate: its verdict is not invalid."""
+    return measured_load(record).verdict.status != "invalid"
+
+
+PointKey = tuple[tuple[str, float], ...]
+
+
+def point_key(point: Point) -> PointKey:
+    """Return the settings of a point as something hashable; the order of the settings does not matter."""
+    return tuple(sorted(point.items()))
+
+
+def wrong_answers(record: PointRecord) -> int:
+    """Return how many requests failed or were answered with a status of 400 or more."""
+    requests = measured_load(record).requests
+    return requests.failed + requests.answered - requests.ok
+
+
+def _statistic(times_ms: Distribution, name: str) -> float | None:
+    figure: float | None = getattr(times_ms, name)
+    return figure
+
+
+def _latency(name: str) -> Measure:
+    title = {"mean": "mean latency", "max": "longest latency"}.get(name, name.replace("_", "."))
+    return Measure(
+        name,
+        column=f"latency_{name}_ms",
+        title=title,
+        heading=f"latency {name.replace('_', '.')}, ms",
+        unit="ms",
+        better="lower",
+        from_zero=False,
+        value=lambda trial: _statistic(measured_load(trial).latency_ms, name),
+    )
+
+
+def _used(trial: PointRecord, field: str) -> float | None:
+    """Return what the server used; ``None`` where the probe did not measure it."""
+    figure: float | None = getattr(trial.probe.server, field, None)
+    return figure
+
+
+def _used_mib(trial: PointRecord, field: str) -> float | None:
+    size_bytes = _used(trial, field)
+    return None if size_bytes is None else size_bytes / BYTES_PER_MIB
+
+
+def _processes(trial: PointRecord) -> float | None:
+    used = trial.probe.server
+    return None if used is None or used.processes is None else used.processes.max
+
+
+def _by_name(*measures: Measure) -> dict[str, Measure]:
+    return {measure.name: measure for measure in measures}
+
+
+THROUGHPUT = Measure(
+    "throughput",
+    column="throughput_rps",
+    title="throughput",
+    heading="requests/s",
+    unit="requests/s",
+    better="higher",
+    from_zero=True,
+    value=lambda trial: measured_load(trial).rate_rps.answered,
+)
+
+LATENCIES = _by_name(
+    *map(_latency, ("mean", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")),
+)
+RESOURCES = _by_name(
+    Measure(
+        "cpu_share",
+        column="server_cpu_share",
+        title="CPUs in use",
+        heading="CPUs in use",
+        unit="CPUs",
+        better=None,
+        from_zero=True,
+        value=partial(_used, field="cpu_share"),
+    ),
+    Measure(
+        "cpu_per_request_us",
+        column="server_cpu_per_request_us",
+        title="CPU time per request",
+        heading="CPU per request, µs",
+        unit="µs",
+        better="lower",
+        from_zero=True,
+        value=partial(_used, field="cpu_per_request_us"),
+    ),
+    Measure(
+        "memory_mean_mib",
+        column="server_memory_mean_mib",
+        title="mean memory",
+        heading="resident memory, MiB",
+        unit="MiB",
+        better="lower",
+        from_zero=True,
+        value=partial(_used_mib, field="memory_mean_bytes"),
+    ),
+    Measure(
+        "memory_peak_mib",
+        column="server_memory_peak_mib",
+        title="peak memory",
+        heading="peak memory, MiB",
+        unit="MiB",
+        better="lower",
+        from_zero=True,
+        value=partial(_used_mib, field="memory_peak_bytes"),
+    ),
+    Measure(
+        "processes_max",
+        column="server_processes_max",
+        title="number of processes",
+        heading="processes",
+        unit="",
+        better=None,
+        from_zero=False,
+        value=_processes,
+    ),
+)
+"""What the server used: CPUs, processor time for each answer, resident memory, and most processes at once."""
+
+MEASURES: dict[str, Measure] = {THROUGHPUT.name: THROUGHPUT, **LATENCIES, **RESOURCES}
+"""By name: what every run is measured by."""
+
+
+def _of_connections(name: str, unit: str, value: Callable[[PointRecord], float | None]) -> Measure:
+    title = name.replace("_", " ")
+    return Measure(name, name, title, title, unit, None, name == "connection_rate", value)
+
+
+def _lifetime(statistic: str) -> Measure:
+    return _of_connections(
+        f"connection_time_{statistic}",
+        "ms",
+        lambda trial: _statistic(measured_load(trial).connections.lifetime_ms, statistic),
+    )
+
+
+PUBLISHED_MEASURES: dict[str, Measure] = {
+    **MEASURES,
+    **_by_name(
+        _of_connections(
+            "connection_rate", "connections/s", lambda trial: measured_load(trial).connections.rate_cps
+        ),
+        _of_connections(
+            "connections_concurrent_max",
+            "connections",
+            lambda trial: measured_load(trial).connections.concurrent_max,
+        ),
+        *map(_lifetime, ("min", "mean", "p50", "max", "stddev")),
+    ),
+}
+"""By name: what published figures may have."""
+
+OPERATION_STATISTICS = ("p50", "p99", "max")
+"""The statistics of latency that are told by kind of operation."""
+
+LOADING = Measure(
+    "loading",
+    column="loading_rps",
+    title="records loaded per second",
+    heading="records/s",
+    unit="records/s",
+    better="higher",
+    from_zero=True,
+    value=lambda trial: trial.loading.rate_rps.answered if trial.loading else None,
+)
+"""How many records were loaded per second before a point."""
+
+
+def operation_measures(kind: str) -> list[Measure]:
+    """Return the measures of one kind of operation on a database; the kinds' throughputs add up."""
+    name = kind.replace("-", "_")
+    rate = Measure(
+        f"{name}_rps",
+        column=f"{name}_rps",
+        title=f"throughput of {kind}",
+        heading="operations/s",
+        unit="operations/s",
+        better="higher",
+        from_zero=True,
+        value=partial(_operation_rps, kind=kind),
+    )
+    return [rate, *(_operation_latency(name, kind, statistic) for statistic in OPERATION_STATISTICS)]
+
+
+def _operation_latency(name: str, kind: str, statistic: str) -> Measure:
+    def value(trial: PointRecord) -> float | None:
+        one = _of_kind(trial, kind)
+        return None if one is None else _statistic(one.latency_ms, statistic)
+
+    column = f"{name}_latency_{statistic}_ms"
+    heading = f"latency {statistic}, ms"
+    return Measure(column, column, f"{statistic} of {kind}", heading, "ms", "lower", False, value)  # noqa: FBT003
+
+
+def _operation_rps(trial: PointRecord, kind: str) -> float | None:
+    """Return how many operations of a kind were answered per second: their share of the throughput."""
+    load, one = measured_load(trial), _of_kind(trial, kind)
+    answered = sum(operation.answered for operation in load.operations)
+    if load.rate_rps.answered is None or one is None or not answered:
+        return None
+    return load.rate_rps.answered * one.answered / answered
+
+
+def _of_kind(trial: PointRecord, kind: str) -> Operation | None:
+    return next((one for one in measured_load(trial).operations if one.operation == kind), None)
