@@ -5,6 +5,8 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
+from loadcurve.analysis.limits import observed
+from loadcurve.analysis.shape import shapes
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
@@ -13,11 +15,8 @@ from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
-from loadcurve.result.words import words_of_model
 from loadcurve.run.capacity import SearchOptions
 from loadcurve.run.study import RunOptions, StudyRun
-from loadcurve.stats.capacity import load_keys, observed
-from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
@@ -36,8 +35,8 @@ class SearchDisplay(RunDisplay):
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A search in these trials begins; how many points each will have is not known."""
-        self._words = words_of_model(study.load.model)
-        self._load_keys = load_keys(study.load.model)
+        self._words = study.load.kind.words
+        self._load_keys = study.load.kind.load_keys
         self._study = study
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)

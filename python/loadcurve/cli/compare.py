@@ -8,14 +8,14 @@ from pathlib import Path
 
 from rich.text import Text
 
+from loadcurve.analysis.comparison import compare_runs
+from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
 from loadcurve.result.differences import ConditionDifference
-from loadcurve.result.folder import read_run
-from loadcurve.stats.comparison import compare_runs
-from loadcurve.study.quantities import parse_share
+from loadcurve.toml.quantities import parse_share
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
 
     """
     least = None if options.fail_on_regression is None else _least_regression(options.fail_on_regression)
-    comparison = compare_runs(read_run(options.base), read_run(options.new))
+    comparison = compare_runs(analysis_of(options.base), analysis_of(options.new))
     _require_same_conditions(comparison.conditions, options.despite)
     regressions = None if least is None else comparison.regressions(least)
     if json_output:

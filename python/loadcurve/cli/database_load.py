@@ -1,56 +1,22 @@
 """``loadcurve load mongodb://…`` and the like: one load on one database."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
-from loadcurve.cli.load_plan import DEFAULT_DURATION, cpus_of, rate_of, seconds_of
+from loadcurve.cli.load_study import Options, cpus_of, database_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.load.plan import DatabasePlan
 from loadcurve.result.load import LoadResult
 from loadcurve.run.database import marked_by_count, refusal_in_words
-from loadcurve.run.database_plan import EngineDatabasePlan, Phase, records_inserted
+from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.load import LoadInterrupted
-from loadcurve.run.plan import EngineStop
-from loadcurve.server.protocol import without_password
-from loadcurve.study.database_load import DEFAULT_TABLE
-from loadcurve.study.problems import Problem
-from loadcurve.study.rates import Arrivals
-from loadcurve.study.tables import Duration, Timeout, Warmup
-from loadcurve.study.workload import ChosenWorkload, InvalidWorkload, choose_workload
+from loadcurve.server.credentials import without_password
 
 
-@dataclass(frozen=True)
-class DatabaseOptions:
-    """The options as the person gave them."""
-
-    url: str
-    workload: str | None
-    properties: tuple[str, ...]
-    phase: Phase
-    threads: int | None
-    operations: int | None
-    duration: str | None
-    rate: str | None
-    arrivals: Arrivals
-    records: int | None
-    batch: int
-    namespace: str
-    table: str | None
-    settings: tuple[str, ...]
-    verify_values: bool
-    drop: bool
-    drop_table: str | None
-    seed: int
-    warmup: str
-    timeout: str
-    cpus: str
-
-
-def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int:
+def database_load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
     What the load phase has inserted stays, because a run phase follows.
@@ -60,7 +26,10 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
         NothingMeasured: the database cannot be reached, or nothing was answered.
 
     """
-    plan = database_plan_of(options)
+    load = database_load(options, url)
+    plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
+    seed = options.values["seed"]
+    plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)
     with _refusals_told(plan.url):
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)
@@ -69,11 +38,11 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
     except LoadInterrupted as interrupt:
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED
-    if plan.phase == "load":
+    if plan.load.phase == "load":
         with _refusals_told(plan.url):
-            result = marked_by_count(result, table.count(), before + records_inserted(plan.workload))
+            result = marked_by_count(result, table.count(), before + (plan.requests_total or 0))
     print_result(result, json_output=json_output)
-    if plan.phase == "run" and (result.errors.not_found or result.errors.rejected):
+    if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
         # The load has been measured, whether or not the database can still count.
         with suppress(DatabaseError):
             _tell_other_records(plan, result, table.count())
@@ -83,103 +52,17 @@ def database_load_command(options: DatabaseOptions, *, json_output: bool) -> int
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
 
 
-def _tell_other_records(plan: EngineDatabasePlan, result: LoadResult, found: int) -> None:
+def _tell_other_records(plan: DatabasePlan, result: LoadResult, found: int) -> None:
     """Say that a table held other records than the workload begins with, which explains some failures."""
     inserted = sum(one.answered for one in result.operations if one.operation == "insert")
     if plan.workload.mix.delete or found - inserted == plan.workload.records:
         return
+    where = f"{plan.load.namespace}.{plan.load.table}"
     talk().print(
-        f"{plan.namespace}.{plan.table} holds {found:,} records now, and this load took it to begin with "
+        f"{where} holds {found:,} records now, and this load took it to begin with "
         f"{plan.workload.records:,}: those that are missing are not found, and those that are there already "
         "cannot be inserted. Say with --records how many there are, or begin anew with --phase load --drop."
     )
-
-
-def database_plan_of(options: DatabaseOptions) -> EngineDatabasePlan:
-    """Return the plan that the options ask for; raises BadInput where one of them cannot be used."""
-    workload = _workload(options)
-    records = {} if options.records is None else {"records": options.records}
-    numbers = workload.numbers.model_copy(update=records)
-    threads = options.threads or workload.said.get("threads", 1)
-    rate = rate_of("--rate", options.rate) or workload.said.get("rate_rps")
-    cpus = cpus_of(options.cpus)
-    is_run = options.phase == "run"
-    if not is_run:
-        _refuse_ends(options)
-    elif options.batch > 1:
-        raise BadInput("--batch: only the load phase inserts in batches; leave it out")
-    return EngineDatabasePlan(
-        url=options.url,
-        namespace=options.namespace,
-        table=options.table or workload.said.get("table", DEFAULT_TABLE),
-        settings=_pairs("--set", options.settings),
-        timeout_s=seconds_of("--timeout", options.timeout, Timeout),
-        workload=numbers,
-        workload_name=workload.name,
-        phase=options.phase,
-        threads=threads,
-        batch=options.batch,
-        rate_rps=rate,
-        arrivals=None if rate is None else options.arrivals,
-        stop=_stop(options, workload) if is_run else EngineStop(requests_total=records_inserted(numbers)),
-        warmup_s=seconds_of("--warmup", options.warmup, Warmup),
-        seed=options.seed,
-        generator_threads=min(max(1, len(cpus)), threads),
-        cpus=cpus,
-    )
-
-
-def _workload(options: DatabaseOptions) -> ChosenWorkload:
-    if options.workload is None:
-        raise BadInput(
-            "--workload: missing; expected one of a to f, or the name of a file of YCSB properties"
-        )
-    given = _pairs("-p", options.properties)
-    verified = {"dataintegrity": "true"} if options.verify_values else {}
-    try:
-        return choose_workload(options.workload, {**given, **verified}, Path())
-    except InvalidWorkload as error:
-        raise BadInput("\n".join(map(_option_in_words, error.problems))) from None
-
-
-def _option_in_words(problem: Problem) -> str:
-    key, *rest = problem.path
-    option = f"-p {rest[0]}" if key == "properties" else "--workload"
-    return f"{option}: {problem.text}"
-
-
-def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
-    pairs = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise BadInput(f"{option} {text}: expected NAME=VALUE")
-        pairs[name] = value
-    return pairs
-
-
-def _refuse_ends(options: DatabaseOptions) -> None:
-    ends = {"--operations": options.operations, "--duration": options.duration}
-    for name, value in ends.items():
-        if value is not None:
-            raise BadInput(
-                f"{name}: the load phase ends when its records are inserted; give their number with --records"
-            )
-    if seconds_of("--warmup", options.warmup, Warmup):
-        raise BadInput("--warmup: the load phase inserts each record once; leave it out")
-
-
-def _stop(options: DatabaseOptions, workload: ChosenWorkload) -> EngineStop:
-    """Return when the run phase ends: as the options say, or else the workload's file, or after 10 s."""
-    if options.duration is not None and options.operations is not None:
-        raise BadInput("--duration and --operations: the load ends by one of them; give only one")
-    if options.duration is not None:
-        return EngineStop(duration_s=seconds_of("--duration", options.duration, Duration))
-    operations = options.operations or workload.said.get("operations")
-    if operations is not None:
-        return EngineStop(requests_total=operations)
-    longest_s = workload.said.get("duration_s")
-    return EngineStop(duration_s=longest_s or seconds_of("--duration", DEFAULT_DURATION, Duration))
 
 
 @contextmanager
@@ -193,34 +76,33 @@ def _refusals_told(url: str) -> Iterator[None]:
         raise BadInput(str(error)) from None
 
 
-def _made_ready(table: Database, plan: EngineDatabasePlan, options: DatabaseOptions) -> int:
+def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     """Remove what may be removed, make the table for the load phase, and return how many records it holds.
 
     Raises:
         BadInput: the table is not one that this load may drop, fill or change.
 
     """
-    where = f"{plan.namespace}.{plan.table}"
+    where = f"{plan.load.namespace}.{plan.load.table}"
     exists = table.exists()
-    if options.drop_table is not None and options.drop_table != plan.table:
-        raise BadInput(
-            f"--drop-table {options.drop_table}: the load is on {plan.table}; expected the same name"
-        )
+    drop, drop_table = options.values["drop"], options.values["drop_table"]
+    if drop_table is not None and drop_table != plan.load.table:
+        raise BadInput(f"--drop-table {drop_table}: the load is on {plan.load.table}; expected the same name")
     is_ours = exists and table.is_ours()
-    if exists and options.drop and not is_ours and options.drop_table is None:
+    if exists and drop and not is_ours and drop_table is None:
         raise BadInput(
             f"--drop: {where} was not made by Loadcurve, so it may hold another's data; "
-            f"if it is to go, name it: --drop-table {plan.table}"
+            f"if it is to go, name it: --drop-table {plan.load.table}"
         )
-    if exists and (options.drop or options.drop_table is not None):
+    if exists and (drop or drop_table is not None):
         table.remove()
         exists = False
-    if exists and not is_ours and options.table is None:
+    if exists and not is_ours and options.values["table"] is None:
         raise BadInput(
             f"{where} is there already and was not made by Loadcurve; choose another with --namespace or "
-            f"--table, or say that you mean it: --table {plan.table}"
+            f"--table, or say that you mean it: --table {plan.load.table}"
         )
-    if plan.phase == "run":
+    if plan.load.phase == "run":
         if not exists:
             raise BadInput(f"{where} is not there; insert its records first, with --phase load")
         return 0

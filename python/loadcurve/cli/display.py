@@ -11,11 +11,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.load.kinds import WEB
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
-from loadcurve.result.words import OF_WEB_SERVERS, words_of_model
 from loadcurve.run.load import Progress
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_duration_s
@@ -38,7 +38,7 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
-        self._words = OF_WEB_SERVERS
+        self._words = WEB.words
         self._estimate_s: float | None = None
         self._at_most, self._about = "", "about "
         self._points_planned = 0
@@ -60,7 +60,7 @@ class RunDisplay:
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
-        self._words = words_of_model(study.load.model)
+        self._words = study.load.kind.words
         self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"

@@ -7,8 +7,7 @@ from types import FrameType
 from typing import NoReturn
 
 from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
-
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from loadcurve.server.interrupts import INTERRUPTS
 
 
 def end_on_interrupts() -> None:

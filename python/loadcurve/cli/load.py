@@ -1,14 +1,15 @@
 """``loadcurve load``: one load against one URL."""
 
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
-from loadcurve.cli.load_plan import LoadOptions, plan_of
+from loadcurve.cli.load_study import Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
+from loadcurve.load.plan import HttpPlan
 from loadcurve.run.load import LoadInterrupted
 from loadcurve.server.target import reachable_address, read_url
 
 
-def load_command(options: LoadOptions, *, json_output: bool) -> int:
+def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
     Raises:
@@ -16,14 +17,24 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
         NothingMeasured: the URL leads nowhere, or nothing was answered.
 
     """
-    target = read_url(options.url)
+    target = read_url(url)
+    load = http_load(options, url, target.path)
+    cpus = cpus_of(options.values["cpus"])
     # The address is looked up last, so that bad options are refused without a question to any name server.
-    plan = plan_of(options, target)
     try:
-        plan = plan.model_copy(update={"address": reachable_address(target, plan.timeout_s)})
+        address = reachable_address(target, load.timeout_s)
     except KeyboardInterrupt:
         talk().print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
+    plan = HttpPlan(
+        load=load,
+        address=address,
+        authority=target.authority,
+        threads=load.threads or 1,
+        cpus=cpus,
+        seed=options.values["seed"],
+        io=options.values["io"],
+    )
     try:
         result = watched(plan)
     except LoadInterrupted as interrupt:
@@ -31,5 +42,5 @@ def load_command(options: LoadOptions, *, json_output: bool) -> int:
         return EXIT_INTERRUPTED
     print_result(result, json_output=json_output)
     if not result.requests.answered:
-        raise NothingMeasured(f"{options.url}: no request was answered: {failures_in_words(result)}")
+        raise NothingMeasured(f"{url}: no request was answered: {failures_in_words(result)}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE

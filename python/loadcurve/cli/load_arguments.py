@@ -1,4 +1,9 @@
-"""The arguments of ``loadcurve load``, for web servers and for databases."""
+"""The arguments of ``loadcurve load``, for web servers and for databases.
+
+The function names them for the command line; what was given is read from the context, by the names of the
+study's keys. So an option is one parameter here, and nothing else of the command knows it.
+"""
+# ruff: noqa: ARG001
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,41 +12,6 @@ import typer
 
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
-
-OF_WEB_SERVERS = frozenset(
-    {
-        "connections",
-        "connection_rate",
-        "num_connections",
-        "pipeline",
-        "calls",
-        "think",
-        "urls",
-        "pick",
-        "http",
-        "method",
-        "header",
-        "body",
-        "io",
-    }
-)
-"""Parameters that say nothing of a load on a database."""
-OF_DATABASES = frozenset(
-    {
-        "workload",
-        "properties",
-        "phase",
-        "records",
-        "batch",
-        "namespace",
-        "table",
-        "settings",
-        "verify_values",
-        "drop",
-        "drop_table",
-    }
-)
-"""Parameters that say nothing of a load on a web server."""
 
 
 def load(
@@ -176,7 +146,10 @@ def load(
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Put one load on one URL: a web server or a database."""
-    from loadcurve.server.protocol import protocol_of_url, without_passwords
+    from loadcurve.cli.load_study import Options
+    from loadcurve.load.kinds import WEB, kind_of_protocol
+    from loadcurve.server.credentials import without_passwords
+    from loadcurve.server.protocol import protocol_of_url
 
     protocol = protocol_of_url(url)
     if protocol is None:
@@ -184,66 +157,15 @@ def load(
             f"{without_passwords(url)}: {_scheme_in_words(url)}; expected http://host:port/path, or for a "
             "database mongodb://host:port or postgresql://host:port"
         )
-    if protocol != "http":
-        from loadcurve.cli.database_load import DatabaseOptions, database_load_command
-
-        raise_on_interrupts()
-        _refuse(context, OF_WEB_SERVERS, "the URL leads to a database")
-        database_options = DatabaseOptions(
-            url=url,
-            workload=workload,
-            properties=tuple(properties or ()),
-            phase=phase,
-            threads=threads,
-            operations=requests,
-            duration=duration,
-            rate=rate,
-            arrivals=arrivals,
-            records=records,
-            batch=batch,
-            namespace=namespace,
-            table=table,
-            settings=tuple(settings or ()),
-            verify_values=verify_values,
-            drop=drop,
-            drop_table=drop_table,
-            seed=seed,
-            warmup=warmup,
-            timeout=timeout,
-            cpus=cpus,
-        )
-        raise typer.Exit(database_load_command(database_options, json_output=json_output))
-    from loadcurve.cli.load import load_command
-    from loadcurve.cli.load_plan import LoadOptions
-
     raise_on_interrupts()
-    _refuse(context, OF_DATABASES, "the URL leads to a web server")
-    options = LoadOptions(
-        url=url,
-        connections=connections,
-        threads=threads or 1,
-        duration=duration,
-        requests_total=requests,
-        rate=rate,
-        arrivals=arrivals,
-        connection_rate=connection_rate,
-        connections_total=num_connections,
-        pipeline=pipeline,
-        calls=calls,
-        think=think,
-        urls=urls,
-        pick=pick,
-        http=http,
-        seed=seed,
-        warmup=warmup,
-        timeout=timeout,
-        method=method,
-        headers=tuple(header or ()),
-        body=body,
-        cpus=cpus,
-        io=io,
-    )
-    raise typer.Exit(load_command(options, json_output=json_output))
+    options = Options(kind_of_protocol(protocol), context.params, _given(context), _written(context))
+    if options.kind is WEB:
+        from loadcurve.cli.load import load_command
+
+        raise typer.Exit(load_command(url, options, json_output=json_output))
+    from loadcurve.cli.database_load import database_load_command
+
+    raise typer.Exit(database_load_command(url, options, json_output=json_output))
 
 
 def _scheme_in_words(url: str) -> str:
@@ -251,11 +173,12 @@ def _scheme_in_words(url: str) -> str:
     return f"the scheme is {scheme!r}" if separator else "the scheme is missing"
 
 
-def _refuse(context: typer.Context, foreign: frozenset[str], because: str) -> None:
-    """Raise BadInput where the person has given an option of the other kind of load."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in foreign and source is not None and source.name == "COMMANDLINE":
-            option = max(parameter.opts, key=len)
-            other = "web servers" if foreign is OF_WEB_SERVERS else "databases"
-            raise BadInput(f"{option}: an option for {other}, and {because}; leave it out")
+def _given(context: typer.Context) -> list[str]:
+    """Return the names of the parameters that the person has given."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+def _written(context: typer.Context) -> dict[str, str]:
+    """Return how the person writes each parameter, such as ``-c/--connections``."""
+    return {param.name or "": "/".join(param.opts) for param in context.command.params}

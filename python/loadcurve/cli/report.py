@@ -5,13 +5,12 @@ from pathlib import Path
 
 import typer
 
+from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
-from loadcurve.explain.all import findings
 from loadcurve.report.content import content_of
 from loadcurve.report.findings import findings_text
 from loadcurve.report.html import write_page
 from loadcurve.report.terminal import print_shapes
-from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import parse_objective
 
 
@@ -26,16 +25,15 @@ def report_command(folder: Path, slo: str | None) -> None:
 
     """
     objective = None if slo is None else parse_objective(slo)
-    run = read_run(folder)
-    content = content_of(run, objective)
-    report = write_page(content)
+    run, analysis = read_analysed(folder, objective)
+    report = write_page(content_of(run, analysis))
     out = new_console()
     if objective is not None:
-        print_shapes(run, out, objective)
-    out.print(findings_text(content.findings, "full"))
+        print_shapes(analysis, out)
+    out.print(findings_text(analysis.findings, "full"))
     out.print(report, soft_wrap=True)
 
 
 def findings_command(folder: Path) -> None:
     """Print the findings of a run as a JSON array of objects."""
-    typer.echo(json.dumps([one.model_dump(mode="json") for one in findings(read_run(folder))], indent=2))
+    typer.echo(json.dumps([one.model_dump(mode="json") for one in analysis_of(folder).findings], indent=2))

@@ -100,31 +100,34 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
 def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
+        from loadcurve.analysis.analysis import analyse
+        from loadcurve.analysis.numbers import keep_numbers
         from loadcurve.report.content import content_of
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_page
-        from loadcurve.report.run_summary import summary_of
+        from loadcurve.report.run_summary import numbers_of
         from loadcurve.report.terminal import print_shapes, summary
         from loadcurve.result.folder import read_run
-        from loadcurve.result.summary import keep_summary, source_of
+        from loadcurve.result.summary import source_of
 
     if interrupted:
         talk.print("interrupted: what was measured is kept")
+    source = source_of(folder)
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
-    content = content_of(run)
-    report = write_page(content)
-    keep_summary(folder, summary_of(run, content.findings, source_of(folder)))
+    analysis = analyse(run)
+    report = write_page(content_of(run, analysis))
+    keep_numbers(folder, numbers_of(analysis, source))
     out = new_console()
-    out.print(summary(run))
-    print_shapes(run, out)
-    out.print(findings_text(content.findings, "brief"))
+    out.print(summary(analysis))
+    print_shapes(analysis, out)
+    out.print(findings_text(analysis.findings, "brief"))
     out.print(report, soft_wrap=True)
     return run
 
 
 def has_usable_points(run: Run) -> bool:
     """Say whether any point of a run can be used."""
-    from loadcurve.stats.curves import is_usable
+    from loadcurve.result.measures import is_usable
 
     return any(map(is_usable, run.points))

@@ -18,8 +18,8 @@ from loadcurve.server.found import NATIVE_FOLDER, MissingServer, Overrides, find
 from loadcurve.server.location import Location
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.container import ContainerTable
-from loadcurve.study.expected import show
-from loadcurve.study.problems import problems_of
+from loadcurve.toml.expected import show
+from loadcurve.toml.problems import problems_of
 
 
 def list_command(catalogs: Sequence[Path]) -> None:

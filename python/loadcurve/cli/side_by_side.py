@@ -25,7 +25,7 @@ def side_by_side_command(folders: Sequence[Path], out: Path | None) -> None:
     console = new_console()
     for pairing in shown.pairings:
         base, new = (
-            next(run.run.folder for run in shown.runs if run.letter == letter)
+            next(run.folder for run in shown.runs if run.letter == letter)
             for letter in (pairing.base, pairing.new)
         )
         console.print(Text(f"{new} over {base}", style="bold"), soft_wrap=True)

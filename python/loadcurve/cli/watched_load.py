@@ -9,8 +9,6 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.result.load import LoadResult
-from loadcurve.result.words import Words
-from loadcurve.run.database_plan import EngineDatabasePlan
 from loadcurve.run.load import Plan, Progress, run_load
 
 REFRESH_PER_SECOND = 4
@@ -38,17 +36,15 @@ def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:
     if not progress.elapsed_s:
         line.plain = "connecting"
         return
-    words = Words(of_database=isinstance(plan, EngineDatabasePlan))
+    words = plan.kind.words
     rate = f"{progress.answered / progress.elapsed_s:,.0f} {words('requests/s')}"
     failed = f" · {progress.failed:,} failed" if progress.failed else ""
-    if plan.stop.requests_total is not None:
-        line.plain = (
-            f"{progress.answered:,} of {plan.stop.requests_total:,} {words('requests')} · {rate}{failed}"
-        )
-    elif plan.stop.duration_s is None:
+    if plan.requests_total is not None:
+        line.plain = f"{progress.answered:,} of {plan.requests_total:,} {words('requests')} · {rate}{failed}"
+    elif plan.load.duration_s is None:
         line.plain = f"{progress.elapsed_s:.0f} s · {rate}{failed}"
     else:
-        total_s = plan.warmup_s + plan.stop.duration_s
+        total_s = plan.load.warmup_s + plan.load.duration_s
         line.plain = f"{progress.elapsed_s:.0f} of {total_s:g} s · {rate}{failed}"
 
 
@@ -64,7 +60,7 @@ def print_result(result: LoadResult, *, json_output: bool) -> None:
 
 def failures_in_words(result: LoadResult) -> str:
     """Say why a load got no answer."""
-    counts = {name: count for name, count in result.errors.model_dump().items() if count}
+    counts = result.errors.nonzero()
     return (
         ", ".join(f"{count} {name}" for name, count in counts.items())
         or "the load ended before an answer came"

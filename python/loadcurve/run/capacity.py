@@ -3,14 +3,16 @@
 import dataclasses
 from dataclasses import dataclass
 
+from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
+from loadcurve.load.kinds import kind_of_model
+from loadcurve.load.table import sweep_keys
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord, SearchRecord
-from loadcurve.stats.capacity import Observation, load_keys, observed, observed_failure, trial_capacity
+from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
-from loadcurve.study.load_table import sweep_keys
 from loadcurve.study.model import Study
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
 
 def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[str, object]) -> str:
     load = document.data.get("load", {})
-    known = load_keys(load.get("model") if isinstance(load, dict) else None)
+    known = kind_of_model(load.get("model") if isinstance(load, dict) else None).load_keys
     if options.key is not None:
         if options.key not in known:
             raise BadInput(f"--key {options.key} is not a load; expected one of {', '.join(known)}")

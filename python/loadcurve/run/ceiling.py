@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
+from loadcurve.load.http import ClosedLoad
 from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.load import LoadResult
 from loadcurve.run.kept import rig_of
@@ -16,8 +17,7 @@ from loadcurve.run.trial import utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
-from loadcurve.server.instance import Server
-from loadcurve.study.http_loads import ClosedLoad
+from loadcurve.server.here import Server
 
 CONNECTIONS = (1, 10, 100, 1000)
 RUNS = 3

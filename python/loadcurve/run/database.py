@@ -3,18 +3,20 @@
 import contextlib
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from loadcurve._engine import Database, DatabaseError
+from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import Point
-from loadcurve.run.database_plan import DatabasePlans, EngineTarget, records_inserted
+from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.load import run_load
 from loadcurve.run.under_load import Measured, Observe
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.instance import Server
-from loadcurve.server.running import AttachedServer
-from loadcurve.study.database_load import DatabaseLoad, DatabaseLoadTable
+from loadcurve.server.live import LiveServer
+
+if TYPE_CHECKING:
+    from loadcurve.load.plan import DatabaseTarget
 
 RECORDS_MISSING: Final = "records_missing"
 """The code of a table that does not hold what was loaded into it."""
@@ -23,15 +25,13 @@ RECORDS_MISSING: Final = "records_missing"
 class DatabaseUnderLoad:
     """One started database, with the table of a trial's loads."""
 
-    def __init__(
-        self, title: str, server: Server | AttachedServer, load: DatabaseLoadTable, plans: DatabasePlans
-    ) -> None:
+    def __init__(self, title: str, server: LiveServer, load: DatabaseLoadTable, plans: DatabasePlans) -> None:
         """Put the study's load on a server by ``plans`` made for it; ``title`` names it in failures."""
         self._title = title
         self._server = server
         self._load = load
         self._plans = plans
-        self._made: EngineTarget | None = None
+        self._made: DatabaseTarget | None = None
         """Where there is a table of ours."""
 
     def __enter__(self) -> Self:
@@ -92,7 +92,7 @@ class DatabaseUnderLoad:
             raise ServerFailure(RECORDS_MISSING, text)
 
     def _expected(self, load: DatabaseLoad) -> int:
-        return records_inserted(self._plans.load_phase(load, 0).workload)
+        return load.workload.with_records(load.records).records_inserted
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
@@ -112,7 +112,7 @@ def refusal_in_words(error: DatabaseError) -> str:
 
 def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:
     """Say how many records there are and what became of the others."""
-    failed = {name: count for name, count in loading.errors.model_dump().items() if count}
+    failed = loading.errors.nonzero()
     failures = "; ".join(f"{count:,} {name}" for name, count in failed.items())
     told = [f"{message.text} ({message.count:,})" for message in loading.error_messages[:1]]
     why = f" Failed while they were loaded: {'; '.join([failures, *told])}." if failed else ""

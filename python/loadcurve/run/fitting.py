@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
-from loadcurve.run.database_plan import DatabasePlans, EngineTarget
+from loadcurve.load.plan import DatabaseTarget
+from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.running import RunningServer
-from loadcurve.study.database_load import DatabaseLoad, DatabaseLoadTable
 from loadcurve.study.model import Study
-from loadcurve.study.problems import Problem
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.problems import Problem
 
 AnyServer = FoundServer | RunningServer | MissingServer
 
@@ -57,7 +58,7 @@ def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[st
             raise BadInput(document.report(Problem(("servers", name, "url"), text)))
 
 
-def _is_foreign(target: EngineTarget) -> bool:
+def _is_foreign(target: DatabaseTarget) -> bool:
     """Say whether there is a table that is not ours; what keeps from asking is told in the trials."""
     database = Database(target.to_json())
     try:
@@ -78,7 +79,7 @@ def _url(server: AnyServer, protocol: ProtocolName) -> str:
     return server.url if isinstance(server, RunningServer) else f"{protocol}://127.0.0.1"
 
 
-def _target(study: Study, name: str, url: str) -> EngineTarget:
+def _target(study: Study, name: str, url: str) -> DatabaseTarget:
     plans = DatabasePlans(url, study.servers[name].driver, cpus=(0,))
     load = study.load_at(study.points()[0])
     if not isinstance(load, DatabaseLoad):

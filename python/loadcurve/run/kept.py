@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from loadcurve import __version__
 from loadcurve._engine import uring_refusal
 from loadcurve.errors import BadInput
+from loadcurve.files import write_whole
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.state import state_folder
 from loadcurve.result.ceiling import Ceiling, Rig
@@ -37,9 +38,7 @@ def keep(measured: Ceiling | Noise) -> Path:
     file = _file_of(type(measured), measured.rig)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        staged = file.with_suffix(".new")
-        staged.write_text(measured.model_dump_json(indent=2), encoding="utf-8")
-        staged.replace(file)
+        write_whole(file, measured.model_dump_json(indent=2).encode())
     except OSError as error:
         raise BadInput(
             f"What was measured cannot be kept in {file.parent}: {error.strerror}. "

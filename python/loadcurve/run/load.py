@@ -1,19 +1,19 @@
 """One load: started, watched, and brought to its result."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.load.plan import DatabasePlan, HttpPlan
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
-from loadcurve.run.database_plan import EngineDatabasePlan
-from loadcurve.run.plan import EnginePlan
 
 LOOK_INTERVAL_S = 0.05
 
-Plan = EnginePlan | EngineDatabasePlan
+Plan = HttpPlan | DatabasePlan
 """What the engine can carry out."""
 
 
@@ -54,12 +54,12 @@ def run_load(plan: Plan, observe: Callable[[Progress], None]) -> LoadResult:
     except KeyboardInterrupt as interrupt:
         watch.look()
         load.stop()
-        raise LoadInterrupted(_result(load, watch.pauses)) from interrupt
+        raise LoadInterrupted(_result(plan, load, watch.pauses)) from interrupt
     except BaseException:
         load.stop()
         load.finish()
         raise
-    return _result(load, watch.pauses)
+    return _result(plan, load, watch.pauses)
 
 
 class _PauseWatch:
@@ -77,14 +77,15 @@ class _PauseWatch:
 
 
 def _started(plan: Plan) -> Load:
-    start = Load.on_database if isinstance(plan, EngineDatabasePlan) else Load.on_web_server
     try:
-        return start(plan.to_json())
+        return Load.start(plan.to_json())
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(load: Load, pauses: Sequence[Pause]) -> LoadResult:
-    return marked_as_paused(LoadResult.model_validate_json(load.finish()), pauses)
+def _result(plan: Plan, load: Load, pauses: Sequence[Pause]) -> LoadResult:
+    measured = json.loads(load.finish())
+    as_run = plan.as_run(measured["generator"]["io"])
+    return marked_as_paused(LoadResult.model_validate({**measured, "load": as_run}), pauses)

@@ -3,18 +3,19 @@
 import tempfile
 from pathlib import Path
 
+from loadcurve.analysis.curves import curves
+from loadcurve.analysis.noise import noise_of
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.result.folder import read_run
+from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise, NoiseSpread
 from loadcurve.run.display import Display
 from loadcurve.run.kept import rig_of
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.run.trial import utc_now
-from loadcurve.stats.measures import MEASURES, MeasureName
-from loadcurve.stats.noise import noise_of
 
-NOISE_MEASURES: tuple[MeasureName, ...] = ("throughput", "p50", "p99")
+NOISE_MEASURES = ("throughput", "p50", "p99")
 CONNECTIONS = [10, 100]
 TRIALS = 10
 DURATION_S = 1.0
@@ -66,9 +67,9 @@ def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
         display.begins(study_run.study, study_run.order)
         study_run.measure()
         run = read_run(study_run.folder)
-    spreads = {}
+    found, spreads = curves(run), {}
     for name in NOISE_MEASURES:
-        spread = noise_of(run, MEASURES[name], "point").spread
+        spread = noise_of(run, found, MEASURES[name], "point").spread
         if spread is not None:
             spreads[name] = NoiseSpread(log_ratio_sd=spread.log_sd, degrees_of_freedom=spread.degrees)
     if not spreads:

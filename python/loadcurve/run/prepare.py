@@ -10,6 +10,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.host.machines import machine_table
+from loadcurve.load.kinds import DATABASE, WEB
 from loadcurve.result.records import (
     ContainerRecord,
     ContentRecord,
@@ -19,24 +20,24 @@ from loadcurve.result.records import (
 )
 from loadcurve.run.fitting import misfits
 from loadcurve.server.answers import content_name
+from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.container.found import location_of
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
-from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
+from loadcurve.server.live import LiveServer
+from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
-from loadcurve.study.expected import nearest, show
-from loadcurve.study.http_loads import HttpLoadTable
 from loadcurve.study.model import Study
-from loadcurve.study.problems import KeyPath, Problem
-from loadcurve.study.requests import paths_to_verify
 from loadcurve.study.tables import StudyServer
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.expected import nearest, show
+from loadcurve.toml.problems import KeyPath, Problem
 
 Found = FoundServer | RunningServer
 """A server that can be measured."""
@@ -99,7 +100,7 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 def _require_requested_files(
     study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
 ) -> None:
-    if not isinstance(study.load, HttpLoadTable):
+    if study.load.kind is DATABASE:
         return
     folder = study.content.folder if study.content else None
     where = "[content]" if folder is None else str(folder)
@@ -109,7 +110,7 @@ def _require_requested_files(
             ("load", "requests", str(index)),
             f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
         )
-        for index, path in enumerate(paths_to_verify(study.load.requests, seed))
+        for index, path in enumerate(study.load.paths_to_verify(seed))
         if content_name(path) not in records
     ]
     if problems:
@@ -189,10 +190,10 @@ def _serves_content(study: Study, server: Found | MissingServer) -> bool:
         isinstance(server, MissingServer) and server.build is not None
     )
     is_web_server = server.entry.description.protocol == "http"
-    return is_started and is_web_server and isinstance(study.load, HttpLoadTable)
+    return is_started and is_web_server and study.load.kind is WEB
 
 
-def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> Server | AttachedServer:
+def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:
     """Return a server that serves the content while it is entered: one that is started, or one that runs.
 
     Raises:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcurve import __version__
+from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
@@ -35,18 +36,16 @@ from loadcurve.run.prepare import (
 )
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
+from loadcurve.server.credentials import study_without_passwords, without_passwords_in
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import clean_up_after_killed_runs, other_owners
-from loadcurve.server.protocol import without_password, without_passwords
 from loadcurve.server.settings import unknown_name
-from loadcurve.stats.stopping import Figure, figures, may_end, until_narrow, wide_points
-from loadcurve.study.http_loads import HttpLoadTable
+from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
-from loadcurve.study.requests import paths_to_verify
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
 
 LARGEST_SEED = 2**31 - 1
 
@@ -187,10 +186,7 @@ class StudyRun:
 
     def _study_record(self) -> dict[str, Any]:
         """Return the study with every default filled in, and no password."""
-        record = self.study.model_dump(mode="json")
-        for server in record["servers"].values():
-            if server["url"] is not None:
-                server["url"] = without_password(server["url"])
+        record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
         return record
 
     def _shared_cpus(self) -> Iterator[Reason]:
@@ -202,7 +198,7 @@ class StudyRun:
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
         load = self.study.load
-        paths = paths_to_verify(load.requests, self._seed) if isinstance(load, HttpLoadTable) else []
+        paths = load.paths_to_verify(self._seed)
         for name, server in self._servers.items():
             tried = None
             if not isinstance(server, MissingServer):
@@ -214,12 +210,7 @@ class StudyRun:
 
     def _study_text(self) -> str:
         """Return the study as it was read, but for passwords: run folders are shown to others."""
-        text = self._study_file.read_text(encoding="utf-8")
-        # A password may hold the quotes at which a URL in a text ends, so those that are known go first.
-        for server in self.study.servers.values():
-            if server.url is not None:
-                text = text.replace(server.url, without_password(server.url))
-        return without_passwords(text)
+        return study_without_passwords(self._study_file.read_text(encoding="utf-8"))
 
 
 def _others_at_work() -> Iterator[Reason]:

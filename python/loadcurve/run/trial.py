@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.host.cpus import CpuDivision
-from loadcurve.probe.process import Probe
+from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import Reason
 from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Point, PointRecord
@@ -20,9 +20,7 @@ from loadcurve.run.under_load import Measured, UnderLoad
 from loadcurve.run.web_server import WebServerUnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
-from loadcurve.server.instance import Server
-from loadcurve.server.running import AttachedServer
-from loadcurve.study.database_load import DatabaseLoadTable
+from loadcurve.server.live import LiveServer
 from loadcurve.study.model import Study
 
 
@@ -75,7 +73,7 @@ class TrialRunner:
                 self._under_load(server, trial) as under_load,
             ):
                 under_load.verify(self.seed + trial.block)
-                with self._probe(server) as probe:
+                with server.probe(self.cpus.probe, self.study.host.probe_interval_s) as probe:
                     while True:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)
@@ -112,10 +110,7 @@ class TrialRunner:
         yield failed
         return failed
 
-    def _probe(self, server: Server | AttachedServer) -> Probe:
-        return Probe(server.marks, server.address, self.cpus.probe, self.study.host.probe_interval_s)
-
-    def _under_load(self, server: Server | AttachedServer, trial: PlannedTrial) -> UnderLoad:
+    def _under_load(self, server: LiveServer, trial: PlannedTrial) -> UnderLoad:
         """Return the started server as its kind is put under load."""
         study = self.study
         if isinstance(study.load, DatabaseLoadTable):
@@ -125,9 +120,7 @@ class TrialRunner:
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, study.load, content, self.cpus.load)
 
-    def _measured(
-        self, server: Server | AttachedServer, under_load: UnderLoad, point: Point, seed: int
-    ) -> Measured:
+    def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measured:
         """Measure one point while its server lives; raises ServerFailure where it does not."""
 
         def observe(progress: Progress) -> None:

@@ -5,21 +5,19 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from loadcurve.load.http import HttpLoadTable, complete_http_type
 from loadcurve.result.records import ContentRecord, Point
 from loadcurve.run.load import run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.under_load import Measured, Observe
-from loadcurve.server.instance import Server
-from loadcurve.server.running import AttachedServer
-from loadcurve.study.http_loads import HttpLoadTable, complete_http_type
-from loadcurve.study.requests import paths_to_verify
+from loadcurve.server.live import LiveServer
 
 
 @dataclass(frozen=True)
 class WebServerUnderLoad:
     """One started web server; it keeps nothing of a load."""
 
-    server: Server | AttachedServer
+    server: LiveServer
     load: HttpLoadTable
     """The study's."""
     content: Mapping[str, ContentRecord]
@@ -36,7 +34,7 @@ class WebServerUnderLoad:
 
     def verify(self, seed: int) -> None:
         """Ask for every path once, or for some of a long list."""
-        self.server.verify(paths_to_verify(self.load.requests, seed))
+        self.server.verify(self.load.paths_to_verify(seed))
 
     def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
         """Put the load of one point on the server."""

@@ -1,0 +1,69 @@
+"""Reading and writing files in folders that others may have prepared, such as a run that was received.
+
+Nothing leads out of such a folder: a link is neither followed nor written through, and what is no regular
+file, such as a pipe that nobody writes to, is not waited for. Errors are ``OSError``s that name the file.
+"""
+
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+IS_LINK = "it is a link, which may lead to a file of somebody else"
+NOT_REGULAR = "it is no regular file"
+
+
+def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
+    """Write a file beside its place and move it there, so that nobody ever sees half of it.
+
+    It is written under a name that nobody can have foreseen, and what stands at its place, be it a link, is
+    replaced. ``durably`` returns when the disk has the content; the name may take an fsync of the folder.
+
+    Raises ``OSError`` where it cannot be written; what was there before stays.
+    """
+    staged = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(staged, flags, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if durably:
+                os.fsync(descriptor)
+        staged.replace(path)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading that must be one itself.
+
+    Raises ``OSError`` for anything else, and where it cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, IS_LINK, str(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file that must be one itself; raises as :func:`open_regular`."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def is_regular(path: Path) -> bool:
+    """Say whether there is a file, and no link to one."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
