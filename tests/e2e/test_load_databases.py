@@ -121,6 +121,35 @@ url = "{database.url}"
     assert password not in (sandbox.work / "run" / "study.toml").read_text()
 
 
+def test_a_password_with_characters_that_should_be_encoded_is_in_no_file_of_a_run(sandbox, database, ask):
+    ask("create role slashed superuser login password 'Xq7/Vt:Zw9'")
+    place = database.url.rpartition("@")[2]
+    study = f"""\
+title = "Tiny"
+[load]
+model = "ycsb"
+workload = "a"
+records = 5
+operations = 5
+[sweep]
+threads = [1]
+[trials]
+count = 1
+[servers.there]
+use = "url"
+url = "postgresql://slashed:Xq7/Vt:Zw9@{place}"
+"""
+    sandbox.write("slashed.toml", study)
+    finished = sandbox.run("run", "slashed.toml", "--out", "run")
+    ask("drop role slashed")
+    assert finished.returncode in {0, 3}, finished.stderr
+    files = {path.name: path.read_text() for path in (sandbox.work / "run").iterdir()}
+    assert {"run.json", "study.toml", "trials.jsonl", "report.html"} <= set(files)
+    told = {**files, "stdout": finished.stdout, "stderr": finished.stderr}
+    assert [name for name, text in told.items() if "Xq7" in text or "Zw9" in text] == []
+    assert f"postgresql://{place}" in files["study.toml"]
+
+
 def test_a_wrong_password_is_told_as_such_and_not_shown(sandbox, database):
     user, _, rest = database.url.partition("@")
     wrong = f"{user.rpartition(':')[0]}:mistaken@{rest}"

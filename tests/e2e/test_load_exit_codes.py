@@ -11,7 +11,7 @@ from support.recording_server import deaf_port, full_listener, recording_server,
     ("options", "named"),
     [
         (["--no-such-option"], "--no-such-option"),
-        (["-n", 10, "-d", "1s"], "--duration and --requests"),
+        (["-n", 10, "-d", "1s"], "-n/--requests/--operations: given beside a duration; keep one of the two"),
         (["--cpus", 4096], "CPU 4096 is not there"),
         (["--cpus=-1"], "CPU -1 is not there"),
         (["-R", -5], '--rate: "-5" is not a rate above 0'),
@@ -24,14 +24,27 @@ from support.recording_server import deaf_port, full_listener, recording_server,
         (["-R", "100-200:0s"], '--rate: "100-200:0s" lasts 0 s; expected above 0'),
         (["-R", "5:1s, 0:1s"], "ends with a rate of 0, which would go on for ever; end above 0"),
         (["--connection-rate", "0"], '--connection-rate: "0" is not a rate above 0'),
-        (["-d", 0], "--duration 0: expected a duration above 0"),
-        (["-d", "1x"], "--duration 1x: expected a duration above 0"),
+        (["-d", 0], '-d/--duration: found "0"; expected a duration above 0'),
+        (["-d", "1x"], '-d/--duration: found "1x"; expected a duration above 0'),
+        (
+            ["--rate", 5, "--think", "1s"],
+            "--think: no option of an open loop, which --rate asks for; leave it out",
+        ),
+        (
+            ["-R", 5, "--connection-rate", 5],
+            "-R/--rate: no option of sessions, which --connection-rate asks for",
+        ),
+        (
+            ["--num-connections", 5],
+            "--num-connections: no option of a closed loop; --rate asks for an open one",
+        ),
+        (["--pick", "weighted"], "--pick: missing; expected one for each request"),
         (["-n", 0], "--requests"),
         (["-c", 0], "--connections"),
-        (["-c", 2, "-t", 3], "--threads 3: more than the 2 connections; expected 1 to 2"),
-        (["--timeout", "0s"], "--timeout 0s: expected a duration above 0"),
+        (["-c", 2, "-t", 3], "-t/--threads: found 3; expected no more threads than connections"),
+        (["--timeout", "0s"], '--timeout: found "0s"; expected a duration above 0'),
         (["-H", "no colon"], "'no colon': there is no colon"),
-        (["--urls", "nowhere"], "loadcurve: nowhere: there is no such file"),
+        (["--urls", "nowhere"], "loadcurve: --urls: nowhere: there is no such file"),
         (["--body", "@nowhere"], "--body: nowhere: there is no such file"),
         (["--body", "@."], "--body: .: this is a folder; expected a file with the body of the requests"),
     ],
@@ -49,7 +62,7 @@ def test_a_list_of_urls_without_a_request_is_bad_input(sandbox, limit_url):
     sandbox.write("urls.txt", "# only a comment\n")
     finished = sandbox.run("load", limit_url, "--urls", "urls.txt")
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert finished.stderr.startswith("loadcurve: urls.txt: ")
+    assert finished.stderr.startswith("loadcurve: --urls: urls.txt: ")
 
 
 def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(sandbox):
@@ -57,7 +70,7 @@ def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(sandb
     with recording_server() as server:
         finished = sandbox.run("load", f"http://{server.authority}/", "--urls", "urls.txt")
     assert (finished.returncode, finished.stdout, server.seen) == (2, "", [])
-    assert finished.stderr.startswith('loadcurve: urls.txt:1001: found "a"; expected a path')
+    assert finished.stderr.startswith('loadcurve: --urls: urls.txt:1001: found "a"; expected a path')
 
 
 BAD_URLS = ["no-url", "https://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]

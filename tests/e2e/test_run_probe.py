@@ -69,12 +69,7 @@ def test_every_point_names_the_busiest_thread_which_is_one_of_the_workers(points
 
 @pytest.mark.needs("nginx")
 def test_every_point_carries_what_the_machine_did(points):
-    # On a busy machine a look at it may cost so much that the next one comes behind the window.
-    figures = ("cpus", "tcp", "sockets", "listen_queue")
-    told = [point for point in points if all(point["probe"][name] is not None for name in figures)]
-    if not told:
-        pytest.skip("the machine is too busy for the probe to look at it twice in two seconds")
-    for point in told:
+    for point in points:
         probe = point["probe"]
         assert [cpu["cpu"] for cpu in probe["cpus"]] == list(range(os.cpu_count()))
         for cpu in probe["cpus"]:

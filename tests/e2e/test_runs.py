@@ -67,9 +67,10 @@ def test_the_json_holds_the_same_and_the_second_time_nothing_is_read_but_summari
         "loadcurve-runs/empty",
         "loadcurve-runs/broken",
     }
-    summary = runs.work / "loadcurve-runs" / "a" / "summary.json"
-    kept = json.loads(summary.read_text())
-    summary.write_text(json.dumps({**kept, "answer": "what was kept"}))
+    numbers = runs.work / "loadcurve-runs" / "a" / "numbers.json"
+    kept = json.loads(numbers.read_text())
+    summary = {**kept["summary"], "answer": "what was kept"}
+    numbers.write_text(json.dumps({**kept, "summary": summary}))
     again = json.loads(runs.run("runs", "--json").stdout)
     assert again["runs"][1]["answer"] == "what was kept"
 

@@ -13,8 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
+from loadcurve.analysis.curves import curves
 from loadcurve.result.folder import read_run
-from loadcurve.stats.curves import curves
+from loadcurve.result.measures import MEASURES
 from support.page import rows_of
 from support.page_events import answer, events_of
 from support.sandbox import Sandbox, finish, wait_until
@@ -105,8 +106,9 @@ def test_the_page_grows_with_the_run_equals_its_folder_and_ends_with_it(sandbox)
     assert len(counts) > 1
     [curve] = curves(read_run(sandbox.work / "run"))
     measured = {
-        ("nginx", at.point["connections"]): (at.throughput_rps.value, at.throughput_rps.n)
+        ("nginx", at.point["connections"]): (rate.value, rate.n)
         for at in curve.points
+        if (rate := at.estimate(MEASURES["throughput"]))
     }
     watch = WatchedRun.start(sandbox, "watch", "run")
     with events_of(watch.url) as events:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, found, marked_processes, processes_using
+from server_support import CATALOG, CHANGED_SETTINGS, found, marked_processes, processes_using
 
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
-from loadcurve.server.instance import Server
-
-CHANGED_SETTINGS = {"access_log": True, "keepalive_requests": 3, "listen_backlog": 77}
+from loadcurve.server.here import Server
 
 SCRIPTED_SERVER = Path(__file__).parent / "scripted_server.py"
 

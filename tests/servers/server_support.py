@@ -18,12 +18,12 @@ from typing import TypeVar
 
 import pytest
 
-import loadcurve.server.instance as instance_module
+import loadcurve.server.here as instance_module
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import check_server
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from loadcurve.server.ledger import MARK_VARIABLE
 from loadcurve.server.processes import running_processes, uses_folder
 
@@ -33,6 +33,10 @@ CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
 SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node"]
 """Every real server of the catalogue that Debian has."""
+
+
+CHANGED_SETTINGS = {"access_log": True, "keepalive_requests": 3, "listen_backlog": 77}
+"""Other values of settings that several servers share."""
 
 
 OWNER_SCRIPT = """

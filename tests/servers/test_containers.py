@@ -15,7 +15,7 @@ from loadcurve.server.container.found import location_of
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, Overrides, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from loadcurve.study.container import ContainerTable
 from support.containers import Containers
 from support.tiny_study import write_built_server

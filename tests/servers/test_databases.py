@@ -26,14 +26,14 @@ from server_support import (
     wait_until,
 )
 
-from loadcurve.probe.process import Probe
+from loadcurve.server.attached import AttachedServer
 from loadcurve.server.build import build_of
 from loadcurve.server.check import check_server
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from loadcurve.server.ledger import clean_up_after_killed_runs
-from loadcurve.server.running import AttachedServer, RunningServer, find_running_server
+from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from support.probed_load import load_of
 
@@ -261,7 +261,7 @@ def test_the_probe_sees_the_process_that_postgresql_makes_for_each_client(name):
 
 
 def observed(server):
-    with Probe(server.marks, server.address, os.sched_getaffinity(0), INTERVAL_S) as probe:
+    with server.probe(os.sched_getaffinity(0), INTERVAL_S) as probe:
         time.sleep(20 * INTERVAL_S)
         return probe.observed(load_of(18 * INTERVAL_S))
 

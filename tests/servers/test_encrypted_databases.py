@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from loadcurve._engine import Database, DatabaseError, workload
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from support.certificates import NAME, Authority, Issued, make_authority
 from support.databases import ferretdb_folder, require_postgresql, running_database
 from support.sandbox import wait_until

@@ -24,7 +24,7 @@ from server_support import (
     wait_until,
 )
 
-import loadcurve.server.instance as instance_module
+import loadcurve.server.here as instance_module
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure

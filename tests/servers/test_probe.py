@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from server_support import server_of, told_of_each, wait_until
 
-from loadcurve.probe import process
-from loadcurve.probe.process import Probe
+from loadcurve.server import probing
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.group import group_parent
 from loadcurve.server.processes import read_status
@@ -29,7 +28,7 @@ def server(content_folder):
 
 
 def test_a_server_is_seen_as_long_as_the_block_lasts(server):
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         time.sleep(20 * INTERVAL_S)
         record = probe.observed(load_of(18 * INTERVAL_S))
         assert len(_probes()) == 1
@@ -41,7 +40,7 @@ def test_a_server_is_seen_as_long_as_the_block_lasts(server):
 
 
 def test_windows_that_follow_each_other_are_each_seen(server):
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         for _ in range(3):
             time.sleep(6 * INTERVAL_S)
             record = probe.observed(load_of(4 * INTERVAL_S))
@@ -49,40 +48,43 @@ def test_windows_that_follow_each_other_are_each_seen(server):
             assert record.server.cpu_share is not None
 
 
+def test_the_end_of_a_window_is_looked_at_however_far_off_the_next_sample_is(server):
+    with server.probe(ALL_CPUS, 10.0) as probe:
+        time.sleep(0.1)
+        record = probe.observed(load_of(0.05))
+    assert record.caveats == []
+    assert record.server.cpu_share is not None
+    assert record.tcp.listen_overflows is not None
+    assert [use.cpu for use in record.cpus] == list(range(os.cpu_count()))
+
+
 def test_the_probe_runs_on_the_cpus_that_it_is_given(server):
     cpu = max(ALL_CPUS)
-    with Probe(server.marks, server.address, [cpu], INTERVAL_S):
+    with server.probe([cpu], INTERVAL_S):
         (pid,) = _probes()
         assert os.sched_getaffinity(pid) == {cpu}
     assert os.sched_getaffinity(0) == ALL_CPUS
 
 
 def test_a_probe_that_is_missing_is_a_caveat(server, monkeypatch):
-    monkeypatch.setattr(process, "PROGRAM", Path("/no/such/program"))
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    monkeypatch.setattr(probing, "PROGRAM", Path("/no/such/program"))
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_not_started"]
     assert "/no/such/program" in record.caveats[0].text
     assert (record.server, record.series) == (None, None)
 
 
-def test_a_server_that_was_not_started_here_is_not_seen_and_this_is_said():
-    with Probe(None, "127.0.0.1:80", ALL_CPUS, INTERVAL_S) as probe:
-        record = probe.observed(load_of(0.01))
-    assert [caveat.code for caveat in record.caveats] == ["processes_unknown"]
-    assert record.server is None
-
-
 def test_a_probe_that_ends_at_once_says_why(server, monkeypatch):
-    monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "echo no process found >&2; exit 1"))
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    monkeypatch.setattr(probing, "PROGRAM", _script(server.marks.folder, "echo no process found >&2; exit 1"))
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_died"]
     assert record.caveats[0].text == "the probe ended with status 1: no process found"
 
 
 def test_a_probe_that_dies_leaves_what_it_saw_until_then(server):
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         time.sleep(20 * INTERVAL_S)
         (pid,) = _probes()
         os.kill(pid, signal.SIGKILL)
@@ -94,17 +96,17 @@ def test_a_probe_that_dies_leaves_what_it_saw_until_then(server):
 
 
 def test_a_probe_that_falls_silent_is_waited_for_only_so_long(server, monkeypatch):
-    monkeypatch.setattr(process, "START_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(process, "PATIENCE_S", 0.05)
-    monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "cat"))
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    monkeypatch.setattr(probing, "START_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(probing, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(probing, "PROGRAM", _script(server.marks.folder, "cat >/dev/null"))
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_silent"]
 
 
 def test_what_the_probe_should_not_write_is_a_caveat(server, monkeypatch):
-    monkeypatch.setattr(process, "PROGRAM", _script(server.marks.folder, "echo nonsense; cat"))
-    with Probe(server.marks, server.address, ALL_CPUS, INTERVAL_S) as probe:
+    monkeypatch.setattr(probing, "PROGRAM", _script(server.marks.folder, "echo nonsense; cat"))
+    with server.probe(ALL_CPUS, INTERVAL_S) as probe:
         record = probe.observed(load_of(0.01))
     assert [caveat.code for caveat in record.caveats] == ["probe_unreadable"]
 

@@ -11,6 +11,7 @@ import pytest
 from server_support import (
     APACHES,
     CATALOG,
+    CHANGED_SETTINGS,
     NOBODY,
     SERVERS,
     answer_to,
@@ -29,12 +30,11 @@ from server_support import (
     wait_until,
 )
 
-from conftest import CHANGED_SETTINGS
 from loadcurve.errors import BadInput
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.found import MissingServer, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 
 
 def access_logs(place):

@@ -12,7 +12,7 @@ from loadcurve.server.catalog import read_entry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 
 STARTS_IN_THE_BACKGROUND = {
     "nginx": ["{binary}", "-p", "{private}", "-c", "{private}/nginx.conf", "-g", "daemon on;"],

@@ -12,7 +12,7 @@ from server_support import members_of_session, server_of
 from loadcurve.server.build import build_of
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import check_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 
 FRAMEWORKS = {"actix": "actix-web", "hyper": "hyper"}
 pytestmark = pytest.mark.builds

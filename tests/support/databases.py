@@ -11,7 +11,7 @@ import pytest
 from loadcurve.server.build import build_of
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import MissingServer, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 from support.sandbox import Sandbox
 
 

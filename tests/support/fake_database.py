@@ -25,7 +25,7 @@ class FakeEngine:
 
     def install(self, monkeypatch, *modules):
         """Put it into the place of the engine in modules that manage tables, and where loads are run."""
-        monkeypatch.setattr(load.Load, "on_database", lambda plan: FakeLoad(self, json.loads(plan)))
+        monkeypatch.setattr(load.Load, "start", lambda plan: FakeLoad(self, json.loads(plan)["ycsb"]))
         for module in modules:
             monkeypatch.setattr(module, "Database", lambda target: FakeDatabase(self, json.loads(target)))
             monkeypatch.setattr(module, "DatabaseError", FakeDatabaseError)
@@ -69,10 +69,12 @@ class FakeDatabase:
 
 class FakeLoad:
     def __init__(self, engine, plan):
-        self.plan, self.errors = plan, engine.errors
-        engine.calls.append(f"{plan['phase']} {plan['threads']}")
-        if plan["phase"] == "load":
-            name = f"{plan['namespace']}.{plan['table']}"
+        self.work, self.errors = plan["work"], engine.errors
+        ((_, model),) = plan["model"].items()
+        self.clients = model["connections"]
+        engine.calls.append(f"{self.work['phase']} {self.clients}")
+        if self.work["phase"] == "load":
+            name = f"{self.work['namespace']}.{self.work['table']}"
             engine.tables[name] += plan["stop"]["requests_total"] - engine.lost
 
     def progress(self):
@@ -85,6 +87,6 @@ class FakeLoad:
         return True
 
     def finish(self):
-        result = synthetic.load_result("ferretdb", self.plan["threads"], self.plan["phase"])
+        result = synthetic.load_result("ferretdb", self.clients, self.work["phase"])
         result["errors"] |= self.errors
         return json.dumps(result)

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from loadcurve.probe.process import PROGRAM
+from loadcurve.server.probing import PROGRAM
 from support.sandbox import wait_until
 
 PROCESS_TREE = Path(__file__).with_name("process_tree.py")
@@ -115,6 +115,12 @@ class RunningProbe:
         line = self.process.stdout.readline()
         assert line, f"the probe has ended with status {self.process.wait()}"
         return json.loads(line)
+
+    def ask(self) -> dict[str, Any]:
+        """Ask for a sample and return it: the next one, where none is due."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.next()
 
     def first(self, part: str) -> dict[str, Any]:
         """Return a part of the next sample that has it."""

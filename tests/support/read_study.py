@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.study.model import Study
-from loadcurve.study.toml_document import read_toml_model
+from loadcurve.toml.document import read_toml_model
 
 
 def read_study(path: Path) -> Study:

@@ -1,5 +1,6 @@
 """The real command as a subprocess, in a place of its own where "nothing is left" can be asserted."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import IO
 
 import psutil
+
+from support.warm_command import WarmCommand
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 COMMAND_TIMEOUT_S = 180
@@ -27,6 +30,12 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
         time.sleep(POLL_S)
+
+
+@functools.cache
+def warm_command(byte_code: Path) -> WarmCommand:
+    """Return what runs the commands of all sandboxes that share compiled modules."""
+    return WarmCommand(byte_code, COMMAND_TIMEOUT_S)
 
 
 @dataclass(frozen=True)
@@ -76,20 +85,36 @@ class Sandbox:
         return [str(LOADCURVE), *map(str, arguments)]
 
     def run(
-        self, *arguments: object, within: Sequence[str] = (), stdout: int | IO[bytes] = subprocess.PIPE
+        self, *arguments: object, within: Sequence[str] = (), stdout: IO[bytes] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run the command to its end; ``within`` is a program that runs it in other circumstances."""
-        return subprocess.run(
-            [*within, *self.command(*arguments)],
+        command = [*within, *self.command(*arguments)]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            code = (self._run_anew if within else self._run_warm)(command, stdout or out, err)
+            texts = [self._text(file) for file in (out, err)]
+        return subprocess.CompletedProcess(command, code, *texts)
+
+    def _run_anew(self, command: list[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
+        finished = subprocess.run(
+            command,
             cwd=self.work,
             env=self.environment(),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
-            stderr=subprocess.PIPE,
-            text=True,
+            stderr=stderr,
             timeout=COMMAND_TIMEOUT_S,
             check=False,
         )
+        return finished.returncode
+
+    def _run_warm(self, command: list[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
+        out_and_err = (stdout.fileno(), stderr.fileno())
+        return warm_command(self.byte_code).run(command, self.work, self.environment(), out_and_err)
+
+    @staticmethod
+    def _text(file: IO[bytes]) -> str:
+        file.seek(0)
+        return file.read().decode()
 
     def start(self, *arguments: object, **variables: str) -> subprocess.Popen[str]:
         """Start the command and return at once; :func:`finish` waits for its end."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from loadcurve.result.classes import FAILURES
 from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE
-from loadcurve.result.load import Errors
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
@@ -227,7 +227,7 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
         },
         "bytes": {"sent": count * 80, "received": count * 1300, "header": count * 276, "body": count * 1024},
         "status": {"1xx": 0, "2xx": count, "3xx": 0, "4xx": 0, "5xx": 0},
-        "errors": dict.fromkeys(Errors.model_fields, 0),
+        "errors": dict.fromkeys(FAILURES, 0),
         "generator": {
             "threads": 1,
             "io": "epoll",

@@ -9,8 +9,9 @@ import pytest
 
 from loadcurve import _engine
 from loadcurve.report.load import load_summary
-from loadcurve.result.load import DatabasePlan, LoadResult
+from loadcurve.result.load import LoadResult
 from support.sandbox import wait_until
+from support.synthetic_database_run import database_plan
 
 WORKLOAD = json.loads(_engine.workload("a", None, "", ["recordcount=100"]))["workload"]
 
@@ -23,27 +24,26 @@ def closed_port() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def plan(url: str, **changes: Any) -> str:
+def plan(url: str, work: Any = None, **changes: Any) -> str:
     """Return the plan of a short load on the database at this address."""
-    return json.dumps(
-        {
-            "url": url,
-            "namespace": "loadcurve",
-            "table": "usertable",
-            "settings": {},
-            "workload": WORKLOAD,
-            "workload_name": "a",
-            "phase": "run",
-            "threads": 2,
-            "batch": 1,
-            "rate_rps": None,
-            "stop": {"requests_total": 10},
-            "warmup_s": 0.0,
-            "timeout_s": 20.0,
-            "generator_threads": 1,
-            **changes,
-        }
-    )
+    asked = {
+        "url": url,
+        "namespace": "loadcurve",
+        "table": "usertable",
+        "workload": WORKLOAD,
+        "phase": "run",
+        "batch": 1,
+    }
+    load = {
+        "model": {"closed": {"connections": 2}},
+        "stop": {"requests_total": 10},
+        "warmup_s": 0.0,
+        "timeout_s": 20.0,
+        "threads": 1,
+        "work": {**asked, **(work or {})},
+        **changes,
+    }
+    return json.dumps({"ycsb": load})
 
 
 def target(url: str) -> str:
@@ -54,16 +54,13 @@ def target(url: str) -> str:
 
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
 def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed_port):
-    load = _engine.Load.on_database(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}"))
-    text = load.finish()
-    result = LoadResult.model_validate_json(text)
-    assert result.requests.failed == result.errors.connect_refused == 10
+    text = _engine.Load.start(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}")).finish()
+    as_run = database_plan("ferretdb", 2)
+    result = LoadResult.model_validate({**json.loads(text), "load": as_run})
+    assert result.requests.failed == result.errors["connect_refused"] == 10
     assert result.requests.answered == result.requests.sent == 0
     assert result.status is None
     assert result.bytes is None
-    assert isinstance(result.load, DatabasePlan)
-    assert (result.load.database, result.load.threads) == (scheme, 2)
-    assert result.load.address == f"{scheme}://127.0.0.1:{closed_port}"
     assert "secret" not in text
     assert [message.error for message in result.error_messages][:1] == ["connect_refused"]
     assert [reason.code for reason in result.verdict.reasons] == ["nothing_answered", "errors"]
@@ -71,7 +68,7 @@ def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed
 
 
 def test_a_load_can_be_looked_at_and_stopped(closed_port):
-    load = _engine.Load.on_database(plan(f"mongodb://127.0.0.1:{closed_port}", stop={"duration_s": 600.0}))
+    load = _engine.Load.start(plan(f"mongodb://127.0.0.1:{closed_port}", stop={"duration_s": 600.0}))
     wait_until(lambda: load.progress()[2] > 0, "an operation has failed")
     elapsed_s, answered, failed = load.progress()
     assert elapsed_s is not None
@@ -82,25 +79,32 @@ def test_a_load_can_be_looked_at_and_stopped(closed_port):
         load.finish()
 
 
+def at_rate(rate_rps: float) -> dict[str, Any]:
+    return {"open": {"connections": 2, "rate_rps": rate_rps, "arrivals": "constant"}}
+
+
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "work", "said"),
     [
-        ({"url": "redis://127.0.0.1"}, "mongodb://, mongodb\\+srv://, postgresql://"),
-        ({"settings": {"write_concerns": "1"}}, "nearest is"),
-        ({"generator_threads": 3}, "3 threads of the generator cannot share 2 clients"),
-        ({"batch": 10}, "only the load phase"),
-        ({"phase": "load"}, "100 records"),
-        ({"phase": "load", "stop": {"requests_total": 100}, "warmup_s": 1.0}, "no warm-up"),
-        ({"stop": {"connections_total": 5}}, "a number of operations or a duration"),
-        ({"workload": {**WORKLOAD, "records": 0}}, "record"),
-        ({"timeout_s": 0.0}, "timeout of 0 s"),
-        ({"rate_rps": -1.0}, "-1"),
-        ({"thread": 2}, "unknown field `thread`"),
+        ({}, {"url": "redis://127.0.0.1"}, "mongodb://, mongodb\\+srv://, postgresql://"),
+        ({}, {"settings": {"write_concerns": "1"}}, "nearest is"),
+        ({"threads": 3}, {}, "3 threads cannot share 2 clients"),
+        ({"model": {"closed": {"connections": 0}}}, {}, "at least 1 client"),
+        ({"io": "uring"}, {}, "no io_uring"),
+        ({}, {"batch": 10}, "only the load phase"),
+        ({}, {"phase": "load"}, "100 records"),
+        ({"stop": {"requests_total": 100}, "warmup_s": 1.0}, {"phase": "load"}, "no warm-up"),
+        ({"stop": {"connections_total": 5}}, {}, "a number of operations or a duration"),
+        ({}, {"workload": {**WORKLOAD, "records": 0}}, "record"),
+        ({"timeout_s": 0.0}, {}, "timeout of 0 s"),
+        ({"model": at_rate(-1.0)}, {}, "-1"),
+        ({"thread": 2}, {}, "unknown field `thread`"),
+        ({}, {"batches": 2}, "unknown field `batches`"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_with_its_reason(changes, said):
+def test_a_plan_that_cannot_be_is_refused_with_its_reason(changes, work, said):
     with pytest.raises(ValueError, match=said):
-        _engine.Load.on_database(plan(**{"url": "mongodb://127.0.0.1", **changes}))
+        _engine.Load.start(plan("mongodb://127.0.0.1", work, **changes))
 
 
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])

@@ -7,11 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from loadcurve.cli import database_load
-from loadcurve.cli.interrupts import INTERRUPTS
-from loadcurve.cli.load_arguments import OF_DATABASES, OF_WEB_SERVERS
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.load.kinds import DATABASE, WEB
+from loadcurve.load.loads import model_table
+from loadcurve.load.table import attributes
 from loadcurve.run import database as database_module
+from loadcurve.server.interrupts import INTERRUPTS
 from support.fake_database import FakeEngine
 
 URL = "mongodb://127.0.0.1:1"
@@ -90,9 +92,12 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
         (["--workload", "g"], '--workload: found "g"; expected "a", "b"'),
         (["--workload", "a", "-c", "5"], "--connections: an option for web servers"),
         (["--workload", "a", "--http", "1.1"], "--http: an option for web servers"),
-        (["--workload", "a", "-n", "5", "-d", "1s"], "give only one"),
-        (["--workload", "a", "--phase", "load", "-n", "5"], "--operations: the load phase ends when"),
-        (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: the load phase"),
+        (["--workload", "a", "-n", "5", "-d", "1s"], "--operations: given beside a duration; keep one"),
+        (
+            ["--workload", "a", "--phase", "load", "-n", "5"],
+            "--operations: given with the load phase, which ends when",
+        ),
+        (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: given with the load phase"),
         (["--workload", "a", "--batch", "5"], "--batch: only the load phase"),
         (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
         (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),
@@ -178,7 +183,19 @@ def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):
     assert "secret" not in str(finished.exception)
 
 
-def test_every_option_of_one_kind_is_an_option_of_the_command():
+def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
     command = next(one for one in app.registered_commands if one.callback.__name__ == "load")
-    known = set(command.callback.__annotations__)
-    assert known >= OF_WEB_SERVERS | OF_DATABASES
+    options = set(command.callback.__annotations__)
+    told_otherwise = {
+        "model": "by the rates and the URL",
+        "requests": "by the URL or --urls",
+        "requests_total": "--requests",
+        "operations": "--operations",
+        "burst": "--pipeline",
+        "headers": "--header",
+        "weights": "in the file of --urls",
+        "reload": "by the phase",
+        "generator_threads": "by --cpus",
+    }
+    keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(model_table(model))}
+    assert keys - options - told_otherwise.keys() == set()

@@ -61,6 +61,18 @@ def test_a_throttled_stall_is_told_as_that():
     assert "used up its share" in finding.cause
 
 
+@pytest.mark.parametrize(("stolen_cpus", "is_told"), [(0.6, True), (0.4, False)])
+def test_a_stall_in_which_the_host_took_the_processor_is_told_as_that(stolen_cpus: float, is_told: bool):
+    stolen = [stolen_cpus if 10 <= sample <= 14 else 0.0 for sample in range(20)]
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["probe"]["series"] = series(steal_cpus=stolen)
+
+    finding = next(one for one in found(plant).values() if one.code == "stall")
+    assert ("Another tenant of the host had the processor" in finding.cause) == is_told
+
+
 def test_slow_requests_while_others_are_answered_are_no_stall():
     def plant(record: Data, trial: int, connections: float) -> None:
         stall(record)

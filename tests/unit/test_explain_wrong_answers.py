@@ -27,7 +27,7 @@ def test_short_bodies_are_wrong_answers():
 
     [finding] = found(plant).values()
     assert finding.code == "wrong_answers"
-    assert evidence(finding)["bodies of another length than the verified one"] == 100
+    assert evidence(finding)["requests that were answered with another length than the verified one"] == 100
 
 
 def test_a_single_reset_among_thousands_is_no_finding():

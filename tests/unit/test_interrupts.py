@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from loadcurve.cli.interrupts import INTERRUPTS, raise_on_interrupts
+from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.server.interrupts import INTERRUPTS
 
 
 @pytest.fixture

@@ -4,19 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.finding import Evidence, Finding, Weight
 from loadcurve.report.answer import Answer, Group, answer, caution
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import Run, read_run
-from loadcurve.stats.curves import curves
-from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 from support.machine_study import machine_run
 
 
 def answer_of(run: Run, slo: str | None = None) -> Answer:
-    return answer(run, curves(run), shapes(run, parse_objective(slo) if slo else None))
+    return answer(analyse(run, parse_objective(slo) if slo else None))
 
 
 @pytest.fixture

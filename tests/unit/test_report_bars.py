@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.bars import Bar, bar_figure
 from loadcurve.report.content import content_of
@@ -43,7 +44,7 @@ def test_one_server_alone_is_no_comparison():
 
 
 def test_machines_are_compared_by_what_a_dollar_gives():
-    [part] = content_of(machine_run()).shapes
+    [part] = content_of(run := machine_run(), analyse(run)).shapes
     by_title = {figure.alternative.partition(":")[0]: figure for figure in part.bars}
     assert list(by_title) == ["Greatest throughput, requests/s", "Million requests for a dollar"]
     values = {
@@ -57,5 +58,6 @@ def test_machines_are_compared_by_what_a_dollar_gives():
 
 def test_a_capacity_that_the_sweep_does_not_bound_has_no_bar():
     # Only t2.micro breaks the limit within the sweep, and one bar alone compares nothing.
-    [part] = content_of(machine_run(), parse_objective("p90 < 20ms")).shapes
+    run = machine_run()
+    [part] = content_of(run, analyse(run, parse_objective("p90 < 20ms"))).shapes
     assert not [figure for figure in part.bars if figure.alternative.startswith("Capacity")]

@@ -8,18 +8,19 @@ import altair
 import pytest
 import vl_convert
 
+from loadcurve.analysis.curves import Curve, curves
+from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.overlay import Overlay
-from loadcurve.report.charts.sweep import errors_figure, latency_figure, throughput_figure
+from loadcurve.report.charts.sweep import errors_figure, measure_figure
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import Curve, curves
 from loadcurve.stats.slo import parse_objective
-from loadcurve.stats.sweep import Slice, slices
 from support import synthetic_run as synthetic
 
 LOOKS = appearances([*synthetic.SERVERS, "absent"])
@@ -80,7 +81,7 @@ def finding(*loads: float) -> Finding:
 
 def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):
     overlay = Overlay(ceiling=ceiling((100, 40_000), (200, 60_000)))
-    figure = throughput_figure(*drawn(run), LOOKS, overlay)
+    figure = measure_figure(THROUGHPUT, *drawn(run), LOOKS, overlay)
     [rows] = layers(figure, "line", strokeDash=[6, 4])
     # Level up to the first measured number of connections, which is 100 here.
     assert {row["x"]: row["y"] for row in rows} == dict.fromkeys(synthetic.CONNECTIONS, 40_000) | {
@@ -91,7 +92,9 @@ def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):
 
 
 def test_a_ceiling_far_above_the_curves_is_told_instead_of_pressing_them_flat(run: Run):
-    figure = throughput_figure(*drawn(run), LOOKS, Overlay(ceiling=ceiling((1, 400_000), (200, 500_000))))
+    figure = measure_figure(
+        THROUGHPUT, *drawn(run), LOOKS, Overlay(ceiling=ceiling((1, 400_000), (200, 500_000)))
+    )
     assert layers(figure, "line", strokeDash=[6, 4]) == []
     assert figure is not None
     assert figure.note == "The rig's ceiling is far above these curves: 400,000 to 500,000 requests/s."
@@ -99,25 +102,25 @@ def test_a_ceiling_far_above_the_curves_is_told_instead_of_pressing_them_flat(ru
 
 def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):
     overlay = Overlay(objective=parse_objective("p99 < 10ms"), capacities={"nginx": 123.4})
-    limited = latency_figure("p99", *drawn(run), LOOKS, overlay)
+    limited = measure_figure(MEASURES["p99"], *drawn(run), LOOKS, overlay)
     assert [{"y": 10, "label": "limit 10.0 ms"}] in layers(limited, "rule")
     [[capacity]] = [rows for rows in layers(limited, "rule") if "server" in rows[0]]
     assert (capacity["server"], capacity["x"]) == ("nginx", 123.4)
     # The line has its server's colour, and for who sees no colour its server's mark.
     assert layers(limited, "point", filled=True, size=45) == [[capacity]]
-    assert layers(latency_figure("p50", *drawn(run), LOOKS, overlay), "rule") == []
+    assert layers(measure_figure(MEASURES["p50"], *drawn(run), LOOKS, overlay), "rule") == []
 
 
 def test_a_limit_beyond_the_curves_is_within_the_axis(run: Run):
     overlay = Overlay(objective=parse_objective("p99 < 1s"))
-    figure = latency_figure("p99", *drawn(run), LOOKS, overlay)
+    figure = measure_figure(MEASURES["p99"], *drawn(run), LOOKS, overlay)
     assert figure is not None
     for layer in figure.specification["layer"]:
         assert layer["encoding"]["y"]["scale"]["domain"][1] >= 1000
 
 
 def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
-    figure = throughput_figure(*drawn(run), LOOKS, Overlay(findings=[finding(50, 100)]))
+    figure = measure_figure(THROUGHPUT, *drawn(run), LOOKS, Overlay(findings=[finding(50, 100)]))
     [rows] = layers(figure, "point", size=260)
     truth = synthetic.SERVERS["nginx"]
     assert [(row["x"], row["y"]) for row in rows] == [
@@ -128,11 +131,11 @@ def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
 
 def test_a_finding_over_the_whole_sweep_marks_no_place(run: Run):
     overlay = Overlay(findings=[finding(*synthetic.CONNECTIONS)])
-    assert layers(throughput_figure(*drawn(run), LOOKS, overlay), "point", size=260) == []
+    assert layers(measure_figure(THROUGHPUT, *drawn(run), LOOKS, overlay), "point", size=260) == []
 
 
 def test_single_trials_wait_for_their_signal_and_invalid_ones_do_not(run: Run):
-    figure = throughput_figure(*drawn(run), LOOKS)
+    figure = measure_figure(THROUGHPUT, *drawn(run), LOOKS)
     assert figure is not None
     assert {"name": "single_trials", "value": False} in figure.specification["params"]
     filters = {
@@ -185,19 +188,21 @@ def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_fl
     """The interval of nginx at one connection reaches ``factor`` times as far as the greatest throughput."""
     shown, found = drawn(run)
     greatest = max(
-        trial.load.rate_rps.answered for curve in found for at in curve.points for trial in at.trials
+        value for curve in found for at in curve.points for value in at.values(THROUGHPUT) if value
     )
     point = found[0].points[0]
-    assert point.throughput_rps is not None
-    wide = dataclasses.replace(point.throughput_rps, high=factor * greatest)
-    changed = dataclasses.replace(point, throughput_rps=wide)
+    figure = point.figures["throughput_rps"]
+    assert figure.estimate is not None
+    wide = dataclasses.replace(figure.estimate, high=factor * greatest)
+    figures = point.figures | {"throughput_rps": dataclasses.replace(figure, estimate=wide)}
+    changed = dataclasses.replace(point, figures=figures)
     found[0] = dataclasses.replace(found[0], points=[changed, *found[0].points[1:]])
-    figure = throughput_figure(shown, found, LOOKS)
-    assert figure is not None
-    domains = [layer["encoding"]["y"]["scale"].get("domain") for layer in figure.specification["layer"]]
+    drawing = measure_figure(THROUGHPUT, shown, found, LOOKS)
+    assert drawing is not None
+    domains = [layer["encoding"]["y"]["scale"].get("domain") for layer in drawing.specification["layer"]]
     whole = None if expected is None else [0, pytest.approx(expected * greatest, rel=1e-5)]
     assert domains == [whole] * len(domains)
-    [area] = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "area"]
+    [area] = [layer for layer in drawing.specification["layer"] if layer["mark"]["type"] == "area"]
     assert area["mark"]["clip"]
 
 

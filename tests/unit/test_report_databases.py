@@ -5,17 +5,16 @@ import re
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.shape import shapes
 from loadcurve.explain.all import findings
+from loadcurve.load.kinds import kind_of_model
 from loadcurve.report.answer import answer
 from loadcurve.report.answer import answer_words as answer_in_short
-from loadcurve.report.formats.numbers import numbers_of
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.html import render_report
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.words import words_of_model
-from loadcurve.stats.curves import curves
-from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_database_run as synthetic
 
@@ -33,19 +32,19 @@ def page(run) -> str:
 def printed(run: Run) -> str:
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
-        console.print(summary(run))
-        print_shapes(run, console)
+        console.print(summary(analyse(run)))
+        print_shapes(analyse(run), console)
     return captured.get()
 
 
 def test_words_are_those_of_operations_for_databases_alone():
-    assert words_of_model("ycsb")("Requests: 5 requests/s, each request") == (
+    assert kind_of_model("ycsb").words("Requests: 5 requests/s, each request") == (
         "Operations: 5 operations/s, each operation"
     )
-    assert words_of_model("ycsb")("A request, a request") == "An operation, an operation"
-    assert words_of_model("ycsb")("request-logger, my.requests") == "request-logger, my.requests"
-    assert words_of_model("ycsb")("A request, for a request") == "An operation, for an operation"
-    assert words_of_model("open")("5 requests/s") == "5 requests/s"
+    assert kind_of_model("ycsb").words("A request, a request") == "An operation, an operation"
+    assert kind_of_model("ycsb").words("request-logger, my.requests") == "request-logger, my.requests"
+    assert kind_of_model("ycsb").words("A request, for a request") == "An operation, for an operation"
+    assert kind_of_model("open").words("5 requests/s") == "5 requests/s"
 
 
 def test_the_page_says_operations_and_threads_everywhere(page):
@@ -71,10 +70,10 @@ def test_the_terminal_fits_80_columns_and_speaks_of_operations(run):
 
 
 def test_the_answer_ranks_databases_by_throughput_in_a_closed_loop(run):
-    said = answer(run, curves(run), shapes(run, None))
+    said = answer(analyse(run))
     assert said.ranked_by == "throughput"
     assert said.sentences[0].startswith("Over the curve, postgresql")
-    assert "postgresql" in answer_in_short(run)
+    assert "postgresql" in answer_in_short(analyse(run))
 
 
 def test_threads_are_a_load_with_a_peak_and_a_capacity(run):
@@ -87,9 +86,11 @@ def test_threads_are_a_load_with_a_peak_and_a_capacity(run):
 
 def test_the_throughput_of_the_kinds_adds_up_to_that_of_the_load(run):
     estimates = {
-        (one.server, one.point["threads"], one.measure): one.estimate.value
-        for one in numbers_of(run, None).estimates
-        if one.estimate
+        (curve.server, at.point["threads"], column): figure.estimate.value
+        for curve in analyse(run).curves
+        for at in curve.points
+        for column, figure in at.figures.items()
+        if figure.estimate
     }
     at = ("postgresql", 4)
     assert estimates[*at, "throughput_rps"] == pytest.approx(1600)
@@ -102,13 +103,13 @@ def test_the_throughput_of_the_kinds_adds_up_to_that_of_the_load(run):
 
 
 def test_units_of_the_estimates_are_those_of_operations(run):
-    units = {one.measure: one.unit for one in numbers_of(run, None).estimates}
+    units = {measure.column: measure.unit for measure in analyse(run).measures}
     assert units["throughput_rps"] == units["read_rps"] == "operations/s"
     assert units["loading_rps"] == "records/s"
 
 
 def test_the_table_of_operations_has_the_phases_apart(run):
-    table = report_tables(run, numbers_of(run, None))["operations"]
+    table = report_tables(run, analyse(run))["operations"]
     rows = table.select("phase", "operation").unique(maintain_order=True).rows()
     assert rows == [("load", "insert"), ("run", "read"), ("run", "update")]
     assert table.height == 3 * len(run.points)

@@ -8,8 +8,8 @@ import pytest
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.distribution import ALL_POINTS, density_figure
 from loadcurve.report.distribution import CLASS_RATIO, density, latency_distribution
-from loadcurve.result.folder import read_run
-from loadcurve.stats.curves import curves
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 
 
@@ -34,10 +34,14 @@ def test_times_of_zero_have_no_class():
     assert sum(one.share for one in density([(25, 0.0), (100, 3.0)])) == pytest.approx(0.75)
 
 
+def records_at(run: Run, server: str, connections: int) -> list[PointRecord]:
+    at = {"connections": connections}
+    return [one for one in run.points if (one.server, one.point) == (server, at)]
+
+
 def test_the_density_of_a_known_distribution_is_that_distribution(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    at = {curve.server: curve for curve in curves(run)}["nginx"].points[4]
-    found = latency_distribution("nginx", at)
+    found = latency_distribution("nginx", records_at(run, "nginx", 25))
     assert found is not None
     truth = synthetic.SERVERS["nginx"]
     median = truth.latency_ms(25)
@@ -48,8 +52,7 @@ def test_the_density_of_a_known_distribution_is_that_distribution(tmp_path: Path
 
 def test_the_figure_shows_one_point_or_all(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    at = {curve.server: curve for curve in curves(run)}["nginx"].points[0]
-    found = latency_distribution("nginx", at)
+    found = latency_distribution("nginx", records_at(run, "nginx", 1))
     assert found is not None
     figure = density_figure([("connections = 1", {"nginx": found})], 0, appearances(["nginx"]))
     assert figure is not None
@@ -62,9 +65,9 @@ def test_the_figure_shows_one_point_or_all(tmp_path: Path):
 def test_the_highest_step_of_a_density_has_the_mark_of_its_server(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
     found = {
-        curve.server: distribution
-        for curve in curves(run)
-        if (distribution := latency_distribution(curve.server, curve.points[0])) is not None
+        server: distribution
+        for server in synthetic.SERVERS
+        if (distribution := latency_distribution(server, records_at(run, server, 1))) is not None
     }
     figure = density_figure([("connections = 1", found)], 0, appearances(found))
     assert figure is not None

@@ -21,35 +21,39 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_it_fits_the_published_schema(report: Any):
-    jsonschema.validate(report, published_schemas()["report.schema.json"])
-    assert report["format"] == "loadcurve-report/1"
+    jsonschema.validate(report, published_schemas()["numbers.schema.json"])
+    assert report["format"] == "loadcurve-numbers/1"
 
 
 def test_it_says_which_run_it_is_and_how_to_repeat_it(report: Any):
-    run = report["run"]
-    assert (run["seed"], run["complete"]) == (1729, True)
+    run = report["analysis"]["run"]
+    assert (run["seed"], report["analysis"]["ending"]["reason"]) == (1729, "count")
     assert run["repeat"] == "loadcurve run study.toml --seed 1729 --quick"
-    assert run["servers"]["absent"] == {"title": "Absent", "version": None, "status": "missing"}
+    absent = run["servers"]["absent"]
+    assert (absent["title"], absent["version"], absent["status"]) == ("Absent", None, "missing")
 
 
 def test_an_estimate_has_its_interval_and_absence_is_null(report: Any):
-    [nginx] = [
-        one
-        for one in report["estimates"]
-        if (one["measure"], one["server"], one["point"]) == ("throughput_rps", "nginx", {"connections": 1})
-    ]
-    assert nginx["estimate"]["value"] == pytest.approx(4200)
-    assert nginx["estimate"]["high"] == pytest.approx(4200 * REACH)
-    absent = [one for one in report["estimates"] if one["measure"] == "latency_p99_99_ms"]
-    assert {one["estimate"] for one in absent} == {None}
+    [nginx, *_] = report["analysis"]["curves"]
+    [first, *_] = nginx["points"]
+    assert (nginx["server"], first["point"]) == ("nginx", {"connections": 1})
+    throughput = first["figures"]["throughput_rps"]
+    assert throughput["estimate"]["value"] == pytest.approx(4200)
+    assert throughput["estimate"]["high"] == pytest.approx(4200 * REACH)
+    # Of one trial each, in blocks that the order of trials gives.
+    assert throughput["values"] == pytest.approx([4200 / 1.02, 4200, 4200 * 1.02])
+    absent = {"estimate": None, "values": [None, None, None]}
+    assert first["figures"]["latency_p99_99_ms"] == absent
 
 
 def test_ranking_capacity_findings_and_failures_are_there(report: Any):
-    over_curve = [
-        one for one in report["ranking"] if one["point"] is None and one["measure"] == "throughput_rps"
-    ]
-    assert [(one["server"], one["best"]) for one in over_curve] == [("nginx", 1), ("apache", 2), ("tiny", 3)]
-    assert {shape["capacity"]["limits"] for shape in report["shapes"]} == {"p99 < 10ms"}
-    assert report["answers"][0].startswith("By throughput: nginx has")
-    assert all(finding["evidence"] for finding in report["findings"])
-    assert [failure["server"] for failure in report["failures"]] == [synthetic.FAILED[0]]
+    analysis = report["analysis"]
+    [throughput] = [one for one in analysis["rankings"] if one["measure"] == "throughput_rps"]
+    ranks = throughput["over_curve"]["ranks"]
+    assert [(one["server"], one["best"]) for one in ranks] == [("nginx", 1), ("apache", 2), ("tiny", 3)]
+    [part] = analysis["shapes"]
+    assert [limit["text"] for limit in part["objective"]["limits"]] == ["p99 < 10ms"]
+    assert all(shape["capacity"] for shape in part["shapes"])
+    assert report["summary"]["answer"].startswith("nginx keeps p99 < 10ms up to")
+    assert all(finding["evidence"] for finding in analysis["findings"])
+    assert [failure["server"] for failure in analysis["failures"]] == [synthetic.FAILED[0]]

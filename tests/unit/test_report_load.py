@@ -8,13 +8,19 @@ from rich.console import Console
 
 from loadcurve.report.load import load_summary
 from loadcurve.result.load import LoadResult
+from support import synthetic_database_run
 from support import synthetic_run as synthetic
 
 
 def printed(**changes: Any) -> list[str]:
     """Return the lines of the summary of a load that is changed so; they fit 80 columns."""
+    return printed_result(synthetic.load_result("nginx", 1, **changes))
+
+
+def printed_result(data: dict[str, Any]) -> list[str]:
+    """Return the lines of the summary of a load with this result; they fit 80 columns."""
     output = io.StringIO()
-    result = LoadResult.model_validate(synthetic.load_result("nginx", 1, **changes))
+    result = LoadResult.model_validate(data)
     Console(file=output, width=80).print(load_summary(result))
     lines = output.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
@@ -85,3 +91,15 @@ def test_five_of_the_slowest_requests_are_shown():
 
 def test_a_load_without_a_slow_request_has_no_list_of_them():
     assert not any(line.startswith("slowest") for line in printed_slowest())
+
+
+def test_the_times_that_a_database_took_to_connect_are_shown_and_no_row_of_what_no_driver_tells():
+    connect_ms = synthetic.distribution([12.5, 12.5])
+    lines = printed_result(synthetic_database_run.load_result("postgresql", 2, connect_ms=connect_ms))
+    figures = [line.split() for line in lines]
+    assert ["connect", *["12.5"] * 3, "—", "—", "—", "12.5"] in figures
+    assert not any(line.startswith("first byte") for line in lines)
+
+
+def test_without_a_new_connection_there_are_no_times_of_connecting():
+    assert not any(line.startswith("connect ") for line in printed(connect_ms=synthetic.distribution([])))

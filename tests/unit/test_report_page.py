@@ -6,6 +6,7 @@ from pathlib import Path
 import altair
 import pytest
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.report import page
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.figures import pictures
@@ -37,7 +38,8 @@ def test_without_a_cache_that_can_be_written_the_script_is_made_again(cache: Pat
 
 
 def test_every_figure_is_a_specification_by_vega_lites_schema(tmp_path: Path):
-    content = content_of(read_run(synthetic.write_run(tmp_path)))
+    run = read_run(synthetic.write_run(tmp_path))
+    content = content_of(run, analyse(run))
     assert content.trials is not None
     drawn = [*pictures(content), *content.trials.panels.values()]
     found = [one.specification for one in drawn]

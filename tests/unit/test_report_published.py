@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
 from loadcurve.report.content import content_of
-from loadcurve.report.formats.numbers import numbers_of
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.html import render_run
 from loadcurve.report.published_content import PublishedContent
 from loadcurve.result.folder import Run, read_run
-from loadcurve.stats.published import agreement, ranks
+from loadcurve.stats.agreement import agreement, ranks
 from loadcurve.study.find import bundled_studies
 from loadcurve.study.published import PublishedFile
-from loadcurve.study.toml_document import read_toml_model
+from loadcurve.toml.document import read_toml_model
 from support import synthetic_run as synthetic
 from support.read_study import read_study
 
@@ -43,7 +43,7 @@ def run_beside(folder: Path, *figures: dict[str, Any], servers: dict[str, str], 
 
 
 def published(run: Run) -> PublishedContent:
-    found = content_of(run).published
+    found = content_of(run, analyse(run)).published
     assert found is not None
     return found
 
@@ -132,13 +132,13 @@ def test_a_figure_along_a_key_that_was_not_swept_is_named_and_not_drawn(tmp_path
 
 def test_a_study_without_published_figures_says_nothing_of_them(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    assert content_of(run).published is None
-    assert "published" not in report_tables(run, numbers_of(run, None))
+    assert content_of(run, analyse(run)).published is None
+    assert "published" not in report_tables(run, analyse(run))
 
 
 def test_the_table_has_a_row_for_each_published_value_with_what_was_measured(tmp_path: Path):
     run = run_beside(tmp_path, FIGURE, servers={"Two": "apache"})
-    table = report_tables(run, numbers_of(run, None))["published"]
+    table = report_tables(run, analyse(run))["published"]
     assert len(table) == 3 * 4
     [row] = table.filter(series="nginx", connections=10).to_dicts()
     assert (row["published"], row["published_unit"], row["unit"]) == (30.0, "pages/s", "requests/s")

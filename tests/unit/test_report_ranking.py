@@ -1,27 +1,27 @@
 """The ranking in words."""
 
+import math
 from pathlib import Path
 
+import numpy as np
+
+from loadcurve.analysis.analysis import analyse
 from loadcurve.report.html import render_report
 from loadcurve.report.ranking import in_words, ranking_content
 from loadcurve.result.folder import read_run
+from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import NoiseSpread
-from loadcurve.stats.measures import MEASURES, Values
 from loadcurve.stats.ranking import rank
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED
 
 THROUGHPUT = MEASURES["throughput"]
-POINT = (("connections", 10.0),)
 SPREAD = [0.99, 1.0, 1.01, 0.995, 1.005]
 
 
 def words(**servers: list[float]) -> str:
-    values: Values = {
-        name: {block: {POINT: value} for block, value in enumerate(trials)}
-        for name, trials in servers.items()
-    }
-    return in_words(rank(values, THROUGHPUT), THROUGHPUT)
+    logs = {name: np.log(np.array([trials])).T for name, trials in servers.items()}
+    return in_words(rank(logs, "higher"), THROUGHPUT)
 
 
 def test_servers_that_cannot_be_told_apart_are_ahead_together():
@@ -46,8 +46,7 @@ def test_each_place_that_is_clear_is_told_with_its_ratio():
 
 
 def test_servers_without_common_blocks_are_not_ranked():
-    values: Values = {"a": {0: {POINT: 1.0}, 1: {POINT: 1.0}}, "b": {2: {POINT: 2.0}, 3: {POINT: 2.0}}}
-    said = in_words(rank(values, THROUGHPUT), THROUGHPUT)
+    said = words(a=[1.0, 1.0, math.nan, math.nan], b=[math.nan, math.nan, 2.0, 2.0])
     assert said == "no two servers have two usable blocks in common, so they cannot be ranked"
 
 
@@ -61,14 +60,14 @@ def test_the_page_ranks_over_the_curve_and_at_each_point_and_says_what_it_leaves
 def test_a_run_of_one_server_has_no_ranking(tmp_path: Path):
     record = synthetic.run_record()
     records = [one for one in synthetic.trial_records(record) if one.server == "nginx"]
-    assert ranking_content(read_run(synthetic.write_run(tmp_path, record, records))) is None
+    assert ranking_content(analyse(read_run(synthetic.write_run(tmp_path, record, records)))) is None
 
 
 def test_the_rigs_own_noise_stands_beside_that_of_the_run(tmp_path: Path):
     spreads = {"p99": NoiseSpread(log_ratio_sd=0.05, degrees_of_freedom=9)}
     record = synthetic.run_record()
     record = record.model_copy(update={"noise": MEASURED.model_copy(update={"spreads": spreads})})
-    content = ranking_content(read_run(synthetic.write_run(tmp_path, record)))
+    content = ranking_content(analyse(read_run(synthetic.write_run(tmp_path, record))))
     assert content is not None
     # Three pairs find 3.264 standard deviations with 80 %: exp(3.264 * 0.05) - 1 = 17.7 %.
     assert content.visible[-1].startswith(

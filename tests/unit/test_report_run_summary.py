@@ -8,12 +8,16 @@ from typing import Any
 import jsonschema
 import pytest
 
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.numbers import keep_numbers, read_analysed, read_analysis
 from loadcurve.report.answer import answer_words
-from loadcurve.report.run_summary import make_summary, summary_of
+from loadcurve.report.formats.schema import published_schemas
+from loadcurve.report.run_summary import make_summary, numbers_of, summary_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
-from loadcurve.result.schema import schemas
-from loadcurve.result.summary import SUMMARY_FILE, keep_summary, read_summary, source_of
+from loadcurve.result.summary import NUMBERS_FILE, read_summary, source_of
+from loadcurve.stats.slo import parse_objective
+from support import synthetic_database_run as databases
 from support import synthetic_run as synthetic
 
 
@@ -27,7 +31,7 @@ def run_of(folder: Path, *servers: str, record: RunRecord | None = None) -> Run:
 def test_the_leader_is_named_with_its_ratio_to_the_next_and_its_interval(tmp_path: Path):
     first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["tiny"]
     ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
-    said = answer_words(run_of(tmp_path, "nginx", "tiny"))
+    said = answer_words(analyse(run_of(tmp_path, "nginx", "tiny")))
     times = f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times"
     assert said == f"Over the curve, nginx has {times} the throughput of tiny."
 
@@ -43,25 +47,25 @@ def test_servers_that_are_the_same_cannot_be_told_apart(tmp_path: Path):
     ]
     twin = [one.model_copy(update={"server": "tiny", "block": (one.block + 1) % 3}) for one in records]
     run = read_run(synthetic.write_run(tmp_path, record, [*records, *twin]))
-    assert answer_words(run) == "Over the curve, nginx and tiny cannot be told apart."
+    assert answer_words(analyse(run)) == "Over the curve, nginx and tiny cannot be told apart."
 
 
 def test_a_study_that_asks_for_a_rate_is_answered_by_latency(tmp_path: Path):
     record = synthetic.run_record()
     study: dict[str, Any] = {**record.study, "load": {**record.study["load"], "model": "open"}}
     run = run_of(tmp_path, "nginx", "apache", record=record.model_copy(update={"study": study}))
-    assert "times the p99 of apache" in answer_words(run)
+    assert "times the p99 of apache" in answer_words(analyse(run))
 
 
 def test_one_server_alone_is_answered_by_its_peak(tmp_path: Path):
     # 42,000 requests per second times 200 / (200 + 9), at the end of the sweep.
-    said = answer_words(run_of(tmp_path, "nginx"))
+    said = answer_words(analyse(run_of(tmp_path, "nginx")))
     assert said.startswith("nginx answers most at connections = 200: 40,191 (")
     assert ") requests/s." in said
 
 
 def test_without_a_measured_point_nothing_was_measured(tmp_path: Path):
-    assert answer_words(run_of(tmp_path)) == "Nothing was measured."
+    assert answer_words(analyse(run_of(tmp_path))) == "Nothing was measured."
 
 
 def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path):
@@ -73,7 +77,7 @@ def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path
         if name in {"nginx", "apache"}
     }
     assert below["apache"] < below["nginx"]
-    said = answer_words(run_of(tmp_path, "nginx", "apache", record=record))
+    said = answer_words(analyse(run_of(tmp_path, "nginx", "apache", record=record)))
     assert said.startswith("nginx keeps p50 < 3ms up to ")
     assert "Of the others, apache keeps them" in said
     assert make_summary(tmp_path).answer == said
@@ -81,45 +85,62 @@ def test_a_search_is_answered_by_its_capacities_the_highest_first(tmp_path: Path
 
 def test_a_summary_counts_what_was_measured(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    summary = summary_of(run, [], source_of(tmp_path))
+    summary = summary_of(analyse(run))
     assert (summary.title, summary.started_at) == (synthetic.Texts().title, "2026-03-14T09:26:53Z")
     assert summary.points.model_dump() == {"valid": 67, "suspect": 1, "invalid": 1}
     assert (summary.trials, summary.servers) == (9, ("nginx", "apache", "tiny"))
     assert summary.complete
 
 
-def test_a_summary_as_written_fits_its_schema(tmp_path: Path):
+def test_the_numbers_as_written_fit_their_schema_and_are_read_as_they_were(tmp_path: Path):
     make_summary(synthetic.write_run(tmp_path))
-    written = json.loads((tmp_path / SUMMARY_FILE).read_text())
-    jsonschema.validate(written, schemas()["summary.schema.json"])
+    written = json.loads((tmp_path / NUMBERS_FILE).read_text())
+    jsonschema.validate(written, published_schemas()["numbers.schema.json"])
+    assert read_analysis(tmp_path) == analyse(read_run(tmp_path))
 
 
-def test_a_kept_summary_is_read_until_the_run_changes(tmp_path: Path):
+def test_the_numbers_of_a_run_on_databases_are_read_as_they_were(tmp_path: Path):
+    make_summary(databases.write_run(tmp_path / "run"))
+    assert read_analysis(tmp_path / "run") == analyse(read_run(tmp_path / "run"))
+
+
+def test_a_report_takes_the_kept_numbers_and_with_limits_computes_its_own(tmp_path: Path):
+    make_summary(synthetic.write_run(tmp_path))
+    written = (tmp_path / NUMBERS_FILE).read_text()
+    (tmp_path / NUMBERS_FILE).write_text(written.replace(synthetic.Texts().title, "what was kept"))
+    assert read_analysed(tmp_path)[1].run.title == "what was kept"
+    asked = read_analysed(tmp_path, parse_objective("p99 < 10ms"))[1]
+    assert asked.run.title == synthetic.Texts().title
+    assert all(shape.capacity for part in asked.shapes for shape in part.shapes)
+
+
+def test_kept_numbers_are_read_until_the_run_changes(tmp_path: Path):
     synthetic.write_run(tmp_path)
     made = make_summary(tmp_path)
     assert read_summary(tmp_path) == made
     with (tmp_path / "trials.jsonl").open("a") as trials:
         trials.write("\n")
     assert read_summary(tmp_path) is None
+    assert read_analysis(tmp_path) is None
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1", '{"format": "loadcurve-summary/2"}'])
-def test_a_summary_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str):
+@pytest.mark.parametrize("text", ["", "{}", "[1", '{"format": "loadcurve-numbers/2"}'])
+def test_numbers_that_cannot_be_read_count_as_none(tmp_path: Path, text: str):
     synthetic.write_run(tmp_path)
     make_summary(tmp_path)
-    (tmp_path / SUMMARY_FILE).write_text(text)
+    (tmp_path / NUMBERS_FILE).write_text(text)
     assert read_summary(tmp_path) is None
 
 
-def test_a_summary_of_another_version_counts_as_none(tmp_path: Path):
-    synthetic.write_run(tmp_path)
-    made = make_summary(tmp_path)
-    older = made.source.model_copy(update={"loadcurve_version": "0.0.1"})
-    keep_summary(tmp_path, made.model_copy(update={"source": older}))
+def test_numbers_of_another_version_count_as_none(tmp_path: Path):
+    analysis = analyse(read_run(synthetic.write_run(tmp_path)))
+    older = source_of(tmp_path).model_copy(update={"loadcurve_version": "0.0.1"})
+    keep_numbers(tmp_path, numbers_of(analysis, older))
     assert read_summary(tmp_path) is None
+    assert read_analysis(tmp_path) is None
 
 
 def test_a_folder_that_cannot_be_written_to_loses_nothing_but_the_copy(tmp_path: Path):
-    summary = make_summary(synthetic.write_run(tmp_path / "run"))
-    keep_summary(tmp_path / "gone", summary)
+    analysis = analyse(read_run(synthetic.write_run(tmp_path / "run")))
+    keep_numbers(tmp_path / "gone", numbers_of(analysis, source_of(tmp_path / "run")))
     assert not (tmp_path / "gone").exists()

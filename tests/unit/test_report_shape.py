@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.shape import shapes
 from loadcurve.report import shape_words
 from loadcurve.report.html import write_report
 from loadcurve.report.terminal import print_shapes, summary
@@ -15,9 +17,8 @@ from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import Leader, Offer
-from loadcurve.stats.shape import shapes
 from loadcurve.stats.slo import parse_objective
-from loadcurve.stats.usl import NoFit, ScalabilityFit
+from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 from support import synthetic_run as synthetic
 from support.machine_study import machine_run
 
@@ -41,7 +42,7 @@ def test_the_conclusion_of_the_published_study_of_machines_comes_out_of_its_shap
 
 def test_what_is_printed_fits_into_80_columns():
     printed = io.StringIO()
-    print_shapes(machine_run(), Console(file=printed, width=80), parse_objective("p90 < 20ms"))
+    print_shapes(analyse(machine_run(), parse_objective("p90 < 20ms")), Console(file=printed, width=80))
     lines = printed.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert "…" not in printed.getvalue()
@@ -89,8 +90,11 @@ def test_limits_that_fail_and_hold_again_are_told():
     assert "in 1 of 2 trials the limits fail and hold again higher up, from 20 connections" in words
 
 
-def fit(kappa: Estimate, peak_load: Estimate | None) -> ScalabilityFit:
-    return ScalabilityFit(exactly(1_000), Estimate(0.03, 0.02, 0.04, 5, "t"), kappa, peak_load, 0.02)
+SMALL_MISFIT = Misfit(-0.02, 10, "small")
+
+
+def fit(kappa: Estimate, peak_load: Estimate | None, misfit: Misfit = SMALL_MISFIT) -> ScalabilityFit:
+    return ScalabilityFit(exactly(1_000), Estimate(0.03, 0.02, 0.04, 5, "t"), kappa, peak_load, misfit)
 
 
 def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
@@ -125,6 +129,31 @@ def test_coherency_that_may_be_nothing_claims_no_peak():
         fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200, "connections"
     )
     assert "no cost of coherency can be told" in words
+
+
+@pytest.mark.parametrize(
+    ("misfit", "words"),
+    [
+        (SMALL_MISFIT, "The curve is nowhere further than 2.0 % of its greatest throughput from the law."),
+        (
+            Misfit(0.06, 36, "unknown"),
+            (
+                "The curve is 6.0 % of its greatest throughput above the law at 36 connections: "
+                "a single trial does not tell whether that is chance."
+            ),
+        ),
+        (
+            Misfit(-0.12, 1, "proven"),
+            (
+                "The curve is 12 % of its greatest throughput below the law at 1 connection: "
+                "that is more than the difference between trials explains, so the figures have no intervals."
+            ),
+        ),
+    ],
+)
+def test_how_far_a_curve_is_from_the_law_is_told_in_words(misfit: Misfit, words: str):
+    found = fit(exactly(1e-4), exactly(98.5), misfit)
+    assert shape_words.scalability_words(found, 200, "connections").endswith(f". {words}")
 
 
 def test_a_refused_fit_says_why():
@@ -163,7 +192,7 @@ def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path, record, synthetic.trial_records(record)))
     printed = io.StringIO()
     out = Console(file=printed, width=80)
-    out.print(summary(run))
-    print_shapes(run, out)
+    out.print(summary(analyse(run)))
+    print_shapes(analyse(run), out)
     assert "rank" not in printed.getvalue()
     assert "nginx keeps p50 < 1s at every load that could be judged" in " ".join(printed.getvalue().split())

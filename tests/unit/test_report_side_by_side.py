@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
-from loadcurve.report.side_by_side import render_side_by_side, side_by_side, write_side_by_side
+from loadcurve.report.side_by_side import SideBySide, render_side_by_side, side_by_side, write_side_by_side
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
@@ -50,7 +51,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     (base.folder / "report.html").write_text("")
     host = {**base.run.host, "kernel": "Linux 7"}
     new = written(folder / "new", 0.5, started_at=LATER, host=host)
-    return render_side_by_side(side_by_side([base, new], new.folder))
+    return render_side_by_side(laid_out([base, new], new.folder))
+
+
+def laid_out(runs: list[Run], seen_from: Path) -> SideBySide:
+    return side_by_side([(run.folder, analyse(run)) for run in runs], seen_from)
 
 
 class Elements(HTMLParser):
@@ -122,7 +127,7 @@ def test_other_conditions_are_named_at_the_top(page: str):
 
 def test_runs_under_the_same_conditions_have_no_such_notice(tmp_path: Path):
     runs = [written(tmp_path / name) for name in ("a", "b")]
-    said = words(render_side_by_side(side_by_side(runs, tmp_path)))
+    said = words(render_side_by_side(laid_out(runs, tmp_path)))
     assert "conditions" not in said
     assert "No difference is shown" in said
 
@@ -153,7 +158,7 @@ def test_hostile_text_is_shown_and_not_run(tmp_path: Path):
             )
         ),
     ]
-    page = render_side_by_side(side_by_side(runs, tmp_path))
+    page = render_side_by_side(laid_out(runs, tmp_path))
     assert HOSTILE in words(page)
     elements = Elements(page).found
     assert not [tag for tag, _ in elements if tag in {"img", "b"}]
@@ -173,7 +178,7 @@ def test_runs_that_sweep_other_keys_stand_in_figures_of_their_own(tmp_path: Path
     ]
     other = record.model_copy(update={"points": points})
     new = read_run(synthetic.write_run(tmp_path / "b", other, records))
-    page = render_side_by_side(side_by_side([base, new], tmp_path))
+    page = render_side_by_side(laid_out([base, new], tmp_path))
     titles = {
         layer["encoding"]["x"]["title"]
         for chart in charts(page)
@@ -195,7 +200,7 @@ def test_one_point_is_drawn_by_run(tmp_path: Path):
 
     record = synthetic.run_record().model_copy(update={"points": [{"connections": 10}]})
     runs = [of_one_point(record, tmp_path / name) for name in ("a", "b", "c")]
-    [first, *_] = charts(render_side_by_side(side_by_side(runs, tmp_path)))
+    [first, *_] = charts(render_side_by_side(laid_out(runs, tmp_path)))
     [points] = [layer for layer in first["layer"] if layer["mark"]["type"] == "point"]
     assert [row["x"] for row in first["datasets"][points["data"]["name"]]] == ["A", "B", "C"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.report.sparkline import ASCII_LEVELS, BLOCKS, sparkline, sparklines
 from loadcurve.result.folder import read_run
-from loadcurve.stats.curves import curves
 from support import synthetic_run as synthetic
 
 
@@ -16,7 +16,7 @@ def printed(folder: Path, encoding: str = "utf-8") -> list[str]:
     run = read_run(folder)
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    Console(file=file, width=80).print(*sparklines(run, curves(run)))
+    Console(file=file, width=80).print(*sparklines(analyse(run)))
     file.flush()
     return raw.getvalue().decode(encoding).splitlines()
 
@@ -77,4 +77,4 @@ def test_two_points_are_no_curve(tmp_path: Path):
     ]
     record = record.model_copy(update={"points": record.points[:2]})
     run = read_run(synthetic.write_run(tmp_path, record, list(points)))
-    assert sparklines(run, curves(run)) == []
+    assert sparklines(analyse(run)) == []

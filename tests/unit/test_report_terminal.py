@@ -7,6 +7,7 @@ from statistics import geometric_mean
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
@@ -14,7 +15,7 @@ from support import synthetic_run as synthetic
 
 def printed(folder: Path) -> list[str]:
     output = io.StringIO()
-    Console(file=output, width=80).print(summary(read_run(folder)))
+    Console(file=output, width=80).print(summary(analyse(read_run(folder))))
     return output.getvalue().splitlines()
 
 

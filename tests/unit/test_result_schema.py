@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import jsonschema
 import pytest
 
 from loadcurve.report.formats.schema import SCHEMA_FOLDER, published_schemas
-from loadcurve.result.load import ErrorClass, Errors
 from loadcurve.result.schema import schema_text
 from support import synthetic_run as synthetic
 
@@ -41,10 +39,6 @@ def test_records_as_written_fit_their_published_schemas():
     for one in synthetic.trial_records(record):
         line.validate(json.loads(one.model_dump_json(by_alias=True)))
     jsonschema.validate(synthetic.load_result("nginx", 1), published_schemas()["load.schema.json"])
-
-
-def test_a_slow_request_may_have_failed_in_every_way_that_is_counted():
-    assert get_args(ErrorClass) == tuple(Errors.model_fields)
 
 
 def test_a_load_without_its_unit_fields_does_not_fit():

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.ending import ending
 from loadcurve.cli.display import RunDisplay
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.run import study as run_study
 from loadcurve.run.study import RunOptions, StudyRun
-from loadcurve.stats.stopping import ending
 from support import synthetic_run as synthetic
 from support.tiny_study import study_text
 

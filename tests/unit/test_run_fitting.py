@@ -10,7 +10,7 @@ from loadcurve.run.prepare import find_servers
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.running import RunningServer
 from loadcurve.study.model import Study
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
 from support.fake_database import FakeEngine
 
 ON_DATABASES = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 5\n'

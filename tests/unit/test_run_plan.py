@@ -1,19 +1,14 @@
 """The plan of a study's load: what the engine gets, and that it does what the study says."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from loadcurve._engine import Load
-from loadcurve.result.load import LoadResult, RateStretch
+from loadcurve.load.http import ClosedLoad
 from loadcurve.result.records import ContentRecord
-from loadcurve.run.plan import (
-    EngineBody,
-    EngineConversation,
-    EngineListedRequests,
-    EngineStop,
-    plan_at_point,
-)
+from loadcurve.run.load import run_load
+from loadcurve.run.plan import plan_at_point
 from loadcurve.study.model import Study
 from support.limit_server import limit_server
 
@@ -48,44 +43,40 @@ def address(tmp_path_factory):
 
 def measured(address, load):
     # Without CPUs, as other tests may run beside this one.
-    planned = plan(load, address).model_copy(update={"cpus": ()})
-    return LoadResult.model_validate_json(Load.on_web_server(planned.to_json()).finish())
+    return run_load(replace(plan(load, address), cpus=()), lambda _: None)
 
 
-def test_a_closed_loop_is_translated():
-    closed = plan(CLOSED | {"pipeline": 4, "calls": 3, "http": "1.0"})
-    assert (closed.model, closed.connections, closed.http) == ("closed", 5, "1.0")
-    assert closed.conversation == EngineConversation(pipeline=4, calls=3)
-    assert closed.stop == EngineStop(requests_total=50)
-    assert (closed.rate_rps, closed.connection_rate_cps, closed.arrivals) == (None, None, None)
+def written(load, **more):
+    """Return the plan as the engine reads it."""
+    return json.loads(plan(load, **more).to_json())["http"]
 
 
-def test_a_thinking_client_is_translated():
-    assert plan(CLOSED | {"think": "20ms"}).conversation == EngineConversation(think_s=0.02)
+def test_a_closed_loop_is_the_engines_by_its_own_names():
+    closed = written(CLOSED | {"pipeline": 4, "calls": 3, "think": 0, "http": "1.0"})
+    assert closed["model"] == {"closed": {"connections": 5}}
+    assert closed["work"]["conversation"] == {"pipeline": 4, "calls": 3, "think_s": 0.0}
+    assert (closed["stop"], closed["work"]["http"]) == ({"requests_total": 50}, "1.0")
 
 
-def test_an_open_loop_is_translated():
-    opened = plan(OPEN | {"rate": "10-20:3s", "arrivals": "poisson", "pipeline": 2, "calls": 7})
-    assert opened.rate_rps == [RateStretch(length_s=3, from_rps=10, to_rps=20)]
-    assert (opened.arrivals, opened.connection_rate_cps) == ("poisson", None)
-    assert opened.conversation == EngineConversation(pipeline=2, calls=7)
+def test_an_open_loop_has_its_rate_and_arrivals():
+    opened = written(OPEN | {"rate": "10-20:3s", "arrivals": "poisson"})
+    stretches = [{"length_s": 3.0, "from_rps": 10.0, "to_rps": 20.0}]
+    assert opened["model"] == {"open": {"connections": 5, "rate_rps": stretches, "arrivals": "poisson"}}
 
 
-def test_sessions_are_translated():
-    sessions = plan(SESSIONS | {"burst": 2, "think": "1s", "arrivals": "poisson"})
-    assert (sessions.connection_rate_cps, sessions.rate_rps) == (100, None)
-    assert sessions.arrivals == "poisson"
-    assert sessions.conversation == EngineConversation(pipeline=2, calls=4, think_s=1.0)
-    assert sessions.stop == EngineStop(connections_total=5)
-    assert sessions.connections == 5
+def test_sessions_have_theirs_and_a_burst_is_written_together():
+    sessions = written(SESSIONS | {"burst": 2, "think": "1s"})
+    model = {"connections": 5, "connection_rate_cps": 100, "arrivals": "constant"}
+    assert sessions["model"] == {"sessions": model}
+    assert sessions["work"]["conversation"] == {"pipeline": 2, "calls": 4, "think_s": 1.0}
+    assert sessions["stop"] == {"connections_total": 5}
 
 
 def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
-    weighted = plan(CLOSED | {"pick": "weighted", "weights": [1, 3]})
-    assert weighted.pick == "weighted"
-    assert [
-        (request.target, request.weight, request.expected_body_bytes) for request in weighted.requests
-    ] == [
+    work = written(CLOSED | {"pick": "weighted", "weights": [1, 3]})["work"]
+    given = work["requests"]["given"]
+    assert work["pick"] == "weighted"
+    assert [(one["target"], one["weight"], one["expected_body_bytes"]) for one in given] == [
         ("/a", 1.0, 100),
         ("/b", 3.0, 100),
     ]
@@ -94,35 +85,52 @@ def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
 def test_a_long_list_stays_a_file_which_the_engine_reads(address, tmp_path):
     file = tmp_path / "paths.txt"
     file.write_text("/a?x=1\n" * 101)
-    translated = plan(CLOSED | {"requests": str(file)}).requests
-    assert translated == EngineListedRequests(file=str(file))
+    listed = written(CLOSED | {"requests": str(file)})["work"]["requests"]["listed"]
+    assert listed["file"] == str(file)
     result = measured(address, CLOSED | {"requests": str(file)})
     assert (result.requests.due, result.requests.ok) == (50, 50)
     assert [operation.operation for operation in result.operations] == ["paths.txt"]
+    assert result.load.requests == ["paths.txt"]
     assert {slow.operation for slow in result.slowest} == {"GET /a?x=1"}
 
 
-def test_method_headers_and_body_are_translated(tmp_path):
+def test_method_headers_and_body_are_those_of_every_request(tmp_path):
     posted = {"method": "POST", "headers": {"Accept": "*/*"}, "body": "text"}
-    for request in plan(CLOSED | posted).requests:
-        assert (request.method, request.headers) == ("POST", (("Accept", "*/*"),))
-        assert request.body == EngineBody(text="text")
+    for request in written(CLOSED | posted)["work"]["requests"]["given"]:
+        assert (request["method"], request["headers"]) == ("POST", [["Accept", "*/*"]])
+        assert request["body"] == {"text": "text"}
     file = tmp_path / "body.bin"
     file.write_bytes(b"x" * 100)
-    assert plan(CLOSED | {"body": f"@{file}"}).requests[0].body == EngineBody(file=str(file))
+    given = written(CLOSED | {"body": f"@{file}"})["work"]["requests"]["given"]
+    assert given[0]["body"] == {"file": str(file)}
 
 
 @pytest.mark.parametrize("sent", [{"method": "HEAD"}, {"headers": {"Range": "bytes=0-1"}}])
 def test_the_length_of_an_answer_is_that_of_a_plain_get_alone(sent):
-    assert [request.expected_body_bytes for request in plan(CLOSED | sent).requests] == [None, None]
-
-
-def test_every_request_weighs_the_same_unless_the_study_says_otherwise():
-    assert [request.weight for request in plan(CLOSED).requests] == [1.0, 1.0]
+    given = written(CLOSED | sent)["work"]["requests"]["given"]
+    assert [request["expected_body_bytes"] for request in given] == [None, None]
 
 
 def test_the_seed_reaches_the_engine():
-    assert json.loads(plan(CLOSED, seed=7).to_json())["seed"] == 7
+    assert written(CLOSED, seed=7)["seed"] == 7
+
+
+def test_the_record_of_a_load_names_its_options_and_how_it_was_run_but_no_secret(address):
+    secret = {"headers": {"Authorization": "Bearer secret"}, "think": "1ms"}
+    load = measured(address, CLOSED | secret).load
+    assert (load.model, load.connections, load.requests_total, load.think_s) == ("closed", 5, 50, 0.001)
+    assert (load.address, load.requests) == (address, ["GET /a", "GET /b"])
+    assert load.io in ("uring", "epoll")
+    assert "secret" not in load.model_dump_json()
+
+
+def test_an_option_that_nobody_has_told_the_plan_of_is_part_of_the_work_and_of_the_record():
+    class Later(ClosedLoad):
+        compression: str = "gzip"
+
+    later = replace(plan(CLOSED), load=Later.model_validate({"requests": ["/a"], **CLOSED, "warmup": 0}))
+    assert json.loads(later.to_json())["http"]["work"]["compression"] == "gzip"
+    assert later.as_run("epoll").model_dump()["compression"] == "gzip"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_documen
 from loadcurve.run.points import SweptPoints
 from loadcurve.stats.slo import parse_objective
 from loadcurve.study.model import Study
-from loadcurve.study.toml_document import TomlDocument
+from loadcurve.toml.document import TomlDocument
 from support.synthetic_run import point_record
 from support.tiny_study import study_text
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from loadcurve.stats.capacity import Observation, capacity, observed, trial_capacity
+from loadcurve.analysis.limits import observed
+from loadcurve.stats.capacity import Observation, capacity, trial_capacity
 from loadcurve.stats.slo import parse_objective
 from support.synthetic_run import point_record
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.comparison import Change, RunComparison, compare_runs
+from loadcurve.analysis.curves import curves
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.comparison import Change, RunComparison, compare_runs
 from support import synthetic_run as synthetic
 
 
@@ -39,15 +41,19 @@ def change_of(
     return change
 
 
+def compared(base: Run, new: Run) -> RunComparison:
+    return compare_runs(analyse(base), analyse(new))
+
+
 def test_a_run_compared_with_itself_shows_nothing(base: Run):
-    comparison = compare_runs(base, base)
+    comparison = compared(base, base)
     assert [change for change in (*comparison.curves, *comparison.points) if change.shown] == []
     assert {change.ratio.logarithm for change in comparison.curves} == {0.0}
 
 
 def test_a_server_that_became_a_third_slower_is_shown_at_every_point_and_over_the_curve(base: Run):
     slower = [scaled(one, 2 / 3) if one.server == "nginx" else one for one in base.points]
-    comparison = compare_runs(base, with_records(base, slower))
+    comparison = compared(base, with_records(base, slower))
     curve = change_of(comparison.curves, "nginx")
     assert curve.ratio.estimate().value == pytest.approx(2 / 3)
     assert curve.shown
@@ -58,13 +64,13 @@ def test_a_server_that_became_a_third_slower_is_shown_at_every_point_and_over_th
 
 def test_a_regression_below_the_share_that_was_asked_for_is_none(base: Run):
     slower = [scaled(one, 0.7) for one in base.points]
-    comparison = compare_runs(base, with_records(base, slower))
+    comparison = compared(base, with_records(base, slower))
     assert comparison.regressions(0.25) != []
     assert comparison.regressions(0.35) == []
 
 
 def test_more_throughput_is_better_and_never_a_regression(base: Run):
-    comparison = compare_runs(base, with_records(base, [scaled(one, 2.0) for one in base.points]))
+    comparison = compared(base, with_records(base, [scaled(one, 2.0) for one in base.points]))
     change = change_of(comparison.curves, "apache")
     assert change.shown
     assert change.worse_by == pytest.approx(-1.0)
@@ -74,7 +80,7 @@ def test_more_throughput_is_better_and_never_a_regression(base: Run):
 def test_a_change_that_the_trials_scatter_hides_is_no_regression_however_large(base: Run):
     factors = {0: 0.3, 1: 1.4, 2: 0.6}
     wild = [scaled(one, factors[one.block]) for one in base.points]
-    comparison = compare_runs(base, with_records(base, wild))
+    comparison = compared(base, with_records(base, wild))
     change = change_of(comparison.curves, "nginx")
     assert change.worse_by > 0.3
     assert comparison.regressions(0.05) == []
@@ -83,14 +89,14 @@ def test_a_change_that_the_trials_scatter_hides_is_no_regression_however_large(b
 def test_single_trials_show_nothing(base: Run):
     first = with_records(base, [one for one in base.points if one.block == 0])
     slower = with_records(base, [scaled(one, 0.1) for one in first.points])
-    comparison = compare_runs(first, slower)
+    comparison = compared(first, slower)
     assert {change.adjusted_p_value for change in (*comparison.curves, *comparison.points)} == {None}
     assert comparison.regressions(0.05) == []
 
 
 def test_invalid_points_are_in_no_ratio(base: Run):
     server, block, connections = synthetic.INVALID
-    comparison = compare_runs(base, base)
+    comparison = compared(base, base)
     assert change_of(comparison.points, server, connections=connections).ratio.n == len(synthetic.ORDER) - 1
     assert change_of(comparison.points, server, connections=1).ratio.n == len(synthetic.ORDER)
     # Over the curve that point is left out of every trial, so no trial is.
@@ -102,7 +108,7 @@ def test_servers_and_points_of_one_run_alone_are_named_and_not_compared(base: Ru
     fewer = with_records(base, [one for one in base.points if one.server != "tiny"])
     points = [point for point in base.run.points if point != {"connections": 200}]
     fewer = dataclasses.replace(fewer, run=base.run.model_copy(update={"points": points}))
-    comparison = compare_runs(base, fewer)
+    comparison = compared(base, fewer)
     assert comparison.servers_in_one == ("tiny",)
     assert comparison.points_in_one == ({"connections": 200},)
     assert {"tiny"}.isdisjoint(change.server for change in (*comparison.curves, *comparison.points))
@@ -113,19 +119,19 @@ def test_of_comparisons_of_equal_servers_at_most_one_in_twenty_shows_a_change(ba
     random = np.random.default_rng(11)
     alarms, studies = 0, 300
 
-    def noisy_run() -> Run:
+    analysed = analyse(base)
+
+    def noisy_run() -> Analysis:
         servers = {
             (server, block): math.exp(random.normal(0, 0.03))
             for server in synthetic.SERVERS
             for block in range(3)
         }
-        return with_records(
-            base,
-            [
-                scaled(one, servers[one.server, one.block] * math.exp(random.normal(0, 0.02)))
-                for one in base.points
-            ],
-        )
+        noisy = [
+            scaled(one, servers[one.server, one.block] * math.exp(random.normal(0, 0.02)))
+            for one in base.points
+        ]
+        return dataclasses.replace(analysed, curves=curves(with_records(base, noisy)))
 
     for _ in range(studies):
         comparison: RunComparison = compare_runs(noisy_run(), noisy_run())

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.analysis.curves import CurvePoint, curves
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.measures import MEASURES, RESOURCES, THROUGHPUT
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.curves import CurvePoint, curves
 from support import synthetic_run as synthetic
 
 # The trials lie at 1 / 1.02, 1 and 1.02 of the truth: of the logarithms s = ln 1.02; t(0.975, 2) = 4.302653.
@@ -30,7 +31,7 @@ def at(run: Run, server: str, connections: int) -> CurvePoint:
 @pytest.mark.parametrize("connections", synthetic.CONNECTIONS)
 def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: int):
     truth = synthetic.SERVERS["nginx"].throughput_rps(connections)
-    estimate = at(run, "nginx", connections).throughput_rps
+    estimate = at(run, "nginx", connections).estimate(THROUGHPUT)
     assert estimate is not None
     assert (estimate.value, estimate.n) == (pytest.approx(truth), 3)
     assert (estimate.low, estimate.high) == pytest.approx((truth / REACH, truth * REACH), rel=1e-6)
@@ -38,7 +39,7 @@ def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: 
 
 def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(run: Run):
     median = synthetic.SERVERS["nginx"].latency_ms(25, (250 - 0.5) / synthetic.SAMPLES)
-    estimate = at(run, "nginx", 25).latency_ms["p50"]
+    estimate = at(run, "nginx", 25).estimate(MEASURES["p50"])
     assert estimate is not None
     assert estimate.value == pytest.approx(median)
     assert estimate.high == pytest.approx(median * REACH, rel=1e-6)
@@ -46,7 +47,8 @@ def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(ru
 
 def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: Run):
     truth = synthetic.SERVERS["apache"]
-    resources = at(run, "apache", 10).resources
+    point = at(run, "apache", 10)
+    resources = {name: point.estimate(measure) for name, measure in RESOURCES.items()}
     assert resources["memory_mean_mib"].value == pytest.approx(truth.memory_bytes(10) / 2**20)
     cpu_us = resources["cpu_per_request_us"]
     assert (cpu_us.value, cpu_us.n) == (pytest.approx(45), 3)
@@ -62,7 +64,7 @@ def test_processor_time_too_short_to_be_told_is_averaged_as_it_is(run: Run):
         return record.model_copy(update={"probe": record.probe.model_copy(update={"server": used})})
 
     records = [idle(one) for one in run.points if one.server == "nginx"]
-    share = at(dataclasses.replace(run, records=records), "nginx", 1).resources["cpu_share"]
+    share = at(dataclasses.replace(run, records=records), "nginx", 1).estimate(RESOURCES["cpu_share"])
     assert (share.value, share.n) == (pytest.approx(0.1), 3)
     assert share.method.startswith("mean,")
 
@@ -72,21 +74,21 @@ def test_a_server_that_the_probe_did_not_see_has_no_estimate_and_not_zero(run: R
         one.model_copy(update={"probe": one.probe.model_copy(update={"server": None})}) for one in run.points
     ]
     point = at(dataclasses.replace(run, records=blind), "nginx", 1)
-    assert set(point.resources.values()) == {None}
+    assert {point.estimate(measure) for measure in RESOURCES.values()} == {None}
 
 
 def test_an_invalid_trial_is_in_no_estimate_but_sets_the_verdict(run: Run):
     point = at(run, "tiny", 100)
     truth = synthetic.SERVERS["tiny"].throughput_rps(100)
-    assert point.throughput_rps is not None
-    assert point.throughput_rps.value == pytest.approx(truth * (1 / 1.02) ** 0.5)
-    assert (point.throughput_rps.n, len(point.trials), point.verdict) == (2, 3, "invalid")
+    assert point.estimate(THROUGHPUT) is not None
+    assert point.estimate(THROUGHPUT).value == pytest.approx(truth * (1 / 1.02) ** 0.5)
+    assert (point.estimate(THROUGHPUT).n, len(point.trials), point.verdict) == (2, 3, "invalid")
 
 
 def test_a_suspect_trial_counts_and_is_told(run: Run):
     point = at(run, "nginx", 200)
-    assert point.throughput_rps is not None
-    assert (point.throughput_rps.n, point.verdict) == (3, "suspect")
+    assert point.estimate(THROUGHPUT) is not None
+    assert (point.estimate(THROUGHPUT).n, point.verdict) == (3, "suspect")
 
 
 def test_a_failed_trial_leaves_fewer_trials_from_its_failure_on(run: Run):
@@ -99,7 +101,7 @@ def test_a_missing_server_has_no_curve(run: Run):
 
 
 def test_a_percentile_that_no_trial_bounds_stays_null(run: Run):
-    assert at(run, "nginx", 1).latency_ms["p99_9"] is None
+    assert at(run, "nginx", 1).estimate(MEASURES["p99_9"]) is None
 
 
 def test_the_longest_latency_is_that_of_any_usable_trial(run: Run):
@@ -112,8 +114,8 @@ def test_a_point_that_nothing_measured_is_null_throughout(tmp_path: Path):
     for curve in curves(run):
         assert len(curve.points) == len(synthetic.CONNECTIONS)
         for point in curve.points:
-            assert point.throughput_rps is None
-            assert set(point.latency_ms.values()) == {None}
+            assert point.estimate(THROUGHPUT) is None
+            assert {figure.estimate for figure in point.figures.values()} == {None}
             assert (point.verdict, point.failed_requests, point.latency_max_ms) == (None, None, None)
 
 
@@ -127,4 +129,4 @@ def test_a_point_with_only_invalid_trials_has_no_estimate(tmp_path: Path):
         | {"probe": synthetic.probe_record("nginx", 1)}
     )
     point = at(read_run(synthetic.write_run(tmp_path, record, [invalid])), "nginx", 1)
-    assert (point.throughput_rps, point.verdict) == (None, "invalid")
+    assert (point.estimate(THROUGHPUT), point.verdict) == (None, "invalid")

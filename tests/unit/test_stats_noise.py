@@ -4,15 +4,16 @@ import dataclasses
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
+from loadcurve.analysis.curves import curves
+from loadcurve.analysis.noise import noise_of, same_servers
 from loadcurve.result.folder import Run, read_run
-from loadcurve.stats.measures import MEASURES
-from loadcurve.stats.noise import Spread, noise_of, same_servers, spread_within, visible_difference
+from loadcurve.result.measures import MEASURES
+from loadcurve.stats.noise import Spread, spread_within, visible_difference
 from support import synthetic_run as synthetic
-
-POINT = (("connections", 10.0),)
 
 
 @pytest.fixture
@@ -59,13 +60,12 @@ def test_one_trial_sees_no_difference():
 
 def test_the_spread_of_pairs_is_that_of_an_analysis_of_variance():
     logs = {"a": [0.01, 0.05, -0.02], "b": [0.0, 0.02, 0.01], "c": [-0.03, 0.04, 0.02]}
-    values = {name: {i: {POINT: math.exp(x)} for i, x in enumerate(row)} for name, row in logs.items()}
     grand = sum(map(sum, logs.values())) / 9
     of_blocks = [sum(row[i] for row in logs.values()) / 3 for i in range(3)]
     residual = sum(
         (x - sum(row) / 3 - of_blocks[i] + grand) ** 2 for row in logs.values() for i, x in enumerate(row)
     )
-    spread = spread_within([("a", "b", "c")], values)
+    spread = spread_within([("a", "b", "c")], {name: np.array([row]).T for name, row in logs.items()})
     assert spread is not None
     # The variance of a difference is twice the residual mean square, on (3 - 1)(3 - 1) degrees of freedom.
     assert (spread.log_sd**2, spread.degrees) == (pytest.approx(2 * residual / 4), 4)
@@ -74,7 +74,7 @@ def test_the_spread_of_pairs_is_that_of_an_analysis_of_variance():
 def test_the_same_server_under_two_names_is_recognised(run: Run):
     assert same_servers(run) == ()
     assert same_servers(with_twin(run)) == (("nginx", "tiny"),)
-    noise = noise_of(with_twin(run), MEASURES["throughput"])
+    noise = noise_of(with_twin(run), curves(run), MEASURES["throughput"])
     assert (noise.source, noise.groups) == ("same server", (("nginx", "tiny"),))
 
 
@@ -99,7 +99,7 @@ def test_commands_that_differ_are_different_servers(run: Run):
 
 
 def test_without_such_a_pair_the_spread_is_that_of_all_pairs(run: Run):
-    noise = noise_of(run, MEASURES["throughput"])
+    noise = noise_of(run, curves(run), MEASURES["throughput"])
     assert (noise.source, noise.groups) == ("pairs", (("nginx", "apache", "tiny"),))
     assert noise.spread is not None
     assert noise.spread.degrees == (3 - 1) * (3 - 1)
@@ -107,5 +107,5 @@ def test_without_such_a_pair_the_spread_is_that_of_all_pairs(run: Run):
 
 def test_a_single_trial_has_no_spread(run: Run):
     single = dataclasses.replace(run, records=[one for one in run.records if one.block == 0])
-    assert noise_of(single, MEASURES["throughput"]).spread is None
-    assert noise_of(single, MEASURES["throughput"], "point").spread is None
+    assert noise_of(single, curves(single), MEASURES["throughput"]).spread is None
+    assert noise_of(single, curves(single), MEASURES["throughput"], "point").spread is None

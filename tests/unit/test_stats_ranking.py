@@ -4,17 +4,21 @@ import dataclasses
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
+from loadcurve.analysis.curves import curves, usable_logs
+from loadcurve.analysis.ranking import RunRanking, rank_run
 from loadcurve.result.folder import Run, read_run
-from loadcurve.stats.measures import MEASURES, Values, usable_values
-from loadcurve.stats.paired import log_ratios, paired_ratio
-from loadcurve.stats.ranking import Ranking, holm_adjusted, rank, rank_run
+from loadcurve.result.measures import MEASURES
+from loadcurve.stats.paired import Logs, PairedRatio, block_means, paired_ratios
+from loadcurve.stats.ranking import Ranking, holm_adjusted, rank
 from support import synthetic_run as synthetic
 
-THROUGHPUT, P99 = MEASURES["throughput"], MEASURES["p99"]
-POINT = (("connections", 10.0),)
+THROUGHPUT = MEASURES["throughput"]
+AT = {float(connections): place for place, connections in enumerate(synthetic.CONNECTIONS)}
+"""The place of each point in the sweep."""
 
 
 @pytest.fixture
@@ -22,12 +26,19 @@ def run(tmp_path: Path) -> Run:
     return read_run(synthetic.write_run(tmp_path))
 
 
-def one_point(**trials: list[float | None]) -> Values:
-    """The values of each server block by block; None where a block has none that is usable."""
-    return {
-        server: {block: {POINT: value} for block, value in enumerate(values) if value is not None}
-        for server, values in trials.items()
-    }
+def one_point(**trials: list[float | None]) -> Logs:
+    """The logarithms of each server's values block by block; None where a block has none that is usable."""
+    return {server: np.log(np.array([values], dtype=float)).T for server, values in trials.items()}
+
+
+def ratio_of(values: Logs, first: str, second: str) -> PairedRatio:
+    [ratio] = paired_ratios(block_means(values[first] - values[second])[None, :])
+    assert ratio is not None
+    return ratio
+
+
+def ranked(run: Run) -> RunRanking:
+    return rank_run(curves(run), THROUGHPUT)
 
 
 def ranges(ranking: Ranking) -> dict[str, tuple[int, int]]:
@@ -36,9 +47,7 @@ def ranges(ranking: Ranking) -> dict[str, tuple[int, int]]:
 
 def test_the_paired_test_equals_scipys_on_the_logarithms():
     first, second = [103.0, 99.0, 110.0, 95.0], [100.0, 97.0, 103.0, 96.0]
-    values = one_point(a=first, b=second)
-    ratio = paired_ratio(log_ratios(values["a"], values["b"]).values())
-    assert ratio is not None
+    ratio = ratio_of(one_point(a=first, b=second), "a", "b")
     scipys = stats.ttest_rel([math.log(x) for x in first], [math.log(x) for x in second])
     low, high = scipys.confidence_interval()
     assert ratio.p_value == pytest.approx(scipys.pvalue)
@@ -48,26 +57,26 @@ def test_the_paired_test_equals_scipys_on_the_logarithms():
 
 def test_only_blocks_that_have_both_are_paired():
     values = one_point(a=[2.0, None, 4.0, 8.0], b=[1.0, 1.0, 2.0, None])
-    assert log_ratios(values["a"], values["b"]) == pytest.approx({0: math.log(2), 2: math.log(2)})
+    ratios = block_means(values["a"] - values["b"])
+    assert ratios == pytest.approx([math.log(2), math.nan, math.log(2), math.nan], nan_ok=True)
+    assert ratio_of(values, "a", "b").estimate.n == 2
 
 
 def test_one_block_gives_a_ratio_without_an_interval_and_without_a_verdict():
     values = one_point(a=[2.0], b=[1.0])
-    ratio = paired_ratio(log_ratios(values["a"], values["b"]).values())
-    assert ratio is not None
+    ratio = ratio_of(values, "a", "b")
     assert (ratio.estimate.value, ratio.estimate.low, ratio.p_value) == (pytest.approx(2), None, None)
-    assert paired_ratio([]) is None
-    ranking = rank(values, THROUGHPUT)
+    assert paired_ratios(np.array([[math.nan]])) == [None]
+    ranking = rank(values, "higher")
     assert not ranking.decides
     assert ranges(ranking) == {"a": (1, 2), "b": (1, 2)}
 
 
 def test_a_block_that_lacks_points_does_not_look_like_another_ratio():
     # The ratio is 2 at one point and 8 at the other, in every block: 4 over the curve, whatever is missing.
-    low, high = (("connections", 1.0),), (("connections", 100.0),)
-    first = {0: {low: 2.0, high: 8.0}, 1: {low: 2.2, high: 8.8}, 2: {low: 1.8}}
-    second = {0: {low: 1.0, high: 1.0}, 1: {low: 1.1, high: 1.1}, 2: {low: 0.9, high: 0.9}}
-    assert log_ratios(first, second) == pytest.approx(dict.fromkeys(range(3), math.log(4)))
+    first = np.log([[2.0, 8.0], [2.2, 8.8], [1.8, math.nan]])
+    second = np.log([[1.0, 1.0], [1.1, 1.1], [0.9, 0.9]])
+    assert block_means(first - second) == pytest.approx([math.log(4)] * 3)
 
 
 def test_holms_adjustment_equals_that_of_r():
@@ -83,7 +92,7 @@ def test_servers_that_overlap_share_ranks_and_a_group_and_the_others_do_not():
         alike=[130.0, 133.0, 130.5, 129.0, 132.0],
         slow=[100.0, 101.0, 99.5, 100.5, 99.0],
     )
-    ranking = rank(values, THROUGHPUT)
+    ranking = rank(values, "higher")
     assert ranges(ranking) == {"fast": (1, 2), "alike": (1, 2), "slow": (3, 3)}
     assert [set(group) for group in ranking.groups] == [{"fast", "alike"}, {"slow"}]
     ahead, behind = ranking.tiers
@@ -96,8 +105,8 @@ def test_servers_that_overlap_share_ranks_and_a_group_and_the_others_do_not():
 
 def test_where_less_is_better_the_least_comes_first():
     values = one_point(quick=[1.0, 1.1, 0.9, 1.05], slow=[3.0, 3.2, 2.8, 3.1])
-    assert ranges(rank(values, P99)) == {"quick": (1, 1), "slow": (2, 2)}
-    assert ranges(rank(values, THROUGHPUT)) == {"slow": (1, 1), "quick": (2, 2)}
+    assert ranges(rank(values, "lower")) == {"quick": (1, 1), "slow": (2, 2)}
+    assert ranges(rank(values, "higher")) == {"slow": (1, 1), "quick": (2, 2)}
 
 
 def test_not_telling_apart_does_not_carry_over():
@@ -106,7 +115,7 @@ def test_not_telling_apart_does_not_carry_over():
     values = one_point(
         a=[1.04 * x for x in spread], b=[1.02 * x for x in reversed(spread)], c=[0.99 * x for x in spread]
     )
-    ranking = rank(values, THROUGHPUT)
+    ranking = rank(values, "higher")
     assert ranking.groups == (("a", "b"), ("b", "c"))
     assert ranges(ranking) == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
     assert [tier.servers for tier in ranking.tiers] == [("a", "b", "c")]
@@ -114,15 +123,13 @@ def test_not_telling_apart_does_not_carry_over():
 
 def test_neither_more_nor_fewer_cpus_are_better():
     with pytest.raises(ValueError, match="neither more nor less is better"):
-        rank(one_point(a=[1.0], b=[2.0]), MEASURES["cpu_share"])
+        rank_run([], MEASURES["cpu_share"])
 
 
 def test_invalid_points_never_enter_a_ranking_and_are_named(run: Run):
-    values = usable_values(run, THROUGHPUT)
-    key = (("connections", 100.0),)
-    assert key not in values["tiny"][2]
-    assert key in values["tiny"][1]
-    ranking = rank_run(run, THROUGHPUT)
+    _, logs = usable_logs(curves(run), THROUGHPUT)
+    assert np.isnan(logs["tiny"][:, AT[100]]).tolist() == [False, False, True]
+    ranking = ranked(run)
     told = {(out.server, out.point["connections"], out.invalid, out.absent) for out in ranking.left_out}
     assert told == {
         ("tiny", 100, (2,), ()),
@@ -130,7 +137,7 @@ def test_invalid_points_never_enter_a_ranking_and_are_named(run: Run):
         ("apache", 100, (), (2,)),
         ("apache", 200, (), (2,)),
     }
-    at_100 = {point["connections"]: found for point, found in ranking.at_points}[100]
+    at_100 = {at.point["connections"]: at.ranking for at in ranking.at_points}[100]
     assert {pair.ratio.n for pair in at_100.pairs if "tiny" in (pair.first, pair.second)} == {2}
 
 
@@ -139,13 +146,14 @@ def test_over_the_curve_a_ratio_is_the_geometric_mean_over_points_and_blocks(run
         name: stats.gmean([truth.throughput_rps(c) for c in synthetic.CONNECTIONS])
         for name, truth in synthetic.SERVERS.items()
     }
-    for pair in rank_run(run, THROUGHPUT).over_curve.pairs:
+    for pair in ranked(run).over_curve.pairs:
         assert pair.ratio.value == pytest.approx(truths[pair.first] / truths[pair.second])
         assert pair.ratio.n == 3
 
 
 def test_a_suspect_point_enters_the_ranking(run: Run):
-    assert (("connections", 200.0),) in usable_values(run, THROUGHPUT)["nginx"][1]
+    _, logs = usable_logs(curves(run), THROUGHPUT)
+    assert np.isfinite(logs["nginx"][:, AT[200]]).all()
 
 
 def test_a_server_with_invalid_points_alone_is_in_no_ranking(run: Run):
@@ -154,7 +162,7 @@ def test_a_server_with_invalid_points_alone_is_in_no_ranking(run: Run):
         return record.model_copy(update={"load": record.load.model_copy(update={"verdict": verdict})})
 
     records = [spoiled(one) if one.server == "tiny" else one for one in run.points]
-    ranking = rank_run(dataclasses.replace(run, records=records), THROUGHPUT)
+    ranking = ranked(dataclasses.replace(run, records=records))
     assert [rank.server for rank in ranking.over_curve.ranks] == ["nginx", "apache"]
     assert {out.point["connections"] for out in ranking.left_out if out.server == "tiny"} == {
         *synthetic.CONNECTIONS

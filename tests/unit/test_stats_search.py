@@ -44,6 +44,11 @@ def test_whole_loads_are_found_to_the_last_connection():
     assert {16, 17} <= {one.load for one in seen}
 
 
+def test_a_load_that_holds_above_one_that_does_not_is_no_lower_end():
+    seen = [Observation(400, False, (100.0,), 400), Observation(800, True, (1.0,), 800)]
+    assert next_load(RATES, seen, []) == 200
+
+
 def test_a_limit_that_always_holds_ends_at_the_highest_load_and_one_that_never_does_at_the_lowest():
     assert searched(RATES, step(math.inf))[-1].load == 100_000
     assert [one.load for one in searched(RATES, step(0))] == [100]

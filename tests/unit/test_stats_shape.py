@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.analysis.shape import Shape, shapes
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import FailureRecord, SearchRecord
-from loadcurve.stats.shape import Shape, shapes
 from loadcurve.stats.slo import parse_objective
 from loadcurve.stats.usl import ScalabilityFit
 from support import synthetic_run as synthetic

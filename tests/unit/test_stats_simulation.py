@@ -10,9 +10,8 @@ import pytest
 from scipy import stats
 
 from loadcurve.stats.interval import Estimate, geometric_interval
-from loadcurve.stats.measures import MEASURES, Values
 from loadcurve.stats.noise import spread_within, visible_difference
-from loadcurve.stats.paired import log_ratios, paired_ratio
+from loadcurve.stats.paired import Logs, PairedRatio, block_means, paired_ratios
 from loadcurve.stats.ranking import Ranking, rank
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS, Figure, UntilNarrow, may_end, wide_points
 from support.synthetic_studies import (
@@ -28,8 +27,6 @@ from support.synthetic_studies import (
 )
 
 COUNT = 2000
-THROUGHPUT = MEASURES["throughput"]
-POINT = (("connections", 10.0),)
 
 MILD = [
     Steady(),
@@ -61,16 +58,19 @@ def coverage_of_means(simulated: Studies) -> float:
     )
 
 
-def by_block(study: np.ndarray) -> Values:
+def by_block(study: np.ndarray) -> Logs:
     """One study, servers by blocks, as the rankings take it."""
-    return {
-        f"server-{place}": {block: {POINT: value} for block, value in enumerate(trials)}
-        for place, trials in enumerate(study.tolist())
-    }
+    return {f"server-{place}": np.log(trials[:, None]) for place, trials in enumerate(study)}
+
+
+def ratio_of(first: np.ndarray, second: np.ndarray) -> PairedRatio:
+    [ratio] = paired_ratios(block_means(first - second)[None, :])
+    assert ratio is not None
+    return ratio
 
 
 def rankings(simulated: Studies) -> list[Ranking]:
-    return [rank(by_block(study), THROUGHPUT) for study in simulated.values]
+    return [rank(by_block(study), "higher") for study in simulated.values]
 
 
 def alarms(found: list[Ranking]) -> float:
@@ -124,8 +124,7 @@ def test_a_paired_ratio_covers_the_true_one_in_93_to_97_percent_however_the_mach
     covered = 0
     for study in simulated.values:
         values = by_block(study)
-        ratio = paired_ratio(log_ratios(values["server-0"], values["server-1"]).values())
-        assert ratio is not None
+        ratio = ratio_of(values["server-0"], values["server-1"])
         covered += covers(ratio.estimate, 1.31)
     assert 0.93 <= covered / COUNT <= 0.97
 
@@ -147,23 +146,17 @@ def test_two_servers_that_are_the_same_are_told_apart_in_5_percent():
 
 def test_points_that_are_missing_by_chance_do_not_raise_the_alarms():
     draw = np.random.default_rng(8)
-    count, blocks, points = 500, 5, [(("connections", float(c)),) for c in (1, 10, 100, 1000)]
+    count, blocks, points = 500, 5, 4
     found = []
     for study in studies(count, [1000.0] * 3, blocks, RandomWalk(0.01), seed=8).values:
-        values: Values = {
-            f"server-{place}": {
-                block: {
-                    # A curve of its own kind for each server, which must not look like a bad block.
-                    point: value * (1 + column * place) * math.exp(draw.normal(0, 0.01))
-                    for column, point in enumerate(points)
-                    if draw.random() > 0.1
-                }
-                for block, value in enumerate(trials)
-            }
-            for place, trials in enumerate(study.tolist())
-        }
-        first, second = values["server-0"], values["server-2"]
-        ratio = paired_ratio(log_ratios(first, second).values())
+        logs = np.full((3, blocks, points), np.nan)
+        for place, block, column in np.ndindex(logs.shape):
+            if draw.random() > 0.1:
+                # A curve of its own kind for each server, which must not look like a bad block.
+                logs[place, block, column] = math.log(
+                    study[place, block] * (1 + column * place)
+                ) + draw.normal(0, 0.01)
+        [ratio] = paired_ratios(block_means(logs[0] - logs[2])[None, :])
         truth = math.prod(1 / (1 + 2 * column) for column in range(4)) ** (1 / 4)
         found.append(ratio is not None and ratio.estimate.n > 1 and covers(ratio.estimate, truth))
     # The standard error of a share of 500 is 1 % here.
@@ -188,7 +181,7 @@ def test_pairs_find_a_difference_that_unpaired_trials_overlook():
 @pytest.mark.parametrize("blocks", [3, 5, 10])
 def test_the_smallest_visible_difference_is_found_in_80_percent(blocks: int):
     # Two servers of the same noise: the log ratio's standard deviation is √2 times that of a trial.
-    known = spread_within([("a", "b")], {"a": {0: {POINT: 1.0}}, "b": {0: {POINT: 1.0}}})
+    known = spread_within([("a", "b")], {name: np.zeros((1, 1)) for name in "ab"})
     assert known is None
     twins = studies(1, [1000.0] * 2, COUNT, Steady(), seed=5).values[0]
     spread = spread_within([("server-0", "server-1")], by_block(twins))
@@ -211,7 +204,7 @@ def stopped_at(trials: list[float], rule: UntilNarrow) -> int:
 @pytest.mark.parametrize("most", [20, 40])
 @pytest.mark.parametrize("noise_sd", [0.02, 0.03, 0.04, 0.06, 0.08])
 def test_an_interval_at_which_a_study_stopped_covers_in_at_least_93_percent(noise_sd: float, most: int):
-    rule = UntilNarrow(0.03, LEAST_ADAPTIVE_TRIALS, most, THROUGHPUT)
+    rule = UntilNarrow(0.03, LEAST_ADAPTIVE_TRIALS, most, "throughput")
     simulated = studies(COUNT, [1000.0], most, Steady(), noise_sd=noise_sd, seed=6)
     covered = [
         covers(geometric_interval(trials[: stopped_at(trials, rule)]), 1000.0)
@@ -221,7 +214,7 @@ def test_an_interval_at_which_a_study_stopped_covers_in_at_least_93_percent(nois
 
 
 def test_stopping_after_three_trials_would_cover_less():
-    rule = UntilNarrow(0.03, 3, 20, THROUGHPUT)
+    rule = UntilNarrow(0.03, 3, 20, "throughput")
     simulated = studies(COUNT, [1000.0], 20, Steady(), noise_sd=0.05, seed=7)
     covered = [
         covers(geometric_interval(trials[: stopped_at(trials, rule)]), 1000.0)

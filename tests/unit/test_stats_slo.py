@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve.analysis.limits import limited_value
 from loadcurve.errors import BadInput
 from loadcurve.stats.slo import Limit, parse_objective
 from support.synthetic_run import distribution, point_record
@@ -65,20 +66,20 @@ def test_what_is_no_limit_is_refused_with_what_was_expected(text: str, complaint
 
 def test_a_latency_is_read_from_the_point():
     latency = distribution([float(n) for n in range(1, 501)])
-    assert only("p99 < 10ms").value(point_record(latency_ms=latency)) == 495
-    assert only("p99.9 < 10ms").value(point_record(latency_ms=latency)) is None
+    assert limited_value(only("p99 < 10ms"), point_record(latency_ms=latency)) == 495
+    assert limited_value(only("p99.9 < 10ms"), point_record(latency_ms=latency)) is None
 
 
 def test_errors_are_failed_requests_and_answers_of_400_and_more_among_those_due():
     requests = {"due": 1000, "sent": 990, "answered": 970, "ok": 950}
     requests |= {"failed": 10, "unanswered": 10, "never_sent": 10}
-    assert only("errors < 1 %").value(point_record(requests=requests)) == pytest.approx(0.03)
+    assert limited_value(only("errors < 1 %"), point_record(requests=requests)) == pytest.approx(0.03)
 
 
 def test_the_rate_kept_is_null_where_none_was_asked_for():
-    assert only("rate >= 99 %").value(point_record()) is None
+    assert limited_value(only("rate >= 99 %"), point_record()) is None
     rates = {"asked": 1_000, "sent": 1_000, "answered": 980}
-    assert only("rate >= 99 %").value(point_record(rate_rps=rates)) == pytest.approx(0.98)
+    assert limited_value(only("rate >= 99 %"), point_record(rate_rps=rates)) == pytest.approx(0.98)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.analysis.ending import ending, figures, until_narrow
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.stats.stopping import Figure, ending, figures, may_end, until_narrow, wide_points
+from loadcurve.stats.stopping import Figure, may_end, wide_points
 from support import synthetic_run as synthetic
 
 # Three trials at 1 / 1.02, 1 and 1.02 of the truth: the interval ends at 5.04 % above it.

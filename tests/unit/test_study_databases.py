@@ -38,7 +38,7 @@ def test_a_load_on_a_database_has_these_defaults(tmp_path):
     load = load_of(tmp_path, COUNTED)
     assert (load.phase, load.reload, load.batch, load.verify_values) == ("run", "point", 1, False)
     assert (load.namespace, load.table) == ("loadcurve", "usertable")
-    assert (load.threads, load.operations, load.duration_s, load.rate_rps) == (4, 1000, None, None)
+    assert (load.threads, load.requests_total, load.duration_s, load.rate_rps) == (4, 1000, None, None)
 
 
 def test_the_core_workloads_have_the_mixes_of_their_paper(tmp_path):
@@ -76,7 +76,7 @@ def test_a_mix_of_ones_own_has_only_what_it_names(tmp_path):
 def test_a_file_of_properties_counts_from_the_studys_folder_and_says_what_the_study_leaves_open(tmp_path):
     (tmp_path / "mine.properties").write_text(PROPERTIES)
     load = load_of(tmp_path, 'model = "ycsb"\nworkload = "mine.properties"\n')
-    assert (load.records, load.operations, load.threads) == (500, 700, 3)
+    assert (load.records, load.requests_total, load.threads) == (500, 700, 3)
     assert (load.workload.numbers.mix.read, load.workload.numbers.mix.update) == (0.25, 0.75)
     assert load.workload.name == "mine.properties"
 
@@ -87,19 +87,19 @@ def test_the_study_has_the_last_word_over_a_file_of_properties(tmp_path):
     load = load_of(
         tmp_path, f'{head}records = 9\nduration = "2s"\nproperties = {{ fieldcount = 3 }}', "threads = [5]"
     )
-    assert (load.records, load.operations, load.duration_s, load.threads) == (9, None, 2.0, 5)
+    assert (load.records, load.requests_total, load.duration_s, load.threads) == (9, None, 2.0, 5)
     assert load.workload.numbers.field_count == 3
 
 
 def test_a_duration_may_be_swept_beside_the_operations_of_a_file(tmp_path):
     (tmp_path / "mine.properties").write_text(PROPERTIES)
     load = load_of(tmp_path, 'model = "ycsb"\nworkload = "mine.properties"\n', 'duration = ["1s", "2s"]')
-    assert (load.operations, load.duration_s) == (None, 1.0)
+    assert (load.requests_total, load.duration_s) == (None, 1.0)
 
 
 def test_the_load_phase_ends_with_its_records_and_has_no_warm_up(tmp_path):
     load = load_of(tmp_path, f"{LOADING}records = 50")
-    assert (load.records, load.operations, load.duration_s, load.warmup_s) == (50, None, None, 0.0)
+    assert (load.records, load.requests_total, load.duration_s, load.warmup_s) == (50, None, None, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_record_of_a_study_names_the_workload_and_has_its_numbers(tmp_path):
         (
             f'{COUNTED}duration = "1s"',
             3,
-            "operations: given beside load.duration; keep one of the two, as a load ends in one way",
+            "operations: given beside a duration; keep one of the two, as a load ends in one way",
         ),
         (
             f'{LOADING}duration = "1s"',

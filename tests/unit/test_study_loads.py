@@ -25,18 +25,18 @@ def test_an_open_loop_takes_arrivals_a_conversation_and_a_number_of_requests(tmp
 
 def test_sessions_take_their_numbers(tmp_path):
     load = load_of(tmp_path, f'{SESSIONS}burst = 2\nthink = "1s"\narrivals = "poisson"\n')
-    assert (load.connection_rate_cps, load.num_connections, load.calls) == (100, 5, 4)
-    assert (load.burst, load.think_s, load.arrivals) == (2, 1.0, "poisson")
+    assert (load.connection_rate_cps, load.connections_total, load.calls) == (100, 5, 4)
+    assert (load.pipeline, load.think_s, load.arrivals) == (2, 1.0, "poisson")
 
 
 def test_sessions_make_one_call_unless_the_study_says_otherwise(tmp_path):
     load = load_of(tmp_path, SESSIONS.replace("calls = 4\n", ""))
-    assert (load.calls, load.burst, load.think_s, load.arrivals) == (1, 1, 0.0, "constant")
+    assert (load.calls, load.pipeline, load.think_s, load.arrivals) == (1, 1, 0.0, "constant")
 
 
 def test_sessions_may_end_after_a_duration(tmp_path):
     load = load_of(tmp_path, SESSIONS.replace("num_connections = 5", 'duration = "2s"'))
-    assert (load.num_connections, load.duration_s) == (None, 2.0)
+    assert (load.connections_total, load.duration_s) == (None, 2.0)
 
 
 RATE_WORDS = (
@@ -130,7 +130,7 @@ RATE_WORDS = (
         (
             f"{OPEN}requests_total = 5",
             5,
-            "requests_total: given beside load.duration; keep one of the two, as a load ends in one way",
+            "requests_total: given beside a duration; keep one of the two, as a load ends in one way",
         ),
         (f'{OPEN}think = "1s"', 5, None),
         (
@@ -151,7 +151,7 @@ RATE_WORDS = (
         (
             f'{SESSIONS}duration = "1s"',
             3,
-            "num_connections: given beside load.duration; keep one of the two, as a load ends in one way",
+            "num_connections: given beside a duration; keep one of the two, as a load ends in one way",
         ),
         (
             f"{SESSIONS}burst = 5",
@@ -228,10 +228,7 @@ def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_pat
         (
             CLOSED.replace('duration = "1s"', "requests_total = 5"),
             'duration = ["1s"]',
-            (
-                "load.requests_total: given beside sweep.duration; keep one of the two, "
-                "as a load ends in one way"
-            ),
+            ("load.requests_total: given beside a duration; keep one of the two, as a load ends in one way"),
         ),
         (
             OPEN.replace("rate = 100", ""),

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.result.load import RateStretch
+from loadcurve.load.http import ClosedLoad, OpenLoad, SessionsLoad
+from loadcurve.load.rates import RateStretch
+from loadcurve.load.table import attributes
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
-from loadcurve.study.http_loads import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.study.model import Study
 
 CLOSED = {"model": "closed", "requests": ["/a"], "duration": "2s", "warmup": "1s"}
@@ -92,7 +93,7 @@ def test_every_number_of_a_load_can_be_swept(load, key):
         }
     )
     swept = study(load, sweep)
-    field = {"rate": "rate_rps"}.get(key, key)
+    field = attributes(type(swept.load))[key]
     assert [getattr(swept.load_at(point), field) for point in swept.points()] == [4, 8]
 
 

@@ -140,7 +140,7 @@ from support.good_study import GOOD, changed, problems_in
             'duration = "1s"',
             'duration = "1s"\nrequests_total = 5',
             (
-                ":9: load.requests_total: given beside load.duration; keep one of the two, "
+                ":9: load.requests_total: given beside a duration; keep one of the two, "
                 "as a load ends in one way"
             ),
         ),

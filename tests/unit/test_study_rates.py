@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from loadcurve.result.load import RateStretch
-from loadcurve.study.rates import parse_rate
+from loadcurve.load.rates import RateStretch, parse_rate
 
 
 @pytest.mark.parametrize(

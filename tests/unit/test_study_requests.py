@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.study.requests import LongList, paths_to_verify
+from loadcurve.load.requests import LongList, paths_to_verify
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
 
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from loadcurve.errors import BadInput
-from loadcurve.study.toml_document import TomlTable, read_toml_model
+from loadcurve.toml.document import TomlTable, read_toml_model
 from support.good_study import write
 
 

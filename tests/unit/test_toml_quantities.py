@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.study.quantities import parse_duration_s, parse_share, parse_size_bytes
+from loadcurve.toml.quantities import parse_duration_s, parse_share, parse_size_bytes
 
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=6)
 DURATION_UNITS = {"us": "0.000001", "ms": "0.001", "s": "1", "m": "60", "h": "3600", "": "1"}

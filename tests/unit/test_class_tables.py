@@ -1,0 +1,64 @@
+"""The tables of classes: one row each, from which documents, records and schemas come."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from loadcurve.report.formats.class_tables import DOCUMENT, TABLES, with_tables
+from loadcurve.report.formats.schema import published_schemas
+from loadcurve.result.classes import FAILURES, STATUSES, ErrorClass, Errors, StatusClasses
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def product_code_in_rust(*crates: str) -> str:
+    """The sources of some crates, without those of tests."""
+    files = [path for crate in crates for path in (ROOT / "crates" / crate / "src").rglob("*.rs")]
+    texts = [path.read_text(encoding="utf-8") for path in files if "tests" not in str(path)]
+    return "".join(text.partition("#[cfg(test)]\nmod tests {")[0] for text in texts)
+
+
+def variant(code: str) -> str:
+    """What Rust calls the row of a code."""
+    return "".join(word.capitalize() for word in code.split("_"))
+
+
+def test_the_tables_of_the_methodology_are_those_of_the_code():
+    text = (ROOT / DOCUMENT).read_text(encoding="utf-8")
+    assert [name for name in TABLES if f"<!-- table: {name} -->" not in text] == []
+    assert text == with_tables(text), (
+        f"{DOCUMENT} is out of date: run `python -m loadcurve.report.formats.class_tables` in the root folder"
+    )
+
+
+def test_every_class_of_failures_is_told_by_the_engine_or_by_a_database():
+    told = set(re.findall(r"\bFailure::(\w+)", product_code_in_rust("engine", "database")))
+    # The recorder compares lengths, so it tells of those that differ.
+    told |= set(re.findall(r"failed\(Failure::(\w+)\)", product_code_in_rust("record")))
+    assert {variant(code) for code in FAILURES} - told == set()
+
+
+def test_counts_are_published_class_by_class_in_the_order_of_the_table():
+    schemas = published_schemas()["load.schema.json"]["$defs"]
+    for record, classes in ((Errors, FAILURES), (StatusClasses, STATUSES)):
+        schema = schemas[record.__name__]
+        assert list(schema["properties"]) == schema["required"] == list(classes)
+    assert schemas["ErrorMessage"]["properties"]["error"]["enum"] == list(FAILURES)
+
+
+def test_a_record_from_before_a_class_was_there_counted_none_of_it():
+    errors = Errors({"timeout": 3, "reset": 0})
+    assert (errors["timeout"], errors["not_found"]) == (3, 0)
+    assert errors.nonzero() == {"timeout": 3}
+    assert errors.model_dump() == {"timeout": 3, "reset": 0}
+
+
+def test_what_is_counted_of_no_class_is_refused():
+    with pytest.raises(ValidationError, match="unknown: resett; there are connect_refused"):
+        Errors({"resett": 1})
+    with pytest.raises(ValidationError, match="is none of connect_refused"):
+        TypeAdapter(ErrorClass).validate_python("resett")
+    with pytest.raises(KeyError):
+        Errors({})["resett"]

@@ -1,0 +1,34 @@
+"""Run folders of before there was one type of load are read and reported as they were."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.load.kinds import DATABASE, WEB
+from loadcurve.report.load import load_summary
+from loadcurve.result.folder import read_run
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("sessions", WEB), ("ycsb", DATABASE)])
+def test_the_records_of_an_old_run_are_read(name, kind):
+    run = read_run(DATA / f"old-run-{name}")
+    assert run.kind is kind
+    assert len(run.points) == 4
+    for record in run.points:
+        assert record.load.load.kind is kind
+        assert load_summary(record.load)
+
+
+def test_the_loads_of_an_old_run_are_told_as_they_were_run():
+    sessions = read_run(DATA / "old-run-sessions").points[0].load.load
+    assert (sessions.requests, sessions.calls, sessions.pipeline) == (["GET /1k.txt", "GET /2k.txt"], 4, 2)
+    asked = read_run(DATA / "old-run-ycsb").points[0].load.load
+    assert [stretch.to_rps for stretch in asked.rate_rps] == [400]
+    assert (asked.workload_name, asked.workload.records, asked.phase) == ("a", 100, "run")
+
+
+def test_an_old_run_and_a_new_one_of_the_same_study_are_of_one_load():
+    study = read_run(DATA / "old-run-sessions").run.study["load"]
+    assert (study["pipeline"], study["connections_total"]) == (2, None)

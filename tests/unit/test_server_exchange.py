@@ -1,0 +1,106 @@
+"""A server that answers so slowly that it never ends is reported as not answering, in time."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from loadcurve.result.records import ContentRecord
+from loadcurve.server.answers import WebSite, verify_answers
+from loadcurve.server.attached import AttachedServer
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.running import RunningServer, find_running_server
+from support.dripping_server import HEAD, dripping_server
+
+TIMEOUT_S = 0.5
+GRACE_S = 2.0
+CATALOG = load_catalog([])
+
+DRIPS = {
+    "head": (HEAD, b"x"),
+    "status": (b"HTTP/1.1 ", b"2"),
+    "lines of a head": (HEAD, b"x: y\r\n"),
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+}
+BODIES = {
+    "body": (HEAD + b"Content-Length: 100000\r\n\r\n", b"x"),
+    "body without end": (HEAD + b"\r\n", b"x"),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+}
+
+
+@contextmanager
+def ends_in_time() -> Iterator[None]:
+    began_s = time.monotonic()
+    yield
+    assert time.monotonic() - began_s < TIMEOUT_S + GRACE_S
+
+
+@pytest.mark.parametrize("drip", [DRIPS[name] for name in DRIPS], ids=list(DRIPS))
+def test_a_dripping_head_is_not_waited_for_when_readiness_is_asked(drip: tuple[bytes, bytes]):
+    with dripping_server(*drip) as port, ends_in_time():
+        refusal = WebSite("127.0.0.1", port, "/", Path(), {}).refusal(TIMEOUT_S)
+    assert refusal is not None
+    assert "the last attempt failed with" in refusal
+
+
+@pytest.mark.parametrize("drip", [DRIPS["head"], DRIPS["status"]], ids=["head", "status"])
+def test_a_dripping_head_is_not_waited_for_when_the_version_is_looked_for(drip: tuple[bytes, bytes]):
+    with dripping_server(*drip) as port, ends_in_time(), pytest.raises(ServerFailure) as failure:
+        find_running_server(CATALOG["url"], {}, Overrides(url=f"http://127.0.0.1:{port}"), TIMEOUT_S)
+    assert failure.value.code == "not_ready"
+    assert f"127.0.0.1:{port}: GET / was not answered: no whole answer within 0.5 s" in failure.value.text
+
+
+@pytest.mark.parametrize("drip", [*DRIPS.values(), *BODIES.values()], ids=[*DRIPS, *BODIES])
+@pytest.mark.parametrize("content", [None, {"1k.txt": ContentRecord(bytes=1024, sha256="0" * 64)}])
+def test_a_dripping_answer_is_not_waited_for_when_it_is_verified(drip, content):
+    with dripping_server(*drip) as port:
+        url = f"http://127.0.0.1:{port}"
+        found = find_running_server(CATALOG["url"], {}, Overrides(url=url, version="1.0"), TIMEOUT_S)
+        assert isinstance(found, RunningServer)
+        attached = AttachedServer(found, content, TIMEOUT_S)
+        with ends_in_time(), pytest.raises(ServerFailure) as failure:
+            attached.verify(["/1k.txt"])
+    assert failure.value.code == "wrong_answer"
+    assert f"{url}: GET /1k.txt was not answered" in failure.value.text
+
+
+@pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
+def test_a_dripping_database_is_not_waited_for(scheme: str):
+    with dripping_server() as port, ends_in_time():
+        url = f"{scheme}://127.0.0.1:{port}/test"
+        found = find_running_server(CATALOG["url"], {}, Overrides(url=url), TIMEOUT_S)
+    assert isinstance(found, MissingServer)
+    assert found.fault is not None
+    assert found.fault.code == "not_ready"
+
+
+def test_a_body_that_takes_longer_than_the_timeout_and_is_not_slow_is_read_to_its_end():
+    body = bytes(600_000)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            for part in range(0, len(body), 100_000):
+                self.wfile.write(body[part : part + 100_000])
+                time.sleep(2 * TIMEOUT_S / 6)
+
+        def log_request(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        answers = verify_answers("127.0.0.1", server.server_port, ["/"], None, TIMEOUT_S)
+        thread.join()
+    assert answers["/"] == ContentRecord(bytes=len(body), sha256=hashlib.sha256(body).hexdigest())
