@@ -50,7 +50,8 @@ setup: $(STAMPS)/native ## Make the virtual environment and build the native par
 demo: setup ## Run the quickstart study, shortened, and print the path of its report
 	$(BIN)/loadcurve run studies/quickstart.toml --quick
 
-test: setup test-servers-installed test-rust test-python ## Run all tests but the long ones
+# What fails soon comes first.
+test: setup check test-servers-installed test-rust test-python ## Check format, lint and types, and run all tests but the long ones
 
 test-long: setup test-servers-installed ## Run the tests that take long for what they tell beyond the others
 	$(BIN)/pytest --quiet -m long
@@ -61,20 +62,22 @@ test-servers-installed: ## As root on Debian: install the real servers and the b
 test-rust: setup
 	cargo test --quiet --workspace --exclude loadcurve-python --locked
 
+# Unit tests run beside each other; what starts servers and measures has the machine to itself.
 test-python: setup
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses logical --maxprocesses 8 tests/unit
+	$(BIN)/pytest --quiet --ignore tests/unit
 
 servers: setup ## Build the servers that the catalogue holds as source, and check each
 	@for server in $(BUILT_SERVERS); do $(BIN)/loadcurve servers check $$server; done
 
 check: setup ## Format, lint and types: changes nothing
 	cargo fmt --check
-	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/mypy -p benches
 	$(BIN)/stubtest loadcurve._engine
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 
 check-long: check check-servers fuzz-corpus fuzz ## The same, the servers in source, and a bounded time of fuzzing
 	cargo fmt --check --manifest-path fuzz/Cargo.toml

@@ -9,12 +9,14 @@ from collections.abc import Callable
 
 from benches.large_run import large_run, parser_of_size
 from benches.rig import machine
+from loadcurve.analysis.analysis import RANKED
+from loadcurve.analysis.curves import Curve, curves
+from loadcurve.analysis.noise import noise_of
+from loadcurve.analysis.ranking import RunRanking, rank_run
 from loadcurve.explain.all import FINDERS, findings
 from loadcurve.explain.finding import Finding
 from loadcurve.explain.subject import Subject, subjects
-from loadcurve.report.ranking import ranking_content
 from loadcurve.result.folder import Run
-from loadcurve.stats.curves import curves
 
 GOAL_S = 5.0
 
@@ -26,15 +28,23 @@ def main() -> None:
     run = large_run(arguments)
     print(f"{len(run.points):,} records of a load of {arguments.duration} s\n")
     # The first call imports scipy.
-    curves(run)
+    found = curves(run)
+    rank_run(found, RANKED[0])
     parts_s = [
         timed("curves", lambda: curves(run)),
-        timed("rankings and noise", lambda: ranking_content(run)),
+        timed("rankings and noise", lambda: rankings(run, found)),
         timed("findings", lambda: findings(run)),
     ]
     for find in FINDERS:
         timed(f"  {find.__module__.rpartition('.')[2]}", functools.partial(found_by, find, run))
     print(f"\n{'statistics and findings':<24} {sum(parts_s):>7.2f} s, goal {GOAL_S:g} s")
+
+
+def rankings(run: Run, found: list[Curve]) -> list[RunRanking]:
+    """Return the rankings by every measure, with the noise computed, too."""
+    for measure in RANKED:
+        noise_of(run, found, measure)
+    return [rank_run(found, measure) for measure in RANKED]
 
 
 def found_by(find: Callable[[Subject], list[Finding]], run: Run) -> list[Finding]:

@@ -58,7 +58,7 @@ def run_measured(command: list[str], cpu: int) -> tuple[str, int]:
 
 
 def _print_counts(result: LoadResult) -> None:
-    failures = {name: count for name, count in result.errors.model_dump().items() if count}
+    failures = result.errors.nonzero()
     counts = {
         "connections": result.connections.opened,
         "requests due": result.requests.due,

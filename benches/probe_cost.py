@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benches.rig import machine
-from loadcurve.probe.process import PROGRAM
+from loadcurve.server.probing import PROGRAM
 
 PROCESSES = Path(__file__).with_name("waiting_processes.py")
 GOAL_PERCENT = 1.0

@@ -17,7 +17,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
-from loadcurve.server.instance import Server
+from loadcurve.server.here import Server
 
 CONTENT_BYTES = {"1k.txt": 1024}
 PATH = "/1k.txt"

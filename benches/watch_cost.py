@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
 from benches.rig import machine
+from loadcurve.analysis.curves import curves, usable_logs
 from loadcurve.result.folder import read_run
-from loadcurve.stats.curves import PointKey
+from loadcurve.result.measures import MEASURES, MeasureName
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.measures import MEASURES, MeasureName, usable_values
-from loadcurve.stats.paired import log_ratios, paired_ratio
+from loadcurve.stats.paired import Array, block_means, paired_ratios
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -53,16 +54,15 @@ KINDS: tuple[Kind, ...] = ("without", "without again", "with the page")
 class Measured:
     """The figures of one kind of run, by measure, round and point."""
 
-    values: dict[MeasureName, dict[int, dict[PointKey, float]]] = field(
-        default_factory=lambda: {name: {} for name in COMPARED}
-    )
+    values: dict[MeasureName, list[Array]] = field(default_factory=lambda: {name: [] for name in COMPARED})
 
-    def add(self, number: int, folder: Path) -> None:
+    def add(self, folder: Path) -> None:
         """Take the figures of the run of one round."""
-        run = read_run(folder)
+        found = curves(read_run(folder))
         for name, rounds in self.values.items():
             # The only trial of each run is its block 0.
-            rounds[number] = usable_values(run, MEASURES[name])[SERVER].get(0, {})
+            [figures] = usable_logs(found, MEASURES[name])[1][SERVER]
+            rounds.append(figures)
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def main() -> None:
             for kind in (*KINDS[turn:], *KINDS[:turn]):
                 out = Path(folder) / f"{number}-{kind.replace(' ', '-')}"
                 run(study, out, browser if kind == "with the page" else None)
-                measured[kind].add(number, out)
+                measured[kind].add(out)
             print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
         browser.close()
     print_ratios(measured)
@@ -121,8 +121,8 @@ def print_ratios(measured: dict[Kind, Measured]) -> None:
     for name in COMPARED:
         ratios = []
         for kind in KINDS[1:]:
-            logs = log_ratios(measured[kind].values[name], measured["without"].values[name])
-            found = paired_ratio(logs.values())
+            taken, without = (np.array(measured[one].values[name]) for one in (kind, "without"))
+            [found] = paired_ratios(block_means(taken - without)[None, :])
             ratios.append("not measured" if found is None else in_words(found.estimate))
         print(f"{MEASURES[name].title:<34}  {ratios[0]:<34}  {ratios[1]}")
 
