@@ -25,4 +25,4 @@ def problems_in(folder: Path, load: str, sweep: str = "timeout = [1]") -> list[s
 
 
 def load_of(folder: Path, load: str) -> Any:
-    return read_study(study_file(folder, load)).load_at({"timeout": 1})
+    return read_study(study_file(folder, load)).arms["nginx"].load_at({"timeout": 1})

@@ -13,7 +13,7 @@ COMMON = 'model = "ycsb"\nworkload = "a"\nthreads = 4\n'
 def load_of(folder, load):
     path = folder / "s.toml"
     path.write_text(f'title = "x"\n[load]\n{COMMON}{load}\n[sweep]\ntimeout = [2]\n[servers.ferretdb]\n')
-    return read_study(path).load_at({"timeout": 2})
+    return read_study(path).arms["ferretdb"].load_at({"timeout": 2})
 
 
 def plans(driver=None, cpus=(2, 3)):

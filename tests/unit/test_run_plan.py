@@ -29,7 +29,7 @@ def plan(load, address="127.0.0.1:1", cpus=(), seed=0):
             "servers": {"limit": {}},
         }
     )
-    return plan_at_point(study.load_at({"timeout": 5}), address, CONTENT, cpus or (0,), seed)
+    return plan_at_point(study.arms["limit"].load_at({"timeout": 5}), address, CONTENT, cpus or (0,), seed)
 
 
 @pytest.fixture(scope="module")

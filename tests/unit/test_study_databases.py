@@ -31,7 +31,7 @@ def problems_in(folder, load, sweep="timeout = [1]", head=""):
 
 def load_of(folder, load, sweep="timeout = [1]"):
     study = read_study(study_file(folder, load, sweep))
-    return study.load_at(study.points()[0])
+    return study.arms["ferretdb"].load_at(study.points()[0])
 
 
 def test_a_load_on_a_database_has_these_defaults(tmp_path):
@@ -109,7 +109,7 @@ def test_every_number_can_be_swept(tmp_path, key):
     without = "\n".join(line for line in COUNTED.splitlines() if not line.startswith(key))
     without = without.replace("operations = 1000", "") if key == "duration" else without
     study = read_study(study_file(tmp_path, without, f"{key} = [1, 2]"))
-    assert [dict(study.load_at(point)) != {} for point in study.points()] == [True, True]
+    assert [dict(study.arms["ferretdb"].load_at(point)) != {} for point in study.points()] == [True, True]
     assert {point[key] for point in study.points()} == {1, 2}
 
 

@@ -14,7 +14,7 @@ from support.read_study import read_study
 def test_the_quickstart_fits_into_a_coffee_break():
     study = read_study(find_study("quickstart"))
     full_s, quick_s = (
-        estimated_duration_s(one, one.trials.most * len(one.servers)) for one in (study, study.quick())
+        estimated_duration_s(one, dict.fromkeys(one.arms, one.trials.most)) for one in (study, study.quick())
     )
     assert full_s is not None
     assert quick_s is not None

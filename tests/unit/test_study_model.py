@@ -46,26 +46,26 @@ def test_several_swept_keys_give_their_product_with_the_last_changing_fastest():
 
 
 def test_the_load_at_a_point_has_the_keys_of_the_point_set():
-    load = study().load_at({"connections": 10})
+    load = study().arms["nginx"].load_at({"connections": 10})
     assert isinstance(load, ClosedLoad)
     assert (load.connections, load.duration_s, load.warmup_s) == (10, 2.0, 1.0)
 
 
 def test_an_open_load_takes_its_rate_from_the_point():
-    load = study({**OPEN, "connections": 4}, {"rate": [100, 200.5]}).load_at({"rate": 200.5})
+    load = study({**OPEN, "connections": 4}, {"rate": [100, 200.5]}).arms["nginx"].load_at({"rate": 200.5})
     assert isinstance(load, OpenLoad)
     assert (load.rate_rps, load.connections, load.arrivals) == (200.5, 4, "constant")
 
 
 def test_a_point_read_back_as_floats_gives_whole_connections():
-    load = study().load_at({"connections": 10.0})
+    load = study().arms["nginx"].load_at({"connections": 10.0})
     assert load.connections == 10
     assert isinstance(load.connections, int)
 
 
 def test_a_number_of_requests_can_be_swept():
     counted = study({"model": "closed", "requests": ["/a"], "connections": 1}, {"requests_total": [10, 100]})
-    load = counted.load_at({"requests_total": 100})
+    load = counted.arms["nginx"].load_at({"requests_total": 100})
     assert isinstance(load, ClosedLoad)
     assert (load.requests_total, load.duration_s) == (100, None)
 
@@ -94,14 +94,18 @@ def test_every_number_of_a_load_can_be_swept(load, key):
     )
     swept = study(load, sweep)
     field = attributes(type(swept.load))[key]
-    assert [getattr(swept.load_at(point), field) for point in swept.points()] == [4, 8]
+    assert [getattr(swept.arms["nginx"].load_at(point), field) for point in swept.points()] == [4, 8]
 
 
 @pytest.mark.parametrize(("key", "attribute"), [("think", "think_s"), ("timeout", "timeout_s")])
 def test_a_duration_is_swept_in_seconds(key, attribute):
     swept = study({**CLOSED, "connections": 1}, {key: ["1ms", "2s", 3]})
     assert swept.points() == [{key: 0.001}, {key: 2.0}, {key: 3}]
-    assert [getattr(swept.load_at(point), attribute) for point in swept.points()] == [0.001, 2.0, 3.0]
+    assert [getattr(swept.arms["nginx"].load_at(point), attribute) for point in swept.points()] == [
+        0.001,
+        2.0,
+        3.0,
+    ]
 
 
 def test_no_thinking_at_all_can_be_one_value_of_a_sweep():
@@ -113,7 +117,7 @@ def test_no_thinking_at_all_can_be_one_value_of_a_sweep():
 
 def test_a_changing_rate_reaches_every_point():
     changing = study(OPEN | {"rate": "0-100:10s, 100:5s"})
-    load = changing.load_at({"connections": 10})
+    load = changing.arms["nginx"].load_at({"connections": 10})
     assert isinstance(load, OpenLoad)
     assert load.rate_rps == [
         RateStretch(length_s=10, from_rps=0, to_rps=100),
@@ -132,7 +136,7 @@ def test_a_changing_rate_reaches_every_point():
     ],
 )
 def test_all_sessions_may_be_open_at_once_up_to_ten_thousand_unless_the_study_says_otherwise(more, at_once):
-    load = study(SESSIONS | more, {"calls": [1]}).load_at({"calls": 1})
+    load = study(SESSIONS | more, {"calls": [1]}).arms["nginx"].load_at({"calls": 1})
     assert isinstance(load, SessionsLoad)
     assert load.connections_at_once == at_once
 
@@ -195,7 +199,7 @@ def test_the_quick_form_of_several_swept_keys_has_at_most_eight_points():
 
 def test_the_quick_form_keeps_a_number_of_requests():
     quick = study({"model": "closed", "requests": ["/a"], "requests_total": 1000}).quick()
-    load = quick.load_at({"connections": 1})
+    load = quick.arms["nginx"].load_at({"connections": 1})
     assert isinstance(load, ClosedLoad)
     assert (load.requests_total, load.duration_s) == (1000, None)
 
@@ -206,12 +210,12 @@ def test_the_quick_form_shortens_a_swept_duration():
 
 
 def test_the_estimate_adds_up_trials_points_and_starts():
-    assert estimated_duration_s(study(), trials=8) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S)
+    assert estimated_duration_s(study(), {"nginx": 8}) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S)
 
 
 def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     restarted = study(trials={"count": 4, "restart": "point"})
-    assert estimated_duration_s(restarted, trials=4) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
+    assert estimated_duration_s(restarted, {"nginx": 4}) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
 
 
 @pytest.mark.parametrize(
@@ -223,24 +227,24 @@ def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     ],
 )
 def test_the_duration_of_a_number_that_comes_at_no_constant_rate_is_unknown(load, sweep):
-    assert estimated_duration_s(study(load, sweep), trials=1) is None
+    assert estimated_duration_s(study(load, sweep), {"nginx": 1}) is None
 
 
 def test_the_estimate_of_a_number_of_sessions_comes_from_their_rate():
     # A warm-up of 1 s and 100 connections at 50 per second, then 200 of them; 1 s for the start.
     sessions = study(SESSIONS, {"num_connections": [100, 200]})
-    assert estimated_duration_s(sessions, trials=1) == (1 + 2) + (1 + 4) + TRIAL_START_S
+    assert estimated_duration_s(sessions, {"nginx": 1}) == (1 + 2) + (1 + 4) + TRIAL_START_S
 
 
 def test_the_estimate_of_a_number_of_requests_in_an_open_loop_comes_from_their_rate():
     load = {"model": "open", "requests": ["/a"], "rate": 100, "requests_total": 300, "warmup": "1s"}
-    assert estimated_duration_s(study(load, {"connections": [1]}), trials=1) == 1 + 3 + TRIAL_START_S
+    assert estimated_duration_s(study(load, {"connections": [1]}), {"nginx": 1}) == 1 + 3 + TRIAL_START_S
 
 
 def test_the_estimate_follows_a_swept_duration():
     load = {"model": "closed", "requests": ["/a"], "connections": 1, "warmup": "1s"}
     swept = study(load, {"duration": ["2s", "4s"]})
-    assert estimated_duration_s(swept, trials=1) == (1 + 2) + (1 + 4) + TRIAL_START_S
+    assert estimated_duration_s(swept, {"nginx": 1}) == (1 + 2) + (1 + 4) + TRIAL_START_S
 
 
 def test_trials_until_an_interval_is_narrow_begin_with_enough_of_them():

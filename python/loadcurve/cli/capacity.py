@@ -35,8 +35,8 @@ class SearchDisplay(RunDisplay):
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A search in these trials begins; how many points each will have is not known."""
-        self._words = study.load.kind.words
-        self._load_keys = study.load.kind.load_keys
+        self._words = study.kind.words
+        self._load_keys = study.kind.load_keys
         self._study = study
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)

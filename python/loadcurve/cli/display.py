@@ -1,6 +1,7 @@
 """What a run shows while it goes on: a live display on a terminal, plain lines elsewhere."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, TypeVar
@@ -60,13 +61,13 @@ class RunDisplay:
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
-        self._words = study.load.kind.words
+        self._words = study.kind.words
         self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
-        self._estimate_s = estimated_duration_s(study, self._trials_planned)
+        self._estimate_s = estimated_duration_s(study, Counter(trial.server for trial in order))
         self._started_s = time.monotonic()
         if study.trials.until_share is not None:
             self._at_most = self._about = "at most "
@@ -168,7 +169,7 @@ class RunDisplay:
         """Write down where the run stands, and the point whose load begins, if one does."""
         if self._file is None or self._trial is None or self._study is None:
             return
-        load = None if point is None else self._study.load_at(point)
+        load = None if point is None else self._study.arms[self._trial.server].load_at(point)
         self._file.write(
             RunProgress(
                 format="loadcurve-progress/1",

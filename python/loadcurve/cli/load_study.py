@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from loadcurve.errors import BadInput
 from loadcurve.load.http import HttpLoad
 from loadcurve.load.kinds import DATABASE, WEB, LoadKind
-from loadcurve.load.loads import model_table
+from loadcurve.load.loads import Load, model_table
 from loadcurve.load.table import attributes
 from loadcurve.load.workload import InvalidWorkload, choose_workload
 from loadcurve.load.ycsb import DatabaseLoad
@@ -117,14 +117,15 @@ class Options:
             found[key] = value
         return found
 
-    def study(self, load: Mapping[str, Any], url: str) -> OnePoint:
-        """Return the study of one point, checked; raises BadInput with the names of the options at fault."""
+    def complete(self, load: Mapping[str, Any], url: str) -> Load:
+        """Return the checked load of the study's one point; raises BadInput with the options at fault."""
         data = {"title": "loadcurve load", "load": load, "servers": {"url": {"url": url}}}
         try:
-            return OnePoint.model_validate(data, context={"folder": Path()})
+            study = OnePoint.model_validate(data, context={"folder": Path()})
         except ValidationError as error:
             lines = [self._report(problem, load) for problem in problems_of(error, OnePoint)]
             raise BadInput("\n".join(lines)) from error
+        return study.arms["url"].load_at({})
 
     def _report(self, problem: Problem, load: Mapping[str, Any]) -> str:
         """Say a problem with the option that it is about."""
@@ -154,7 +155,7 @@ def http_load(options: Options, url: str, path: str) -> HttpLoad:
         load["duration"] = DEFAULT_DURATION
     if load["model"] != "sessions":
         load.setdefault("connections", DEFAULT_CONNECTIONS)
-    complete = options.study(load, url).load_at({})
+    complete = options.complete(load, url)
     if isinstance(complete, DatabaseLoad):
         raise TypeError("the load is one on databases")
     return complete
@@ -176,7 +177,7 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
         load.setdefault("threads", DEFAULT_THREADS)
     if "table" in said:
         load.setdefault("table", said["table"])
-    complete = options.study(load, url).load_at({})
+    complete = options.complete(load, url)
     if not isinstance(complete, DatabaseLoad):
         raise TypeError("the load is one on web servers")
     return complete

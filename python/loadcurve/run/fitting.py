@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
+from loadcurve.load.kinds import DATABASE
 from loadcurve.load.plan import DatabaseTarget
-from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.load.ycsb import DatabaseLoad
+from loadcurve.result.records import Point
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.found import FoundServer, MissingServer
-from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.running import RunningServer
+from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
@@ -17,12 +19,12 @@ from loadcurve.toml.problems import Problem
 AnyServer = FoundServer | RunningServer | MissingServer
 
 
-def misfits(study: Study, name: str, server: AnyServer) -> Iterator[Problem]:
-    """Yield what keeps a server from being put under the study's load."""
-    protocol = _protocol(server)
+def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
+    """Yield what keeps a server from being put under the load of its arm; ``point`` is any of the sweep."""
+    name, protocol = arm.name, server.protocol
     title = server.entry.description.title
-    driver = study.servers[name].driver
-    if not isinstance(study.load, DatabaseLoadTable):
+    driver = arm.server.driver
+    if arm.kind is not DATABASE:
         if protocol not in (None, "http"):
             text = f'{title} is a database; expected model = "ycsb" in [load], or a web server here'
             yield Problem(("servers", name), text)
@@ -32,7 +34,7 @@ def misfits(study: Study, name: str, server: AnyServer) -> Iterator[Problem]:
         text = f"{title} is a web server; expected a database, as the load's model is ycsb"
         yield Problem(("servers", name), text)
     elif protocol is not None:
-        target = _target(study, name, _url(server, protocol))
+        target = _target(arm, server.url or f"{protocol}://127.0.0.1", point)
         try:
             Database(target.to_json())
         except ValueError as error:
@@ -46,11 +48,14 @@ def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[st
         BadInput: the table is there, and was not made by Loadcurve.
 
     """
-    if not isinstance(study.load, DatabaseLoadTable):
+    if study.kind is not DATABASE:
         return
     for name, server in servers.items():
-        if isinstance(server, RunningServer) and _is_foreign(_target(study, name, server.url)):
-            where = f"{study.load.namespace}.{study.load.table}"
+        if server.url is None:
+            continue
+        target = _target(study.arms[name], server.url, study.points()[0])
+        if _is_foreign(target):
+            where = f"{target.namespace}.{target.table}"
             text = (
                 f"{where} is there already and was not made by Loadcurve, so it may hold another's data; "
                 "name another namespace or table in [load], or remove it"
@@ -67,21 +72,9 @@ def _is_foreign(target: DatabaseTarget) -> bool:
         return False
 
 
-def _protocol(server: AnyServer) -> ProtocolName | None:
-    """Return what is spoken with a server; ``None`` where only its URL would tell, and it is not there."""
-    if not isinstance(server, MissingServer):
-        return server.protocol
-    description = server.entry.description
-    return None if description.from_study == "url" else description.protocol
-
-
-def _url(server: AnyServer, protocol: ProtocolName) -> str:
-    return server.url if isinstance(server, RunningServer) else f"{protocol}://127.0.0.1"
-
-
-def _target(study: Study, name: str, url: str) -> DatabaseTarget:
-    plans = DatabasePlans(url, study.servers[name].driver, cpus=(0,))
-    load = study.load_at(study.points()[0])
+def _target(arm: Arm, url: str, point: Point) -> DatabaseTarget:
+    plans = DatabasePlans(url, arm.server.driver, cpus=(0,))
+    load = arm.load_at(point)
     if not isinstance(load, DatabaseLoad):
-        raise TypeError("the study's load is not one on databases")
+        raise TypeError("the load is not one on databases")
     return plans.load_phase(load, seed=0).target

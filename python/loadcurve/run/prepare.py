@@ -10,7 +10,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.host.machines import machine_table
-from loadcurve.load.kinds import DATABASE, WEB
+from loadcurve.load.kinds import WEB
 from loadcurve.result.records import (
     ContainerRecord,
     ContentRecord,
@@ -33,6 +33,7 @@ from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
 from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
+from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
@@ -100,19 +101,18 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
 def _require_requested_files(
     study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
 ) -> None:
-    if study.load.kind is DATABASE:
-        return
     folder = study.content.folder if study.content else None
     where = "[content]" if folder is None else str(folder)
     paths = [f"/{name}" for name in records]
-    problems = [
+    problems = {
         Problem(
             ("load", "requests", str(index)),
             f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
-        )
-        for index, path in enumerate(study.load.paths_to_verify(seed))
+        ): None
+        for arm in study.arms.values()
+        for index, path in enumerate(arm.paths_to_verify(seed))
         if content_name(path) not in records
-    ]
+    }
     if problems:
         raise BadInput("\n".join(document.report(problem) for problem in problems))
 
@@ -136,8 +136,8 @@ def find_servers(
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
-        problems += map(document.report, misfits(study, name, found[name]))
-        if study.content is None and _serves_content(study, found[name]):
+        problems += map(document.report, misfits(study.arms[name], found[name], study.points()[0]))
+        if study.content is None and _serves_content(study.arms[name], found[name]):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
@@ -184,13 +184,9 @@ def _limits(server: StudyServer) -> Limits:
     return Limits(cpus=server.limits.cpus, memory_bytes=server.limits.memory_bytes)
 
 
-def _serves_content(study: Study, server: Found | MissingServer) -> bool:
+def _serves_content(arm: Arm, server: Found | MissingServer) -> bool:
     """Say whether a web server is started here, now or once it is built, for a load on web servers."""
-    is_started = isinstance(server, FoundServer) or (
-        isinstance(server, MissingServer) and server.build is not None
-    )
-    is_web_server = server.entry.description.protocol == "http"
-    return is_started and is_web_server and study.load.kind is WEB
+    return server.is_started_here and server.protocol == "http" and arm.kind is WEB
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:
@@ -277,14 +273,14 @@ def server_record(
     return ServerRecord(
         title=description.title,
         catalog_entry=server.entry.name,
-        status="missing" if isinstance(server, MissingServer) else "found",
-        version=None if isinstance(server, MissingServer) else server.version,
-        binary=str(server.binary) if isinstance(server, FoundServer) else None,
+        status=server.status,
+        version=server.version,
+        binary=None if server.binary is None else str(server.binary),
         settings=dict(known.settings),
         driver=dict(asked.driver),
         configuration=dict(known.configuration),
-        install=server.install if isinstance(server, MissingServer) else None,
-        problem=server.reason if isinstance(server, MissingServer) else None,
+        install=server.install,
+        problem=server.reason,
         documentation=description.documentation,
         limits=_limits_record(asked),
         machine=None if asked.machine is None else _machine_record(asked.machine),

@@ -25,7 +25,6 @@ from loadcurve.run.fitting import require_own_tables
 from loadcurve.run.kept import kept, rig_of
 from loadcurve.run.points import SweptPoints
 from loadcurve.run.prepare import (
-    Found,
     Served,
     chosen_cpus,
     describe_missing,
@@ -38,7 +37,7 @@ from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.credentials import study_without_passwords, without_passwords_in
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer
+from loadcurve.server.found import MissingServer
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import clean_up_after_killed_runs, other_owners
 from loadcurve.server.settings import unknown_name
@@ -106,7 +105,7 @@ class StudyRun:
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         require_own_tables(self.study, self._document, self._servers)
         self.order = trial_order(
-            [name for name, server in self._servers.items() if _has_trials(server)],
+            [name for name, server in self._servers.items() if server.has_trials],
             self.study.trials.most,
             self._seed,
         )
@@ -191,21 +190,19 @@ class StudyRun:
 
     def _shared_cpus(self) -> Iterator[Reason]:
         """Yield what must be known of the whole run; servers that run already were bound by others."""
-        if self._cpus.overlap and any(isinstance(one, FoundServer) for one in self._servers.values()):
+        if self._cpus.overlap and any(one.is_started_here for one in self._servers.values()):
             cpus = ", ".join(map(str, self._cpus.overlap))
             yield _caveat("cpus_shared", f"servers and load share CPU {cpus}")
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
-        load = self.study.load
-        paths = load.paths_to_verify(self._seed)
         for name, server in self._servers.items():
-            tried = None
+            tried, arm = None, self.study.arms[name]
             if not isinstance(server, MissingServer):
-                tried = try_server(server, served, paths, self._cpus)
+                tried = try_server(server, served, arm.paths_to_verify(self._seed), self._cpus)
                 if isinstance(tried, ServerFailure):
                     self._display.note(f"{name} failed before the first trial: {tried}")
-            records[name] = server_record(server, tried, self.study.servers[name])
+            records[name] = server_record(server, tried, arm.server)
         return records
 
     def _study_text(self) -> str:
@@ -222,11 +219,6 @@ def _others_at_work() -> Iterator[Reason]:
 
 def _caveat(code: str, cause: str) -> Reason:
     return Reason(code=code, text=f"{cause}, so they disturb each other: read the numbers with care")
-
-
-def _has_trials(server: Found | MissingServer) -> bool:
-    """Say whether a server is measured, or fails in each of its trials; one not installed is left out."""
-    return not isinstance(server, MissingServer) or server.fault is not None
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

@@ -112,13 +112,12 @@ class TrialRunner:
 
     def _under_load(self, server: LiveServer, trial: PlannedTrial) -> UnderLoad:
         """Return the started server as its kind is put under load."""
-        study = self.study
-        if isinstance(study.load, DatabaseLoadTable):
-            driver = study.servers[trial.server].driver
-            plans = DatabasePlans(server.url, driver, self.cpus.load)
-            return DatabaseUnderLoad(trial.server, server, study.load, plans)
+        arm = self.study.arms[trial.server]
+        if isinstance(arm.load, DatabaseLoadTable):
+            plans = DatabasePlans(server.url, arm.server.driver, self.cpus.load)
+            return DatabaseUnderLoad(arm.name, server, arm.load, plans)
         content = self.served.records if self.served else {}
-        return WebServerUnderLoad(server, study.load, content, self.cpus.load)
+        return WebServerUnderLoad(server, arm.load, content, self.cpus.load)
 
     def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measured:
         """Measure one point while its server lives; raises ServerFailure where it does not."""

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.server.build import Build, build_of
@@ -67,6 +68,13 @@ class FoundServer:
     location: Location = THIS_MACHINE
     """Where it was found and is run."""
 
+    status: ClassVar[Literal["found"]] = "found"
+    is_started_here: ClassVar[bool] = True
+    has_trials: ClassVar[bool] = True
+    url: ClassVar[None] = None
+    install: ClassVar[None] = None
+    reason: ClassVar[None] = None
+
     @property
     def protocol(self) -> ProtocolName:
         """What is spoken with it."""
@@ -87,6 +95,27 @@ class MissingServer:
 
     A server of the catalogue that is not installed is at no fault, and has no trials.
     """
+
+    status: ClassVar[Literal["missing"]] = "missing"
+    version: ClassVar[None] = None
+    binary: ClassVar[None] = None
+    url: ClassVar[None] = None
+
+    @property
+    def is_started_here(self) -> bool:
+        """Whether it is started here once it is built."""
+        return self.build is not None
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether it fails in each of its trials; one that is not installed is left out."""
+        return self.fault is not None
+
+    @property
+    def protocol(self) -> ProtocolName | None:
+        """What is spoken with it; ``None`` where only its URL would tell, and it is not there."""
+        description = self.entry.description
+        return None if description.from_study == "url" else description.protocol
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""

@@ -4,6 +4,7 @@ import http.client
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured
@@ -36,6 +37,13 @@ class RunningServer:
     settings: Mapping[str, SettingValue]
     protocol: ProtocolName
     """What is spoken with it, as the scheme of the URL says."""
+
+    status: ClassVar[Literal["found"]] = "found"
+    is_started_here: ClassVar[bool] = False
+    has_trials: ClassVar[bool] = True
+    binary: ClassVar[None] = None
+    install: ClassVar[None] = None
+    reason: ClassVar[None] = None
 
 
 def find_running_server(

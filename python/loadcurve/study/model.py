@@ -5,8 +5,10 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from loadcurve.load.loads import Load, LoadTables, complete_type
+from loadcurve.load.kinds import LoadKind
+from loadcurve.load.loads import LoadTables
 from loadcurve.result.records import Point
+from loadcurve.study.arm import Arm
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
@@ -58,9 +60,15 @@ class Study(TomlTable):
             dict(zip(self.sweep, values, strict=True)) for values in itertools.product(*self.sweep.values())
         ]
 
-    def load_at(self, point: Point) -> Load:
-        """Return the load with the keys of ``point`` set."""
-        return self.load.with_values(point, complete_type(self.load))
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """What the curves are of, by name, in the order of the file."""
+        return {name: Arm(name, server, self.load) for name, server in self.servers.items()}
+
+    @property
+    def kind(self) -> LoadKind:
+        """What kind of load every server is put under."""
+        return self.load.kind
 
     def quick(self) -> Self:
         """Return the study shortened, for a first look.
