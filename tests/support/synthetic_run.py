@@ -5,8 +5,10 @@ times that, so the geometric mean over complete trials is the truth itself. Late
 distribution whose mean obeys Little's law.
 """
 
+import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
@@ -15,11 +17,13 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from loadcurve.result.classes import FAILURES
-from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
 TRIAL_FACTORS = (1 / 1.02, 1.00, 1.02)
+REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
+"""How many times the truth an interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
 DURATION_S = 2.0
 WINDOW_START_S = 5_000.0
 SIGMA = 0.45
@@ -302,12 +306,20 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
     }
 
 
-def point_record(server: str = "nginx", connections: int = 10, **load: Any) -> PointRecord:
-    """One point of one trial, with changes to its load result."""
+def point_record(
+    server: str = "nginx",
+    connections: int = 10,
+    trial: int = 0,
+    block: int = 0,
+    factor: float = 1.0,
+    **load: Any,
+) -> PointRecord:
+    """One point of one trial at ``factor`` times the true throughput, with changes to its load result."""
     return PointRecord.model_validate(
-        {"kind": "point", "trial": 0, "block": 0, "server": server, "point": {"connections": connections}}
-        | {"started_at": "2026-03-14T09:27:00Z", "load": load_result(server, connections, **load)}
-        | {"probe": probe_record(server, connections), "limit_use": None}
+        {"kind": "point", "trial": trial, "block": block, "server": server, "limit_use": None}
+        | {"point": {"connections": connections}, "started_at": "2026-03-14T09:27:00Z"}
+        | {"load": load_result(server, connections, factor, **load)}
+        | {"probe": probe_record(server, connections, factor)}
     )
 
 
@@ -403,11 +415,33 @@ def trial_records(
                 reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
                 changes["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
                 factor = 0.5
-            load = load_result(planned.server, connections, factor, **changes)
-            probe = probe_record(planned.server, connections, factor)
-            point = {"kind": "point", **identity, **at, "load": load, "probe": probe, "limit_use": None}
-            records.append(PointRecord.model_validate(point))
+            records.append(point_record(connections=connections, **identity, factor=factor, **changes))
     return records
+
+
+def write_points(folder: Path, *connections: int) -> Path:
+    """Write a run whose sweep has these numbers of connections alone."""
+    record = run_record()
+    points = [point for point in record.points if point["connections"] in connections]
+    records = [one for one in trial_records(record) if one.kind == "point" and one.point in points]
+    return write_run(folder, record.model_copy(update={"points": points}), list(records))
+
+
+def with_records(run: Run, records: Iterable[PointRecord | FailureRecord]) -> Run:
+    return dataclasses.replace(run, records=list(records))
+
+
+def spoiled(record: PointRecord) -> PointRecord:
+    """The record with an invalid verdict."""
+    verdict = record.load.verdict.model_copy(update={"status": "invalid"})
+    return record.model_copy(update={"load": record.load.model_copy(update={"verdict": verdict})})
+
+
+def with_throughput(record: PointRecord, factor: float) -> PointRecord:
+    """The record with ``factor`` times the throughput; nothing else changes."""
+    rates = record.load.rate_rps
+    rate = rates.model_copy(update={"answered": (rates.answered or 0) * factor})
+    return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
 
 
 def write_run(

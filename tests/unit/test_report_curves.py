@@ -17,18 +17,13 @@ from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 
 LOOKS = appearances([*synthetic.SERVERS, "absent"])
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
 
 
 def drawn(run: Run) -> tuple[Slice, list[Curve]]:
@@ -155,7 +150,7 @@ def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Ru
 
     assert errors_figure(*drawn(run), LOOKS) is None
     records = [with_errors(record) for record in run.points]
-    failing = Run(run.folder, run.run, list(records), run.study_text, cut_off=False)
+    failing = synthetic.with_records(run, records)
     [rows] = layers(errors_figure(*drawn(failing), LOOKS), "line")
     shares = {row["x"]: row["y"] for row in rows if row["server"] == "nginx"}
     assert shares == dict.fromkeys(synthetic.CONNECTIONS, 0) | {10: pytest.approx(100 * 50 / 1500, rel=1e-5)}

@@ -9,15 +9,10 @@ from loadcurve.report.appearance import appearances
 from loadcurve.report.html import render_run
 from loadcurve.report.long_table import MOST_ROWS, Cell, TableRow, rest_of
 from loadcurve.report.reasons import remarks
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.load import Reason, Verdict
 from support import synthetic_run as synthetic
 from support.page import rows_of
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
 
 
 def doubted(run: Run, codes: Sequence[str]) -> Run:
@@ -28,7 +23,7 @@ def doubted(run: Run, codes: Sequence[str]) -> Run:
         verdict = Verdict(status="suspect", reasons=reasons, notes=[])
         load = record.load.model_copy(update={"verdict": verdict})
         records.append(record.model_copy(update={"load": load}) if record.server == "nginx" else record)
-    return Run(run.folder, run.run, list(records), run.study_text, cut_off=False)
+    return synthetic.with_records(run, records)
 
 
 def test_reasons_of_one_kind_are_one_row_however_many_there_are(run: Run):

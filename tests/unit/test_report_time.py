@@ -5,28 +5,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.charts.time import PANELS, panel_figure
 from loadcurve.report.columns import columns
 from loadcurve.report.columns import rows_of as made_again
 from loadcurve.report.html import render_report
 from loadcurve.report.timeline import Example, Timeline, timeline
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.records import Point, PointRecord
 from support import synthetic_run as synthetic
 from support.explained_run import series
 from support.page import rows_of
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
-
-
-def of_records(run: Run, records: list[PointRecord]) -> Run:
-    return Run(run.folder, run.run, list(records), run.study_text, cut_off=False)
 
 
 def with_probe(record: PointRecord, **probed: Any) -> PointRecord:
@@ -119,7 +108,7 @@ def test_the_page_holds_as_many_series_as_fit_and_says_how_many_there_are(run: R
 
 def test_the_probes_samples_are_in_the_units_of_their_panels(run: Run):
     record = with_probe(run.points[0], throttled_s=[0.0] * 19 + [0.05], memory_bytes=[3 * 2**20] * 20)
-    found = timeline(of_records(run, [record]), [])
+    found = timeline(synthetic.with_records(run, [record]), [])
     assert found is not None
     rows = rows_of(found.series[0]["probe"])
     assert [row["t_s"] for row in rows][:2] == [0.05, 0.15]
@@ -129,7 +118,7 @@ def test_the_probes_samples_are_in_the_units_of_their_panels(run: Run):
 
 def test_events_that_never_happened_are_named_and_not_drawn(run: Run):
     quiet = with_probe(run.points[0], listen_overflows=[0] * 20, syn_retransmits=[0] * 19 + [2])
-    found = timeline(of_records(run, [quiet]), [])
+    found = timeline(synthetic.with_records(run, [quiet]), [])
     assert found is not None
     assert {"listen overflows", "throttled"} <= set(found.quiet)
     [kernel] = [panel for panel in found.panels if panel.name == "kernel"]

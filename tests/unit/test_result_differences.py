@@ -1,6 +1,5 @@
 """What must be the same before two runs can be compared, and what differs of their servers."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,8 @@ from loadcurve.result.differences import (
     differences,
     server_facts,
 )
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.records import ContentRecord, ServerRecord
-from support import synthetic_run as synthetic
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
 
 
 def with_run(base: Run, **changes: Any) -> Run:
@@ -35,55 +28,53 @@ def servers_differing(base: ServerRecord, new: ServerRecord) -> list[Difference]
     return differences(server_facts(base), server_facts(new))
 
 
-def test_a_run_does_not_differ_from_itself(base: Run):
-    assert differing(base, base) == []
-    assert servers_differing(base.run.servers["nginx"], base.run.servers["nginx"]) == []
+def test_a_run_does_not_differ_from_itself(run: Run):
+    assert differing(run, run) == []
+    assert servers_differing(run.run.servers["nginx"], run.run.servers["nginx"]) == []
 
 
-def test_another_kernel_is_a_difference_of_the_machine(base: Run):
-    other = with_run(base, host={**base.run.host, "kernel": "5.10.0"})
-    [difference] = differing(base, other)
+def test_another_kernel_is_a_difference_of_the_machine(run: Run):
+    other = with_run(run, host={**run.run.host, "kernel": "5.10.0"})
+    [difference] = differing(run, other)
     assert (difference.aspect, difference.name, difference.new) == ("machine", "kernel", "5.10.0")
 
 
-def test_a_fact_that_one_of_the_runs_does_not_tell_is_a_difference(base: Run):
-    other = with_run(base, host={**base.run.host, "cpu_governor": "powersave"})
-    assert ConditionDifference("cpu_governor", None, "powersave", "machine") in differing(base, other)
+def test_a_fact_that_one_of_the_runs_does_not_tell_is_a_difference(run: Run):
+    other = with_run(run, host={**run.run.host, "cpu_governor": "powersave"})
+    assert ConditionDifference("cpu_governor", None, "powersave", "machine") in differing(run, other)
 
 
-def test_another_python_or_seed_is_no_difference(base: Run):
-    other = with_run(base, host={**base.run.host, "python": "3.99"}, seed=base.run.seed + 1)
-    assert differing(base, other) == []
+def test_another_python_or_seed_is_no_difference(run: Run):
+    other = with_run(run, host={**run.run.host, "python": "3.99"}, seed=run.run.seed + 1)
+    assert differing(run, other) == []
 
 
-def test_another_duration_is_a_difference_of_the_load_and_a_swept_key_is_not(base: Run):
-    load = {**base.run.study["load"], "duration_s": 60.0, "connections": 17}
-    other = with_run(base, study={**base.run.study, "load": load})
-    [difference] = differing(base, other)
+def test_another_duration_is_a_difference_of_the_load_and_a_swept_key_is_not(run: Run):
+    load = {**run.run.study["load"], "duration_s": 60.0, "connections": 17}
+    other = with_run(run, study={**run.run.study, "load": load})
+    [difference] = differing(run, other)
     assert (difference.aspect, difference.name, difference.new) == ("load", "duration_s", 60.0)
 
 
-def test_generated_files_differ_by_length_alone(base: Run):
-    [name] = base.run.content
-    same_length = ContentRecord(bytes=base.run.content[name].bytes, sha256="f" * 64)
-    assert differing(base, with_run(base, content={name: same_length})) == []
+def test_generated_files_differ_by_length_alone(run: Run):
+    [name] = run.run.content
+    same_length = ContentRecord(bytes=run.run.content[name].bytes, sha256="f" * 64)
+    assert differing(run, with_run(run, content={name: same_length})) == []
     longer = ContentRecord(bytes=same_length.bytes + 1, sha256="f" * 64)
-    [difference] = differing(base, with_run(base, content={name: longer}))
+    [difference] = differing(run, with_run(run, content={name: longer}))
     assert (difference.aspect, difference.name) == ("content", name)
 
 
-def test_files_of_the_persons_own_differ_by_digest(base: Run):
-    study = {**base.run.study, "content": {"folder": "/srv/site"}}
-    [name] = base.run.content
-    changed = ContentRecord(bytes=base.run.content[name].bytes, sha256="f" * 64)
-    [difference] = differing(
-        with_run(base, study=study), with_run(base, study=study, content={name: changed})
-    )
+def test_files_of_the_persons_own_differ_by_digest(run: Run):
+    study = {**run.run.study, "content": {"folder": "/srv/site"}}
+    [name] = run.run.content
+    changed = ContentRecord(bytes=run.run.content[name].bytes, sha256="f" * 64)
+    [difference] = differing(with_run(run, study=study), with_run(run, study=study, content={name: changed}))
     assert (difference.aspect, difference.name) == ("content", name)
 
 
-def test_another_version_and_setting_of_a_server_are_told(base: Run):
-    nginx = base.run.servers["nginx"]
+def test_another_version_and_setting_of_a_server_are_told(run: Run):
+    nginx = run.run.servers["nginx"]
     other = nginx.model_copy(update={"version": "9.9", "settings": {**nginx.settings, "workers": 2}})
     assert [(d.name, d.base, d.new) for d in servers_differing(nginx, other)] == [
         ("version", "1.2.3", "9.9"),
@@ -101,19 +92,19 @@ def test_another_version_and_setting_of_a_server_are_told(base: Run):
     ],
 )
 def test_port_and_folders_of_an_older_runs_start_are_no_difference_of_its_configuration(
-    base: Run, line: str, of_another_start: str, changed: str
+    run: Run, line: str, of_another_start: str, changed: str
 ):
     def server(configuration: str) -> Any:
-        return base.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": configuration}})
+        return run.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": configuration}})
 
     assert servers_differing(server(line), server(of_another_start)) == []
     [difference] = servers_differing(server(line), server(changed))
     assert difference.name == "configuration.nginx.conf"
 
 
-def test_an_older_run_compares_with_one_whose_configuration_has_placeholders(base: Run):
+def test_an_older_run_compares_with_one_whose_configuration_has_placeholders(run: Run):
     def server(configuration: str) -> Any:
-        return base.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": configuration}})
+        return run.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": configuration}})
 
     older = (
         'listen 127.0.0.1:41234;\nroot "/tmp/loadcurve-content-7/a";\npid /tmp/loadcurve-nginx-8/scratch/x;\n'
@@ -122,10 +113,10 @@ def test_an_older_run_compares_with_one_whose_configuration_has_placeholders(bas
     assert servers_differing(server(older), server(newer)) == []
 
 
-def test_every_number_of_a_configuration_with_placeholders_counts(base: Run):
+def test_every_number_of_a_configuration_with_placeholders_counts(run: Run):
     def server(backlog: int) -> Any:
         text = f"listen 127.0.0.1:{{port}} backlog={backlog};"
-        return base.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": text}})
+        return run.run.servers["nginx"].model_copy(update={"configuration": {"nginx.conf": text}})
 
     [difference] = servers_differing(server(4096), server(8192))
     assert difference.name == "configuration.nginx.conf"

@@ -10,11 +10,6 @@ from loadcurve.result.tables import failures_table, points_table
 from support import synthetic_run as synthetic
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
-
-
 def test_every_measured_point_of_every_trial_is_one_row(run: Run):
     table = points_table(run)
     assert table.height == 69

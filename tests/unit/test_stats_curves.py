@@ -1,7 +1,5 @@
 """Curves over a run with a known truth."""
 
-import dataclasses
-import math
 from pathlib import Path
 
 import pytest
@@ -11,15 +9,6 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES, RESOURCES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
-
-# The trials lie at 1 / 1.02, 1 and 1.02 of the truth: of the logarithms s = ln 1.02; t(0.975, 2) = 4.302653.
-REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
-"""How many times the truth the upper end of the interval of three trials is."""
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
 
 
 def at(run: Run, server: str, connections: int) -> CurvePoint:
@@ -34,7 +23,9 @@ def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: 
     estimate = at(run, "nginx", connections).estimate(THROUGHPUT)
     assert estimate is not None
     assert (estimate.value, estimate.n) == (pytest.approx(truth), 3)
-    assert (estimate.low, estimate.high) == pytest.approx((truth / REACH, truth * REACH), rel=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (truth / synthetic.REACH, truth * synthetic.REACH), rel=1e-6
+    )
 
 
 def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(run: Run):
@@ -42,7 +33,7 @@ def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(ru
     estimate = at(run, "nginx", 25).estimate(MEASURES["p50"])
     assert estimate is not None
     assert estimate.value == pytest.approx(median)
-    assert estimate.high == pytest.approx(median * REACH, rel=1e-6)
+    assert estimate.high == pytest.approx(median * synthetic.REACH, rel=1e-6)
 
 
 def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: Run):
@@ -52,7 +43,7 @@ def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: 
     assert resources["memory_mean_mib"].value == pytest.approx(truth.memory_bytes(10) / 2**20)
     cpu_us = resources["cpu_per_request_us"]
     assert (cpu_us.value, cpu_us.n) == (pytest.approx(45), 3)
-    assert (cpu_us.low, cpu_us.high) == pytest.approx((45 / REACH, 45 * REACH), rel=1e-6)
+    assert (cpu_us.low, cpu_us.high) == pytest.approx((45 / synthetic.REACH, 45 * synthetic.REACH), rel=1e-6)
     assert resources["cpu_share"].value == pytest.approx(truth.throughput_rps(10) * 45e-6)
     assert resources["memory_peak_mib"].value == pytest.approx(1.1 * truth.memory_bytes(10) / 2**20)
     assert (resources["processes_max"].value, resources["processes_max"].high) == pytest.approx((4, 4))
@@ -64,7 +55,7 @@ def test_processor_time_too_short_to_be_told_is_averaged_as_it_is(run: Run):
         return record.model_copy(update={"probe": record.probe.model_copy(update={"server": used})})
 
     records = [idle(one) for one in run.points if one.server == "nginx"]
-    share = at(dataclasses.replace(run, records=records), "nginx", 1).estimate(RESOURCES["cpu_share"])
+    share = at(synthetic.with_records(run, records), "nginx", 1).estimate(RESOURCES["cpu_share"])
     assert (share.value, share.n) == (pytest.approx(0.1), 3)
     assert share.method.startswith("mean,")
 
@@ -73,7 +64,7 @@ def test_a_server_that_the_probe_did_not_see_has_no_estimate_and_not_zero(run: R
     blind = [
         one.model_copy(update={"probe": one.probe.model_copy(update={"server": None})}) for one in run.points
     ]
-    point = at(dataclasses.replace(run, records=blind), "nginx", 1)
+    point = at(synthetic.with_records(run, blind), "nginx", 1)
     assert {point.estimate(measure) for measure in RESOURCES.values()} == {None}
 
 
@@ -119,14 +110,6 @@ def test_a_point_that_nothing_measured_is_null_throughout(tmp_path: Path):
             assert (point.verdict, point.failed_requests, point.latency_max_ms) == (None, None, None)
 
 
-def test_a_point_with_only_invalid_trials_has_no_estimate(tmp_path: Path):
-    record = synthetic.run_record()
-    verdict = {"status": "invalid", "reasons": [{"code": "errors", "text": "all failed"}]}
-    load = synthetic.load_result("nginx", 1, verdict=verdict)
-    invalid = PointRecord.model_validate(
-        {"kind": "point", "trial": 0, "block": 0, "server": "nginx", "point": {"connections": 1}}
-        | {"started_at": "2026-03-14T09:27:00Z", "load": load, "limit_use": None}
-        | {"probe": synthetic.probe_record("nginx", 1)}
-    )
-    point = at(read_run(synthetic.write_run(tmp_path, record, [invalid])), "nginx", 1)
+def test_a_point_with_only_invalid_trials_has_no_estimate(run: Run):
+    point = at(synthetic.with_records(run, map(synthetic.spoiled, run.points)), "nginx", 1)
     assert (point.estimate(THROUGHPUT), point.verdict) == (None, "invalid")

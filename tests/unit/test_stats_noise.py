@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +9,10 @@ from scipy import stats
 
 from loadcurve.analysis.curves import curves
 from loadcurve.analysis.noise import noise_of, same_servers
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.noise import Spread, spread_within, visible_difference
 from support import synthetic_run as synthetic
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
 
 
 def with_twin(run: Run, **changes: object) -> Run:
@@ -106,6 +100,6 @@ def test_without_such_a_pair_the_spread_is_that_of_all_pairs(run: Run):
 
 
 def test_a_single_trial_has_no_spread(run: Run):
-    single = dataclasses.replace(run, records=[one for one in run.records if one.block == 0])
+    single = synthetic.with_records(run, [one for one in run.records if one.block == 0])
     assert noise_of(single, curves(single), MEASURES["throughput"]).spread is None
     assert noise_of(single, curves(single), MEASURES["throughput"], "point").spread is None

@@ -109,18 +109,10 @@ def test_the_knee_of_an_open_queue_is_where_it_is_half_busy():
     assert found.load == 5_000
 
 
-def test_the_knee_of_a_closed_loop_is_where_its_server_becomes_full():
+@pytest.mark.parametrize("longer", [[], [1_000, 10_000]])
+def test_the_knee_of_a_closed_loop_is_where_its_server_becomes_full_however_long_the_sweep(longer: list[int]):
     # Up to 8 connections throughput grows with them and latency stays; beyond, it is the other way round.
-    loads = [1, 2, 4, 8, 16, 32]
-    rates = [min(1_000 * load, 8_000) for load in loads]
-    latency_ms = [1000 * load / rate for load, rate in zip(loads, rates, strict=True)]
-    found = knee(loads, [rates] * 3, [latency_ms] * 3)
-    assert found is not None
-    assert found.load == 8
-
-
-def test_the_knee_does_not_move_when_the_sweep_is_made_longer():
-    loads = [1, 2, 4, 8, 16, 32, 1_000, 10_000]
+    loads = [1, 2, 4, 8, 16, 32, *longer]
     rates = [min(1_000 * load, 8_000) for load in loads]
     latency_ms = [1000 * load / rate for load, rate in zip(loads, rates, strict=True)]
     found = knee(loads, [rates] * 3, [latency_ms] * 3)

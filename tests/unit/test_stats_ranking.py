@@ -1,8 +1,6 @@
 """Paired ratios and rankings, against arithmetic and other implementations."""
 
-import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from scipy import stats
 
 from loadcurve.analysis.curves import curves, usable_logs
 from loadcurve.analysis.ranking import RunRanking, rank_run
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.paired import Logs, PairedRatio, block_means, paired_ratios
 from loadcurve.stats.ranking import Ranking, holm_adjusted, rank
@@ -19,11 +17,6 @@ from support import synthetic_run as synthetic
 THROUGHPUT = MEASURES["throughput"]
 AT = {float(connections): place for place, connections in enumerate(synthetic.CONNECTIONS)}
 """The place of each point in the sweep."""
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
 
 
 def one_point(**trials: list[float | None]) -> Logs:
@@ -157,12 +150,8 @@ def test_a_suspect_point_enters_the_ranking(run: Run):
 
 
 def test_a_server_with_invalid_points_alone_is_in_no_ranking(run: Run):
-    def spoiled(record):
-        verdict = record.load.verdict.model_copy(update={"status": "invalid"})
-        return record.model_copy(update={"load": record.load.model_copy(update={"verdict": verdict})})
-
-    records = [spoiled(one) if one.server == "tiny" else one for one in run.points]
-    ranking = ranked(dataclasses.replace(run, records=records))
+    records = [synthetic.spoiled(one) if one.server == "tiny" else one for one in run.points]
+    ranking = ranked(synthetic.with_records(run, records))
     assert [rank.server for rank in ranking.over_curve.ranks] == ["nginx", "apache"]
     assert {out.point["connections"] for out in ranking.left_out if out.server == "tiny"} == {
         *synthetic.CONNECTIONS

@@ -2,23 +2,17 @@
 
 import dataclasses
 import time
-from pathlib import Path
 
 import pytest
 
 from loadcurve.analysis.shape import Shape, shapes
 from loadcurve.errors import BadInput
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, SearchRecord
 from loadcurve.stats.slo import parse_objective
 from loadcurve.stats.usl import ScalabilityFit
 from support import synthetic_run as synthetic
 from support.machine_study import machine_run
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return read_run(synthetic.write_run(tmp_path))
 
 
 def shape_of(run: Run, server: str, limits: str | None = None) -> Shape:
@@ -88,7 +82,7 @@ def test_a_load_that_the_server_does_not_survive_breaks_the_limits(run: Run):
         for record in run.records
     ]
     limits = "p50 < 1s"
-    found = shape_of(dataclasses.replace(run, records=died), "apache", limits).capacity
+    found = shape_of(synthetic.with_records(run, died), "apache", limits).capacity
     assert found is not None
     # Two trials hold throughout; the third died at 50 connections, and 25 had held.
     assert [(one.bound, one.load) for one in found.trials].count(("at_least", 200)) == 2

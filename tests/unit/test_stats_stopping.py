@@ -1,12 +1,11 @@
 """When a run has enough trials, told from its records alone."""
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
 from loadcurve.analysis.ending import ending, figures, until_narrow
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.stopping import Figure, may_end, wide_points
 from support import synthetic_run as synthetic
@@ -23,38 +22,31 @@ def adaptive(run: Run, share: float, *, least: int = 2, most: int = 3, blocks: i
     return dataclasses.replace(run, run=record, records=[one for one in run.records if one.block < blocks])
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
+@pytest.fixture(scope="module")
+def whole(run: Run) -> Run:
     """A run of three blocks without failures and invalid points."""
-    read = read_run(synthetic.write_run(tmp_path))
-    records = [
-        synthetic_point(planned.trial, planned.block, planned.server, connections)
-        for planned in read.run.order
-        for connections in synthetic.CONNECTIONS
-    ]
-    return dataclasses.replace(read, records=records)
-
-
-def synthetic_point(trial: int, block: int, server: str, connections: int) -> PointRecord:
-    factor = synthetic.TRIAL_FACTORS[block]
-    return PointRecord.model_validate(
-        {"kind": "point", "trial": trial, "block": block, "server": server}
-        | {"point": {"connections": connections}, "started_at": "2026-03-14T09:27:00Z", "limit_use": None}
-        | {"load": synthetic.load_result(server, connections, factor)}
-        | {"probe": synthetic.probe_record(server, connections, factor)}
+    return synthetic.with_records(
+        run,
+        [
+            synthetic.point_record(
+                connections=connections, **planned.model_dump(), factor=synthetic.TRIAL_FACTORS[planned.block]
+            )
+            for planned in run.run.order
+            for connections in synthetic.CONNECTIONS
+        ],
     )
 
 
-def test_a_run_of_a_fixed_number_of_trials_ends_with_them(run: Run):
-    ended = ending(run)
+def test_a_run_of_a_fixed_number_of_trials_ends_with_them(whole: Run):
+    ended = ending(whole)
     assert (ended.reason, ended.blocks, ended.points_expected, ended.wide) == ("count", 3, 72, ())
 
 
-def test_a_run_with_narrow_intervals_ends_before_the_most_trials(run: Run):
-    longer = adaptive(run, NARROW, least=3, most=4)
+def test_a_run_with_narrow_intervals_ends_before_the_most_trials(whole: Run):
+    longer = adaptive(whole, NARROW, least=3, most=4)
     order = [
-        *run.run.order,
-        *[one.model_copy(update={"block": 3, "trial": 9 + i}) for i, one in enumerate(run.run.order[:3])],
+        *whole.run.order,
+        *[one.model_copy(update={"block": 3, "trial": 9 + i}) for i, one in enumerate(whole.run.order[:3])],
     ]
     longer = dataclasses.replace(longer, run=longer.run.model_copy(update={"order": order}))
     ended = ending(longer)
@@ -62,8 +54,8 @@ def test_a_run_with_narrow_intervals_ends_before_the_most_trials(run: Run):
     assert not longer.complete
 
 
-def test_a_run_that_stays_wide_ends_with_the_most_trials_and_says_what_was_wide(run: Run):
-    ended = ending(adaptive(run, WIDE))
+def test_a_run_that_stays_wide_ends_with_the_most_trials_and_says_what_was_wide(whole: Run):
+    ended = ending(adaptive(whole, WIDE))
     assert (ended.reason, ended.blocks) == ("at_most", 3)
     assert len(ended.wide) == 3 * len(synthetic.CONNECTIONS)
     assert ended.wide[0].half_width == pytest.approx(0.0504, abs=1e-4)
@@ -85,60 +77,56 @@ def test_an_odd_trial_is_answered_by_more_trials_until_it_hardly_matters():
     assert not wide_after([800, *usual[:19]])
 
 
-def test_a_run_that_was_stopped_while_intervals_were_wide_is_unfinished(run: Run):
+def test_a_run_that_was_stopped_while_intervals_were_wide_is_unfinished(whole: Run):
     # With two trials t is 12.7, so nothing is narrow.
-    ended = ending(adaptive(run, NARROW, blocks=2))
+    ended = ending(adaptive(whole, NARROW, blocks=2))
     assert (ended.reason, ended.blocks, ended.points_expected) == ("unfinished", 2, 72)
 
 
-def test_fewer_than_the_least_number_of_trials_are_not_enough(run: Run):
-    assert ending(adaptive(run, 0.9, least=3, blocks=2)).reason == "unfinished"
-    assert ending(adaptive(run, 0.9, least=2, blocks=2)).reason == "narrow"
+def test_fewer_than_the_least_number_of_trials_are_not_enough(whole: Run):
+    assert ending(adaptive(whole, 0.9, least=3, blocks=2)).reason == "unfinished"
+    assert ending(adaptive(whole, 0.9, least=2, blocks=2)).reason == "narrow"
 
 
-def test_a_block_under_way_decides_nothing(run: Run):
-    cut = adaptive(run, 0.9, least=2, blocks=3)
-    cut = dataclasses.replace(cut, records=cut.records[: 2 * 24 + 5])
+def test_a_block_under_way_decides_nothing(whole: Run):
+    cut = adaptive(whole, 0.9, least=2, blocks=3)
+    cut = synthetic.with_records(cut, cut.records[: 2 * 24 + 5])
     assert (ending(cut).reason, ending(cut).blocks) == ("unfinished", 2)
 
 
-def test_a_failed_trial_is_over_and_its_points_are_not_waited_for(tmp_path: Path):
-    ended = ending(adaptive(read_run(synthetic.write_run(tmp_path)), 0.9, most=3))
+def test_a_failed_trial_is_over_and_its_points_are_not_waited_for(run: Run):
+    ended = ending(adaptive(run, 0.9, most=3))
     assert (ended.reason, ended.blocks) == ("narrow", 3)
 
 
-def test_with_a_start_for_each_point_a_failure_ends_no_block(run: Run):
+def test_with_a_start_for_each_point_a_failure_ends_no_block(whole: Run):
     def failed(record: PointRecord) -> FailureRecord:
         reason = {"code": "died", "text": "the server ended during the load"}
         identity = record.model_dump(include={"trial", "block", "server", "point", "started_at"})
         return FailureRecord.model_validate({"kind": "failure", **identity, "reason": reason, "log_tail": ""})
 
-    whole = adaptive(run, 0.9, restart="point")
-    records = [failed(one) if i in {0, 1, 30} else one for i, one in enumerate(whole.records)]
-    assert ending(dataclasses.replace(whole, records=records)).blocks == 3
+    each = adaptive(whole, 0.9, restart="point")
+    records = [failed(one) if i in {0, 1, 30} else one for i, one in enumerate(each.records)]
+    assert ending(synthetic.with_records(each, records)).blocks == 3
     # The trial whose first two points failed has one more to come.
-    assert ending(dataclasses.replace(whole, records=[*records[:7], *records[8:]])).blocks == 0
+    assert ending(synthetic.with_records(each, [*records[:7], *records[8:]])).blocks == 0
 
 
 def test_invalid_points_do_not_make_an_interval_narrow_and_points_never_measured_do_not_keep_it_wide(
-    run: Run,
+    whole: Run,
 ):
-    rule = until_narrow(adaptive(run, NARROW).run.study["trials"])
+    rule = until_narrow(adaptive(whole, NARROW).run.study["trials"])
     assert rule is not None
 
-    def spoiled(record: PointRecord) -> PointRecord:
-        verdict = record.load.verdict.model_copy(update={"status": "invalid"})
-        return record.model_copy(update={"load": record.load.model_copy(update={"verdict": verdict})})
-
-    at_10 = [one for one in run.points if one.point["connections"] == 10]
-    all_but_one = [spoiled(one) if one.server == "tiny" and one.block else one for one in at_10]
+    at_10 = [one for one in whole.points if one.point["connections"] == 10]
+    all_but_one = [synthetic.spoiled(one) if one.server == "tiny" and one.block else one for one in at_10]
     [wide] = wide_points(figures(all_but_one, rule), rule)
     assert (wide.server, wide.half_width) == ("tiny", None)
-    none_at_all = [spoiled(one) if one.server == "tiny" else one for one in at_10]
+    none_at_all = [synthetic.spoiled(one) if one.server == "tiny" else one for one in at_10]
     assert wide_points(figures(none_at_all, rule), rule) == []
 
 
-def test_the_named_measure_decides(run: Run):
+def test_the_named_measure_decides(whole: Run):
     # CPU per request and its interval go with the same factors; the CPUs in use with their squares.
-    assert ending(adaptive(run, NARROW, measure="cpu_per_request_us")).reason == "narrow"
-    assert ending(adaptive(run, NARROW, measure="cpu_share")).reason == "at_most"
+    assert ending(adaptive(whole, NARROW, measure="cpu_per_request_us")).reason == "narrow"
+    assert ending(adaptive(whole, NARROW, measure="cpu_share")).reason == "at_most"

@@ -22,57 +22,29 @@ SIZE_UNITS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("500ms", 0.5),
-        ("2s", 2.0),
-        ("1.5s", 1.5),
-        ("1m", 60.0),
-        ("2 h", 7200.0),
-        ("250us", 0.00025),
-        ("0.25", 0.25),
-    ],
-)
-def test_durations_are_read_in_seconds(text, seconds):
-    assert parse_duration_s(text) == seconds
-
-
-@given(NUMBERS, st.sampled_from(sorted(DURATION_UNITS)))
-def test_a_duration_is_the_float_nearest_to_the_decimal_product(number, unit):
-    assert parse_duration_s(f"{number:f}{unit}") == float(number * Decimal(DURATION_UNITS[unit]))
+@given(NUMBERS, st.sampled_from(["", " "]), st.sampled_from(sorted(DURATION_UNITS)))
+def test_a_duration_is_the_float_nearest_to_the_decimal_product(number, space, unit):
+    assert parse_duration_s(f"{number:f}{space if unit else ''}{unit}") == float(
+        number * Decimal(DURATION_UNITS[unit])
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "-1s", "1 minute", "1S", "1e3s", "1.s", "1s2", "1" * 16, "٣s", "inf"]
+    "text", ["", "soon", "3 %", "-1s", "1 minute", "1S", "1e3s", "1.s", "1s2", "1" * 16, "٣s", "inf"]
 )
 def test_what_is_no_duration_is_refused_with_examples(text):
     with pytest.raises(ValueError, match=r"500ms"):
         parse_duration_s(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("1KiB", 1024),
-        ("10kB", 10_000),
-        ("512B", 512),
-        ("1MiB", 1_048_576),
-        ("1.5KiB", 1536),
-        ("77", 77),
-        ("0B", 0),
-    ],
-)
-def test_sizes_are_read_in_bytes(text, size):
-    assert parse_size_bytes(text) == size
-
-
 @given(st.integers(min_value=0, max_value=10**9), st.sampled_from(sorted(SIZE_UNITS)))
 def test_a_size_is_its_number_times_its_unit(number, unit):
     assert parse_size_bytes(f"{number}{unit}") == number * SIZE_UNITS[unit]
+    if SIZE_UNITS[unit] > 1:
+        assert parse_size_bytes(f"{number}.5{unit}") == number * SIZE_UNITS[unit] + SIZE_UNITS[unit] // 2
 
 
-@pytest.mark.parametrize("text", ["", "1KB", "1k", "-1B", "1 kilobyte", "1kb"])
+@pytest.mark.parametrize("text", ["", "1KB", "3%", "1k", "-1B", "1 kilobyte", "1kb"])
 def test_what_is_no_size_is_refused_with_examples(text):
     with pytest.raises(ValueError, match=r"1KiB"):
         parse_size_bytes(text)
@@ -92,10 +64,3 @@ def test_shares_are_read_from_per_cent(text, share):
 def test_what_is_no_share_is_refused(text):
     with pytest.raises(ValueError, match="is not a share in per cent"):
         parse_share(text)
-
-
-@pytest.mark.parametrize("text", ["3 %", "3%"])
-def test_a_share_is_neither_a_duration_nor_a_size(text):
-    for parse in (parse_duration_s, parse_size_bytes):
-        with pytest.raises(ValueError, match="is not a"):
-            parse(text)
