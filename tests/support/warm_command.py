@@ -81,6 +81,9 @@ def load_modules() -> None:
         importlib.import_module(name)
     for name in ALSO_LOADED:
         importlib.import_module(name)
+    templates = importlib.import_module("loadcurve.report.page").templates()
+    for name in templates.list_templates(["jinja"]):
+        templates.get_template(name)
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a thread would be lost in what is forked"
 
 

@@ -24,18 +24,24 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
     Every value is escaped. The template gets ``style``, ``scripts`` and ``script_digests``, for a content
     security policy under which nothing but these scripts can run or load.
     """
-    environment = Environment(
+    page = templates().get_template(template)
+    return page.render(
+        **values,
+        style=Markup("\n".join(map(_template_text, styles))),  # noqa: S704 - files of this package
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of this package, and Vega
+        script_digests=[_digest(script) for script in scripts],
+    )
+
+
+@functools.cache
+def templates() -> Environment:
+    """Return the templates of this package, each of which is compiled once."""
+    return Environment(
         loader=PackageLoader("loadcurve.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(
-        **values,
-        style=Markup("\n".join(map(_template_text, styles))),  # noqa: S704 - files of this package
-        scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of this package, and Vega
-        script_digests=[_digest(script) for script in scripts],
     )
 
 

@@ -165,16 +165,22 @@ def layered(
 
     Without ``datasets`` the page gives the marks their rows.
     """
-    chart = altair.layer(*marks).properties(
-        width="container",
-        height=height,
-        description=description,
-        autosize=altair.AutoSizeParams(type="fit-x", contains="padding"),
-    )
-    # Checking against Vega-Lite's schema takes longer than all else here; a test does it for all figures.
-    specification: Specification = chart.add_params(*parameters).to_dict(validate=False)
-    held = specification.get("datasets", {}) | (datasets.rows if datasets else {})
-    return specification | {"datasets": held}
+    # Altair copies what it layers many times over. Checking it all against Vega-Lite's schema takes longer
+    # still; a test does that for all figures.
+    consolidated: dict[str, list[Row]] = {}
+    context = {"top_level": False, "datasets": consolidated}
+    specification: Specification = {
+        "$schema": altair.SCHEMA_URL,
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "layer": [mark.to_dict(validate=False, context=context) for mark in marks],
+    }
+    if parameters:
+        defined = [one.param for one in parameters if isinstance(one.param, altair.SchemaBase)]
+        specification["params"] = [one.to_dict(validate=False) for one in defined]
+    return specification | {"datasets": consolidated | (datasets.rows if datasets else {})}
 
 
 def compact(value: float | None) -> float | None:
