@@ -16,6 +16,7 @@ from loadcurve.run import noise as run_noise
 from loadcurve.run.kept import keep, kept
 from loadcurve.run.noise import measure_noise
 from support.measured_noise import MEASURED, RIG
+from support.terminal import printed
 
 
 def test_noise_is_kept_for_its_own_rig_and_apart_from_the_ceiling(
@@ -30,9 +31,7 @@ def test_noise_is_kept_for_its_own_rig_and_apart_from_the_ceiling(
 
 
 def test_the_table_tells_the_smallest_difference_for_several_numbers_of_trials():
-    out = io.StringIO()
-    Console(file=out, width=80).print(noise_table(MEASURED))
-    rows = [line.split() for line in out.getvalue().splitlines()]
+    rows = [line.split() for line in printed(noise_table(MEASURED)).splitlines()]
     assert rows[0] == ["trials", "throughput"]
     assert [row[0] for row in rows[1:]] == ["3", "5", "10", "20"]
     # Ten pairs find 0.996 standard deviations with 80 %: exp(0.996 * 0.02) - 1 = 2.0 %.

@@ -1,16 +1,15 @@
 """The answer at the top of the report."""
 
 from pathlib import Path
-
-import pytest
+from statistics import geometric_mean
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.explain.finding import Evidence, Finding, Weight
 from loadcurve.report.answer import Answer, Group, answer, caution
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
+from support.findings import finding
 from support.machine_study import machine_run
 
 
@@ -18,17 +17,14 @@ def answer_of(run: Run, slo: str | None = None) -> Answer:
     return answer(analyse(run, parse_objective(slo) if slo else None))
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return synthetic.write_run(tmp_path / "run")
-
-
-def test_it_says_by_how_much_the_best_server_leads(folder: Path):
+def test_it_says_by_how_much_the_best_server_leads(run: Run):
     # All trials of a block have one factor, so that a block's ratios are those of the truth.
-    found = answer_of(read_run(folder))
+    found = answer_of(run)
+    first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["apache"]
+    ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
+    times = f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times"
     [sentence] = found.sentences
-    assert sentence.startswith("Over the curve, nginx has ")
-    assert "times the throughput of apache" in sentence
+    assert sentence.startswith(f"Over the curve, nginx has {times} the throughput of apache; ")
     assert found.groups == [Group("1", ("nginx",)), Group("2", ("apache",)), Group("3", ("tiny",))]
 
 
@@ -39,8 +35,7 @@ def test_limits_that_were_asked_for_come_before_the_ranking():
     assert "t2.micro keeps them up to 600" in sentence
 
 
-def test_servers_that_cannot_be_told_apart_are_one_group(folder: Path):
-    run = read_run(folder)
+def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):
     same = {"nginx": 1, "tiny": 1}
     twins = [
         record.model_copy(update={"load": nginx.load, "probe": nginx.probe})
@@ -52,52 +47,39 @@ def test_servers_that_cannot_be_told_apart_are_one_group(folder: Path):
         and nginx.block == (record.block + (record.server == "tiny")) % 3
         and nginx.point == record.point
     ]
-    found = answer_of(Run(run.folder, run.run, list(twins), run.study_text, cut_off=False))
+    found = answer_of(synthetic.with_records(run, twins))
     assert [set(group.servers) for group in found.groups] == [{"nginx", "tiny"}]
     assert found.groups[0].places == "1 to 2"
     assert "cannot be told apart" in found.sentences[0]
 
 
-def test_one_trial_answers_without_an_interval_and_says_so(folder: Path):
-    run = read_run(folder)
+def test_one_trial_answers_without_an_interval_and_says_so(run: Run):
     first = [record for record in run.records if record.block == 0]
-    found = answer_of(Run(run.folder, run.run, first, run.study_text, cut_off=False))
+    found = answer_of(synthetic.with_records(run, first))
     assert found.groups == []
     # 42000 * 200 / 209 / 1.02 at the highest point.
     assert found.sentences[0] == "nginx answers most at connections = 200: 39,403 requests/s."
     assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
 
 
-def test_a_server_at_one_point_answers_there_and_not_at_most(folder: Path):
-    run = read_run(folder)
-    at_one = [one for one in run.points if one.server == "nginx" and one.point == {"connections": 1}]
-    only = run.run.model_copy(update={"points": [{"connections": 1}]})
-    [sentence] = answer_of(Run(run.folder, only, list(at_one), run.study_text, cut_off=False)).sentences
+def test_a_server_at_one_point_answers_there_and_not_at_most(tmp_path: Path):
+    only = read_run(synthetic.write_points(tmp_path, 1))
+    alone = [one for one in only.points if one.server == "nginx"]
+    [sentence] = answer_of(synthetic.with_records(only, alone)).sentences
     # 42,000 at most, half of it at 9 connections: 4,200 at one, divided and multiplied by 1.050422.
     assert sentence == "nginx answers 4,200 (3,998 to 4,412) requests/s at connections = 1."
 
 
 def test_figures_that_are_not_to_be_used_are_named_beside_the_answer():
-    def found(server: str, weight: Weight, *connections: float) -> Finding:
-        return Finding(
-            code="rig_limit", server=server, weight=weight, certainty="shown", seen="", cause="", advice="",
-            evidence=[Evidence(name="throughput", value=1, unit="requests/s")],
-            points=[{"connections": value} for value in connections], trials=[0], trials_measured=3,
-        )  # fmt: skip
-
-    assert caution([found("nginx", "explains", 1), found("tiny", "distorts", 1)]) is None
-    odd = [
-        found("nginx", "invalidates", 5, 200),
-        found("tiny", "explains", 1),
-        found("tiny", "invalidates", 1),
-    ]
-    assert caution(odd) == (
+    assert caution([finding(1), finding(1, server="tiny", weight="distorts")]) is None
+    odd = [finding(5, 200, weight="invalidates"), finding(1, server="tiny", weight="invalidates")]
+    assert caution([finding(1), *odd]) == (
         "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1."
     )
 
 
-def test_the_page_answers_before_it_shows_figures_and_counts_the_verdicts(folder: Path):
-    page = render_report(folder)
+def test_the_page_answers_before_it_shows_figures_and_counts_the_verdicts(run: Run):
+    page = render_report(run.folder)
     assert page.index('id="answer"') < page.index('id="findings"') < page.index('id="throughput"')
     for count, status in ((67, "valid"), (1, "suspect"), (1, "invalid")):
         assert f'<dt>{count}</dt><dd><span class="verdict {status}">{status}</span></dd>' in page

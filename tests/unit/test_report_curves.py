@@ -10,7 +10,6 @@ import vl_convert
 
 from loadcurve.analysis.curves import Curve, curves
 from loadcurve.analysis.sweep import Slice, slices
-from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
@@ -22,6 +21,7 @@ from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
+from support.findings import finding
 
 LOOKS = appearances([*synthetic.SERVERS, "absent"])
 
@@ -55,22 +55,6 @@ def ceiling(*levels: tuple[int, float]) -> Ceiling:
     rig |= {"server_cpus": [0], "load_cpus": [1]}
     return Ceiling.model_validate(
         {"measured_at": "2026-03-14", "body_bytes": 1024, "rig": rig, "host": {}, "points": points}
-    )
-
-
-def finding(*loads: float) -> Finding:
-    return Finding(
-        code="stall",
-        weight="distorts",
-        certainty="likely",
-        server="nginx",
-        points=[{"connections": load} for load in loads],
-        trials=[0],
-        trials_measured=3,
-        seen="It stalled.",
-        evidence=[Evidence(name="silence", value=1, unit="s")],
-        cause="It slept.",
-        advice="Wake it.",
     )
 
 
@@ -121,7 +105,7 @@ def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
     assert [(row["x"], row["y"]) for row in rows] == [
         (load, pytest.approx(truth.throughput_rps(load), rel=1e-5)) for load in (50, 100)
     ]
-    assert {row["seen"] for row in rows} == {"It stalled."}
+    assert {row["seen"] for row in rows} == {finding(50).seen}
 
 
 def test_a_finding_over_the_whole_sweep_marks_no_place(run: Run):

@@ -1,41 +1,24 @@
 """Findings in the terminal and on the page."""
 
-import io
-
 import pytest
-from rich.console import Console
 
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, points, where
 from loadcurve.report.html import render_report
 from loadcurve.result.folder import TRIALS_FILE
 from support import synthetic_run as synthetic
+from support import terminal
+from support.findings import finding
 
-
-def finding(**changes: object) -> Finding:
-    return Finding(
-        code="cpu_limit",
-        weight="explains",
-        certainty="likely",
-        server="nginx",
-        points=[{"connections": 200}, {"connections": 1000}],
-        trials=[0, 3, 6],
-        trials_measured=5,
-        seen="The server used 1.95 of the 2 CPUs that it had.",
-        evidence=[Evidence(name="CPU of the server", value=1.95, unit="CPUs")],
-        cause="The server is at the limit of its CPUs.",
-        advice="Give it more.",
-    ).model_copy(update=changes)
+CPU_LIMIT = finding(200, 1000)
 
 
 def printed(findings: list[Finding], detail: Detail = "full") -> str:
-    output = io.StringIO()
-    Console(file=output, width=80).print(findings_text(findings, detail))
-    return output.getvalue()
+    return terminal.printed(findings_text(findings, detail))
 
 
 def test_a_finding_says_where_it_was_seen_and_in_how_many_trials():
-    assert where(finding()) == "connections = 200 to 1,000, in 3 of 5 trials"
+    assert where(CPU_LIMIT) == "connections = 200 to 1,000, in 3 of 5 trials"
 
 
 def test_settings_that_are_the_same_at_all_points_have_no_range():
@@ -58,20 +41,19 @@ def test_evidence_has_its_unit_and_tells_a_range_from_an_interval(evidence: Evid
 
 def test_the_terminal_tells_a_likely_cause_from_a_shown_one_within_80_columns():
     long = "It waited " + "and waited " * 30
-    text = printed([finding(), finding(certainty="shown", seen=long, server="[red]x[/red]")])
+    text = printed([CPU_LIMIT, finding(1, certainty="shown", seen=long, server="[red]x[/red]")])
     assert "Likely cause: The server is at the limit" in text
     assert "\n  Cause: The server is at the limit" in text
     assert "CPU of the server 1.95 CPUs" in text
     assert "[red]x[/red]" in text
-    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_more_findings_than_a_terminal_holds_are_counted():
-    assert "in the report: 3 more\n" in printed([finding()] * (MOST_FINDINGS + 3))
+    assert "in the report: 3 more\n" in printed([CPU_LIMIT] * (MOST_FINDINGS + 3))
 
 
 def test_in_brief_a_finding_is_what_was_seen_and_why_and_the_report_has_the_rest():
-    text = printed([finding()], "brief")
+    text = printed([CPU_LIMIT], "brief")
     assert "The server used 1.95 of the 2 CPUs" in text
     assert "Likely cause: The server is at the limit" in text
     assert "CPU of the server 1.95 CPUs" not in text

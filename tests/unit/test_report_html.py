@@ -4,9 +4,6 @@ import base64
 import hashlib
 import html
 import json
-import math
-import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,60 +12,17 @@ import pytest
 from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
-from loadcurve.report.html import write_report
+from loadcurve.report.html import render_run, write_report
+from loadcurve.result.folder import Run
 from loadcurve.result.load import Reason
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
-from support.page import rows_of
-
-REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
-"""How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
-
-HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
-"""Text that would run, were it not escaped."""
+from support.page import HOSTILE, Page
+from support.report_formats import write_run_of_two_keys
 
 
-class Page(HTMLParser):
-    """What a browser finds in the page: elements, the texts of scripts, and the text outside them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[tuple[dict[str, str | None], str]] = []
-        self.words: list[str] = []
-        self._open: str | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self._open = tag if tag in ("script", "style") else None
-        if tag == "script":
-            self.scripts.append((dict(attrs), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._open = None
-
-    def handle_data(self, data: str) -> None:
-        if self._open == "script":
-            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
-        elif self._open is None:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.words))
-
-    @property
-    def charts(self) -> dict[str, dict[str, Any]]:
-        """The specifications with their data as rows again."""
-        charts = {
-            str(attributes["data-chart"]): json.loads(text)
-            for attributes, text in self.scripts
-            if "data-chart" in attributes
-        }
-        for chart in charts.values():
-            chart["datasets"] = {name: rows_of(table) for name, table in chart["datasets"].items()}
-        return charts
+def rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for dataset in chart["datasets"].values() for row in dataset]
 
 
 def page_of(folder: Path) -> Page:
@@ -76,12 +30,8 @@ def page_of(folder: Path) -> Page:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return page_of(synthetic.write_run(tmp_path_factory.mktemp("run")))
-
-
-def rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for dataset in chart["datasets"].values() for row in dataset]
+def page(run: Run) -> Page:
+    return Page(render_run(run))
 
 
 def test_the_summary_counts_points_verdicts_and_failures(page: Page):
@@ -120,7 +70,9 @@ def test_the_throughput_figure_holds_the_true_means_and_their_intervals(page: Pa
     for row in means:
         truth = synthetic.SERVERS["nginx"].throughput_rps(row["x"])
         assert row["y"] == pytest.approx(truth, rel=1e-5)
-        assert (row["low"], row["high"]) == pytest.approx((truth / REACH, truth * REACH), rel=1e-5)
+        assert (row["low"], row["high"]) == pytest.approx(
+            (truth / synthetic.REACH, truth * synthetic.REACH), rel=1e-5
+        )
 
 
 def test_a_sweep_over_more_than_a_factor_of_20_is_drawn_logarithmically(page: Page):
@@ -130,9 +82,7 @@ def test_a_sweep_over_more_than_a_factor_of_20_is_drawn_logarithmically(page: Pa
 
 
 def test_a_narrow_sweep_is_drawn_linearly(tmp_path: Path):
-    record = synthetic.run_record()
-    record = record.model_copy(update={"points": [p for p in record.points if 10 <= p["connections"] <= 100]})
-    chart = page_of(synthetic.write_run(tmp_path, record)).charts["throughput-1"]
+    chart = page_of(synthetic.write_points(tmp_path, 10, 25, 50, 100)).charts["throughput-1"]
     assert {layer["encoding"]["x"]["scale"]["type"] for layer in chart["layer"]} == {"linear"}
 
 
@@ -194,7 +144,9 @@ def test_cpu_and_memory_of_the_server_are_drawn_from_zero_with_their_intervals(p
     for row in chart["datasets"][line["data"]["name"]]:
         if row["server"] == "nginx":
             assert row["y"] == pytest.approx(20)
-            assert (row["low"], row["high"]) == pytest.approx((20 / REACH, 20 * REACH), rel=1e-4)
+            assert (row["low"], row["high"]) == pytest.approx(
+                (20 / synthetic.REACH, 20 * synthetic.REACH), rel=1e-4
+            )
 
 
 def test_the_table_has_what_the_server_used(page: Page):
@@ -263,7 +215,7 @@ def test_hostile_text_is_shown_and_never_run(tmp_path: Path):
     folder = synthetic.write_run(tmp_path, record, synthetic.trial_records(record, HOSTILE), texts)
     page = page_of(folder)
     assert "img" not in {tag for tag, _ in page.elements}
-    assert sum(tag == "script" for tag, _ in page.elements) == len(page.charts) + 3
+    assert len(page.own_scripts) == 3
     assert HOSTILE in page.text
     assert not [
         a for tag, a in page.elements if tag == "a" and not str(a["href"]).startswith(("https://", "#"))
@@ -271,15 +223,8 @@ def test_hostile_text_is_shown_and_never_run(tmp_path: Path):
 
 
 def test_a_hostile_name_of_a_server_stays_data_in_the_figures(tmp_path: Path):
-    record = synthetic.run_record()
-    renamed = {HOSTILE if name == "tiny" else name: server for name, server in record.servers.items()}
-    record = record.model_copy(update={"servers": renamed})
-    records = [
-        one.model_copy(update={"server": HOSTILE}) if one.server == "tiny" else one
-        for one in synthetic.trial_records(synthetic.run_record())
-    ]
-    page = page_of(synthetic.write_run(tmp_path, record, records))
-    assert sum(tag == "script" for tag, _ in page.elements) == len(page.charts) + 3
+    page = page_of(synthetic.write_renamed_run(tmp_path, "tiny", HOSTILE))
+    assert len(page.own_scripts) == 3
     assert HOSTILE in {row["server"] for row in rows(page.charts["throughput-1"])}
 
 
@@ -308,28 +253,12 @@ def test_a_run_without_any_point_has_a_report_without_figures(tmp_path: Path):
 
 
 def test_a_single_point_is_drawn_by_server(tmp_path: Path):
-    record = synthetic.run_record()
-    record = record.model_copy(update={"points": [{"connections": 50.0}]})
-    points = [
-        one
-        for one in synthetic.trial_records(record)
-        if one.kind == "point" and one.point["connections"] == 50
-    ]
-    chart = page_of(synthetic.write_run(tmp_path, record, list(points))).charts["throughput-1"]
+    chart = page_of(synthetic.write_points(tmp_path, 50)).charts["throughput-1"]
     assert {row["x"] for row in rows(chart)} == set(synthetic.SERVERS)
 
 
 def test_a_sweep_of_two_keys_has_a_figure_for_each_value_of_the_shorter_one(tmp_path: Path):
-    record = synthetic.run_record()
-    grid = [{**point, "pipeline": depth} for depth in (1.0, 8.0) for point in record.points]
-    record = record.model_copy(update={"points": grid})
-    points = [
-        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
-        for one in synthetic.trial_records(synthetic.run_record())
-        if one.kind == "point"
-        for depth in (1.0, 8.0)
-    ]
-    page = page_of(synthetic.write_run(tmp_path, record, list(points)))
+    page = page_of(write_run_of_two_keys(tmp_path))
     assert [name for name in page.charts if name.startswith("throughput")] == ["throughput-1", "throughput-2"]
     assert "pipeline = 8" in page.text
 

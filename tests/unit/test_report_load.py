@@ -1,14 +1,12 @@
 """The result of one load in the terminal."""
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from loadcurve.report.load import load_summary
 from loadcurve.result.load import LoadResult
-from support import synthetic_database_run
+from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
 
 
@@ -19,12 +17,7 @@ def printed(**changes: Any) -> list[str]:
 
 def printed_result(data: dict[str, Any]) -> list[str]:
     """Return the lines of the summary of a load with this result; they fit 80 columns."""
-    output = io.StringIO()
-    result = LoadResult.model_validate(data)
-    Console(file=output, width=80).print(load_summary(result))
-    lines = output.getvalue().splitlines()
-    assert max(map(len, lines)) <= 80
-    return lines
+    return terminal.printed(load_summary(LoadResult.model_validate(data))).splitlines()
 
 
 def printed_slowest(*slowest: dict[str, Any]) -> list[str]:

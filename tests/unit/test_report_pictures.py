@@ -106,11 +106,6 @@ def test_a_picture_is_on_white_paper(files: dict[str, bytes]):
     assert papers[0] in {"#ffffff", "white"}
 
 
-def test_the_distribution_says_at_which_point_it_is(files: dict[str, bytes]):
-    words = words_of(files["report-distribution.svg"])
-    assert {"Latency by percentile, in ms", "at connections = 25"} <= words
-
-
 def test_a_pdf_is_one_page_as_large_as_the_figure_with_searchable_words(files: dict[str, bytes]):
     for name, titles in WORDS.items():
         drawing = ElementTree.fromstring(files[f"report-{name}.svg"])

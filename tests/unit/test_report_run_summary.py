@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Any
 
 import jsonschema
@@ -28,40 +27,11 @@ def run_of(folder: Path, *servers: str, record: RunRecord | None = None) -> Run:
     return read_run(synthetic.write_run(folder, record, records))
 
 
-def test_the_leader_is_named_with_its_ratio_to_the_next_and_its_interval(tmp_path: Path):
-    first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["tiny"]
-    ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
-    said = answer_words(analyse(run_of(tmp_path, "nginx", "tiny")))
-    times = f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times"
-    assert said == f"Over the curve, nginx has {times} the throughput of tiny."
-
-
-def test_servers_that_are_the_same_cannot_be_told_apart(tmp_path: Path):
-    record = synthetic.run_record()
-    records = [
-        one.model_copy(update={"server": "nginx", "block": (one.block + 1) % 3, "trial": one.trial + 20})
-        if one.server == "tiny"
-        else one
-        for one in synthetic.trial_records(record)
-        if one.server == "nginx"
-    ]
-    twin = [one.model_copy(update={"server": "tiny", "block": (one.block + 1) % 3}) for one in records]
-    run = read_run(synthetic.write_run(tmp_path, record, [*records, *twin]))
-    assert answer_words(analyse(run)) == "Over the curve, nginx and tiny cannot be told apart."
-
-
 def test_a_study_that_asks_for_a_rate_is_answered_by_latency(tmp_path: Path):
     record = synthetic.run_record()
     study: dict[str, Any] = {**record.study, "load": {**record.study["load"], "model": "open"}}
     run = run_of(tmp_path, "nginx", "apache", record=record.model_copy(update={"study": study}))
     assert "times the p99 of apache" in answer_words(analyse(run))
-
-
-def test_one_server_alone_is_answered_by_its_peak(tmp_path: Path):
-    # 42,000 requests per second times 200 / (200 + 9), at the end of the sweep.
-    said = answer_words(analyse(run_of(tmp_path, "nginx")))
-    assert said.startswith("nginx answers most at connections = 200: 40,191 (")
-    assert ") requests/s." in said
 
 
 def test_without_a_measured_point_nothing_was_measured(tmp_path: Path):

@@ -1,10 +1,6 @@
 """Several runs on one page: figures, ratios, what differs, and text that nobody may run."""
 
-import html
-import json
 import math
-import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +8,15 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
-from loadcurve.report.side_by_side import SideBySide, render_side_by_side, side_by_side, write_side_by_side
+from loadcurve.report.side_by_side import render_side_by_side, side_by_side, write_side_by_side
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
-from support.page import rows_of
+from support.page import HOSTILE, Page
 
-HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
 LATER = "2026-03-15T08:00:00Z"
 REACH = math.exp(2.776445 * math.log(1.02) * math.sqrt(2 / 3))
 """How far the interval of a ratio of two times three trials reaches: t(0.975, 4) = 2.776445, s = ln 1.02."""
-
-
-def times(records: list[Any], factor: float) -> list[PointRecord | FailureRecord]:
-    """The records with so many times the throughput."""
-    changed = []
-    for record in records:
-        if isinstance(record, PointRecord):
-            rate = record.load.rate_rps.model_copy(
-                update={"answered": (record.load.rate_rps.answered or 0) * factor}
-            )
-            load = record.load.model_copy(update={"rate_rps": rate})
-            record = record.model_copy(update={"load": load})  # noqa: PLW2901 - the changed one
-        changed.append(record)
-    return changed
 
 
 def written(folder: Path, factor: float = 1.0, **changes: Any) -> Run:
@@ -43,53 +24,28 @@ def written(folder: Path, factor: float = 1.0, **changes: Any) -> Run:
     return read_run(synthetic.write_run(folder, record, times(synthetic.trial_records(record), factor)))
 
 
+def times(records: list[Any], factor: float) -> list[Any]:
+    return [synthetic.with_throughput(one, factor) if one.kind == "point" else one for one in records]
+
+
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """A base and a later run of half the throughput, of another kernel."""
     folder = tmp_path_factory.mktemp("runs")
     base = written(folder / "base")
     (base.folder / "report.html").write_text("")
     host = {**base.run.host, "kernel": "Linux 7"}
     new = written(folder / "new", 0.5, started_at=LATER, host=host)
-    return render_side_by_side(laid_out([base, new], new.folder))
+    return page_of([base, new], new.folder)
 
 
-def laid_out(runs: list[Run], seen_from: Path) -> SideBySide:
-    return side_by_side([(run.folder, analyse(run)) for run in runs], seen_from)
+def page_of(runs: list[Run], seen_from: Path) -> Page:
+    found = side_by_side([(run.folder, analyse(run)) for run in runs], seen_from)
+    return Page(render_side_by_side(found))
 
 
-class Elements(HTMLParser):
-    """The elements that a browser finds in a page, with their attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-
-def words(page: str) -> str:
-    text = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
-
-
-def charts(page: str) -> list[dict[str, Any]]:
-    found = re.findall(r'<script type="application/json" data-chart="[^"]*">(.*?)</script>', page, re.DOTALL)
-    read = [json.loads(text) for text in found]
-    return [
-        chart | {"datasets": {name: rows_of(table) for name, table in chart["datasets"].items()}}
-        for chart in read
-    ]
-
-
-def throughput_of_nginx(page: str) -> dict[str, Any]:
-    return charts(page)[0]
-
-
-def test_a_figure_holds_the_curve_of_each_run(page: str):
-    chart = throughput_of_nginx(page)
+def test_a_figure_holds_the_curve_of_each_run(page: Page):
+    [chart, *_] = page.charts.values()
     [line] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "line"]
     rows = chart["datasets"][line["data"]["name"]]
     truth = synthetic.SERVERS["nginx"]
@@ -100,8 +56,9 @@ def test_a_figure_holds_the_curve_of_each_run(page: str):
         assert [row["y"] for row in of_run] == pytest.approx(expected, rel=1e-5)
 
 
-def test_runs_are_told_by_dash_and_mark_and_share_the_colour_of_the_server(page: str):
-    layers = {layer["mark"]["type"]: layer for layer in throughput_of_nginx(page)["layer"]}
+def test_runs_are_told_by_dash_and_mark_and_share_the_colour_of_the_server(page: Page):
+    [chart, *_] = page.charts.values()
+    layers = {layer["mark"]["type"]: layer for layer in chart["layer"]}
     dashes = layers["line"]["encoding"]["strokeDash"]["scale"]
     shapes = layers["point"]["encoding"]["shape"]["scale"]
     assert dashes["domain"] == shapes["domain"] == ["A", "B"]
@@ -110,16 +67,14 @@ def test_runs_are_told_by_dash_and_mark_and_share_the_colour_of_the_server(page:
     assert not [layer for layer in layers.values() if "color" in layer["encoding"]]
 
 
-def test_the_ratio_table_holds_ratios_with_their_intervals_and_says_what_is_worse(page: str):
-    nginx = re.search(r"<tr><th scope=\"row\">[^\n]*nginx</th>.*?</tr>", page, re.DOTALL)
-    assert nginx is not None
-    assert f"0.50 ({0.5 / REACH:.2f} to {0.5 * REACH:.2f}) worse" in words(nginx.group())
-    assert "nginx: throughput is worse: 0.50" in words(page)
-    assert "p50 is" not in words(page)
+def test_the_ratio_table_holds_ratios_with_their_intervals_and_says_what_is_worse(page: Page):
+    assert f"nginx all points 0.50 ({0.5 / REACH:.2f} to {0.5 * REACH:.2f}) worse" in page.text
+    assert "nginx: throughput is worse: 0.50" in page.text
+    assert "p50 is" not in page.text
 
 
-def test_other_conditions_are_named_at_the_top(page: str):
-    said = words(page)
+def test_other_conditions_are_named_at_the_top(page: Page):
+    said = page.text
     assert "Not measured under the same conditions." in said
     assert "A → B, machine: kernel: Linux 6.1.0 → Linux 7" in said
     assert said.index("kernel") < said.index("B over A")
@@ -127,44 +82,31 @@ def test_other_conditions_are_named_at_the_top(page: str):
 
 def test_runs_under_the_same_conditions_have_no_such_notice(tmp_path: Path):
     runs = [written(tmp_path / name) for name in ("a", "b")]
-    said = words(render_side_by_side(laid_out(runs, tmp_path)))
+    said = page_of(runs, tmp_path).text
     assert "conditions" not in said
     assert "No difference is shown" in said
 
 
-def test_a_run_links_to_its_report_by_a_relative_path_where_there_is_one(page: str):
-    links = [attributes["href"] for tag, attributes in Elements(page).found if tag == "a"]
+def test_a_run_links_to_its_report_by_a_relative_path_where_there_is_one(page: Page):
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert links == ["../base/report.html"]
 
 
-def test_the_findings_of_each_run_are_shown(page: str):
-    after = words(page).split("Findings")[-1]
+def test_the_findings_of_each_run_are_shown(page: Page):
+    after = page.text.split("Findings")[-1]
     assert after.index("A base") < after.index("B new")
 
 
 def test_hostile_text_is_shown_and_not_run(tmp_path: Path):
-    record = synthetic.run_record(synthetic.Texts(title=HOSTILE, question=HOSTILE))
-    servers = {HOSTILE if name == "tiny" else name: server for name, server in record.servers.items()}
-    record = record.model_copy(update={"servers": servers, "host": {"kernel": HOSTILE}})
-    records = [
-        one.model_copy(update={"server": HOSTILE}) if one.server == "tiny" else one
-        for one in synthetic.trial_records(record)
+    texts = synthetic.Texts(title=HOSTILE, question=HOSTILE)
+    folders = [
+        synthetic.write_renamed_run(tmp_path / name, "tiny", HOSTILE, texts, host={"kernel": kernel})
+        for name, kernel in (("a <b>", HOSTILE), ("b", "x"))
     ]
-    runs = [
-        read_run(synthetic.write_run(tmp_path / "a <b>", record, records)),
-        read_run(
-            synthetic.write_run(
-                tmp_path / "b", record.model_copy(update={"host": {"kernel": "x"}}), times(records, 0.5)
-            )
-        ),
-    ]
-    page = render_side_by_side(laid_out(runs, tmp_path))
-    assert HOSTILE in words(page)
-    elements = Elements(page).found
-    assert not [tag for tag, _ in elements if tag in {"img", "b"}]
-    own = [attributes for tag, attributes in elements if tag == "script" and "data-chart" not in attributes]
-    assert own == [{}, {}]
-    assert "<script>window.stolen" not in page
+    page = page_of([read_run(folder) for folder in folders], tmp_path)
+    assert HOSTILE in page.text
+    assert not [tag for tag, _ in page.elements if tag in {"img", "b"}]
+    assert page.own_scripts == [{}, {}]
 
 
 def test_runs_that_sweep_other_keys_stand_in_figures_of_their_own(tmp_path: Path):
@@ -178,29 +120,20 @@ def test_runs_that_sweep_other_keys_stand_in_figures_of_their_own(tmp_path: Path
     ]
     other = record.model_copy(update={"points": points})
     new = read_run(synthetic.write_run(tmp_path / "b", other, records))
-    page = render_side_by_side(laid_out([base, new], tmp_path))
+    page = page_of([base, new], tmp_path)
     titles = {
         layer["encoding"]["x"]["title"]
-        for chart in charts(page)
+        for chart in page.charts.values()
         for layer in chart["layer"]
         if layer["mark"]["type"] == "line"
     }
     assert titles == {"connections", "rate (per second)"}
-    assert "no server and point in common" in words(page)
+    assert "no server and point in common" in page.text
 
 
 def test_one_point_is_drawn_by_run(tmp_path: Path):
-    def of_one_point(record: RunRecord, folder: Path) -> Run:
-        records = [
-            one
-            for one in synthetic.trial_records(record)
-            if isinstance(one, PointRecord) and one.point == {"connections": 10}
-        ]
-        return read_run(synthetic.write_run(folder, record, records))
-
-    record = synthetic.run_record().model_copy(update={"points": [{"connections": 10}]})
-    runs = [of_one_point(record, tmp_path / name) for name in ("a", "b", "c")]
-    [first, *_] = charts(render_side_by_side(laid_out(runs, tmp_path)))
+    runs = [read_run(synthetic.write_points(tmp_path / name, 10)) for name in ("a", "b", "c")]
+    [first, *_] = page_of(runs, tmp_path).charts.values()
     [points] = [layer for layer in first["layer"] if layer["mark"]["type"] == "point"]
     assert [row["x"] for row in first["datasets"][points["data"]["name"]]] == ["A", "B", "C"]
 

@@ -71,10 +71,4 @@ def test_a_long_sweep_keeps_its_ends(tmp_path: Path):
 
 
 def test_two_points_are_no_curve(tmp_path: Path):
-    record = synthetic.run_record()
-    points = [
-        one for one in synthetic.trial_records(record) if one.kind == "point" and one.point["connections"] < 5
-    ]
-    record = record.model_copy(update={"points": record.points[:2]})
-    run = read_run(synthetic.write_run(tmp_path, record, list(points)))
-    assert sparklines(analyse(run)) == []
+    assert sparklines(analyse(read_run(synthetic.write_points(tmp_path, 1, 2)))) == []

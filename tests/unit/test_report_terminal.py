@@ -1,22 +1,19 @@
 """The summary in the terminal."""
 
-import io
 from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
-from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
+from support import terminal
 
 
 def printed(folder: Path) -> list[str]:
-    output = io.StringIO()
-    Console(file=output, width=80).print(summary(analyse(read_run(folder))))
-    return output.getvalue().splitlines()
+    return terminal.printed(summary(analyse(read_run(folder)))).splitlines()
 
 
 def table_of(folder: Path) -> list[str]:
@@ -45,16 +42,9 @@ def test_a_server_that_was_not_reached_is_not_shown_as_zero(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["[red]x[/red]", "a-name-that-is-far-too-long-for-any-terminal-to-hold"])
 def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
-    record = synthetic.run_record()
-    servers = {name if old == "tiny" else old: server for old, server in record.servers.items()}
-    records = [
-        one.model_copy(update={"server": name}) if one.server == "tiny" else one
-        for one in synthetic.trial_records(record)
-    ]
-    lines = printed(synthetic.write_run(tmp_path, record.model_copy(update={"servers": servers}), records))
+    lines = printed(synthetic.write_renamed_run(tmp_path, "tiny", name))
     assert lines.index("") == 1 + 3 * 6 + 1
     assert any(line.startswith(name[:15]) for line in lines)
-    assert max(map(len, lines)) <= 80
 
 
 def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path: Path):

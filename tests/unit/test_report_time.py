@@ -5,16 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.charts.time import PANELS, panel_figure
-from loadcurve.report.columns import columns
-from loadcurve.report.columns import rows_of as made_again
 from loadcurve.report.html import render_report
 from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run
-from loadcurve.result.records import Point, PointRecord
+from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 from support.explained_run import series
+from support.findings import finding
 from support.page import rows_of
 
 
@@ -22,22 +20,6 @@ def with_probe(record: PointRecord, **probed: Any) -> PointRecord:
     data = copy.deepcopy(record.model_dump(by_alias=True))
     data["probe"]["series"] = series(20, **probed)
     return PointRecord.model_validate(data)
-
-
-def one_finding(points: list[Point], trials: list[int], server: str = "nginx") -> Finding:
-    return Finding(
-        code="stall",
-        weight="explains",
-        certainty="likely",
-        server=server,
-        points=points,
-        trials=trials,
-        trials_measured=3,
-        seen="It stalled.",
-        evidence=[Evidence(name="silence", value=1, unit="s")],
-        cause="It slept.",
-        advice="Wake it.",
-    )
 
 
 def shown(found: Timeline | None) -> list[tuple[str, int, int]]:
@@ -67,17 +49,14 @@ def test_the_slowest_trial_of_each_point_comes_first_and_the_highest_load_before
 
 def test_a_trial_with_a_finding_comes_before_others_of_its_turn(run: Run):
     nginx = next(record for record in run.points if record.server == "nginx" and record.block == 0)
-    finding = one_finding([nginx.point], [nginx.trial])
-    assert shown(timeline(run, [finding]))[0] == ("nginx", 0, nginx.trial)
+    odd = finding(1, trials=[nginx.trial])
+    assert shown(timeline(run, [odd]))[0] == ("nginx", 0, nginx.trial)
 
 
 def test_a_finding_is_shown_by_its_trial_with_the_longest_latency_however_little_fits(run: Run):
-    low, high = (
-        next(one for one in run.points if one.server == "nginx" and one.point["connections"] == connections)
-        for connections in (1, 50)
-    )
-    finding = one_finding([low.point, high.point], [low.trial])
-    shown_of_two = timeline(run, [finding], most_bytes=1)
+    low = next(one for one in run.points if one.server == "nginx")
+    odd = finding(1, 50, trials=[low.trial])
+    shown_of_two = timeline(run, [odd], most_bytes=1)
     assert shown_of_two is not None
     # Latency grows with the connections, so the trial's point of 50 of them has the longest.
     assert shown_of_two.examples == [Example("nginx", synthetic.CONNECTIONS.index(50), low.trial)]
@@ -86,10 +65,7 @@ def test_a_finding_is_shown_by_its_trial_with_the_longest_latency_however_little
 
 def test_a_finding_without_a_series_on_the_page_leads_nowhere(run: Run):
     first, other = run.points[0], run.points[-1]
-    findings = [
-        one_finding([first.point], [first.trial], first.server),
-        one_finding([other.point], [other.trial], other.server),
-    ]
+    findings = [finding(server=one.server, points=[one.point], trials=[one.trial]) for one in (first, other)]
     found = timeline(run, findings, most_bytes=1)
     assert found is not None
     assert [one is None for one in found.examples] == [False, True]
@@ -147,17 +123,6 @@ def test_every_line_of_a_panel_differs_in_its_dashes_too():
         [line] = [layer for layer in specification["layer"] if layer["mark"]["type"] == "line"]
         dashes = line["encoding"]["strokeDash"]["scale"]["range"]
         assert len({tuple(one) for one in dashes}) == len(panel.lines)
-
-
-def test_columns_keep_every_value_and_its_kind():
-    rows = [{"x": x, "server": "nginx", "even": x % 2 == 0, "y": None if x == 3 else x / 7} for x in range(9)]
-    stored = columns(rows)
-    assert stored["columns"]["server"] == {"all": "nginx"}
-    assert stored["columns"]["even"] == {"of": [True, False], "at": [0, 1, 0, 1, 0, 1, 0, 1, 0]}
-    assert rows_of(json.loads(json.dumps(stored))) == rows == made_again(stored)
-    # One and true are equal in Python, but not in JSON.
-    mixed = [{"x": one} for one in (1, True, 1, True, 1, True)]
-    assert json.dumps(rows_of(columns(mixed))) == json.dumps(mixed)
 
 
 def test_the_page_lists_every_trial_of_every_point(run: Run, tmp_path: Path):

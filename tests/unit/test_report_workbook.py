@@ -1,7 +1,6 @@
 """The workbook, opened again by another library."""
 
 import io
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,6 @@ from loadcurve.report.appearance import appearances
 from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
 from support.report_formats import RUNS_IN_A_SPREADSHEET, formats_of, write_run_of_two_keys
-
-REACH = math.exp(4.302653 * math.log(1.02) / 3**0.5)
-"""How many times the truth the interval's upper end is: t(0.975, 2) = 4.302653, s = ln 1.02, three trials."""
 
 
 def workbook(data: bytes) -> Any:
@@ -51,10 +47,9 @@ def test_the_figures_are_the_runs_and_they_are_numbers(book: Any):
     truth = synthetic.SERVERS["nginx"]
     for row, connections in zip(found, synthetic.CONNECTIONS, strict=True):
         value = truth.throughput_rps(connections)
+        low, high = value / synthetic.REACH, value * synthetic.REACH
         cells = [row[name] for name in ("value", "low", "high", "below", "above")]
-        assert [cell.value for cell in cells] == pytest.approx(
-            [value, value / REACH, value * REACH, value - value / REACH, value * REACH - value]
-        )
+        assert [cell.value for cell in cells] == pytest.approx([value, low, high, value - low, high - value])
         assert {cell.data_type for cell in cells} == {"n"}
         assert row["value"].number_format == "#,##0.0"
 
@@ -125,14 +120,7 @@ def test_throughput_and_p99_are_charts_of_the_sheets_own_cells(book: Any):
 
 
 def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
-    record = synthetic.run_record()
-    points = [
-        one
-        for one in synthetic.trial_records(record)
-        if one.kind == "point" and one.point["connections"] == 50
-    ]
-    record = record.model_copy(update={"points": [{"connections": 50.0}]})
-    [path] = write_formats(synthetic.write_run(tmp_path, record, list(points)), ["xlsx"], None, None)
+    [path] = write_formats(synthetic.write_points(tmp_path, 50), ["xlsx"], None, None)
     throughput, _ = openpyxl.load_workbook(path)["charts"]._charts
     assert isinstance(throughput, BarChart)
     [series] = throughput.series

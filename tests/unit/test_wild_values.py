@@ -1,6 +1,5 @@
 """Figures that spread over any distance: whatever cannot be a number is null, and the report is written."""
 
-import io
 import json
 import math
 import random
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
@@ -29,6 +27,7 @@ from loadcurve.stats.slo import parse_objective
 from loadcurve.stats.usl import ScalabilityFit, fit_scalability
 from support import synthetic_run as synthetic
 from support.large_run import large_run
+from support.terminal import printed
 
 positive = some.floats(1e-9, 1e9)
 """Anything that a clock or a counter might tell."""
@@ -148,9 +147,7 @@ def scattered(record: PointRecord, drawn: random.Random) -> PointRecord:
 
 
 def test_the_terminal_tells_a_run_that_scatters_beyond_all_numbers(wild_run: Run):
-    screen = io.StringIO()
-    Console(file=screen, width=200).print(summary(analyse(wild_run)))
-    told = " ".join(screen.getvalue().split())
+    told = " ".join(printed(summary(analyse(wild_run)), width=200).split())
     assert "with 2 trials none in throughput" in told
     assert not {"inf", "nan"} & set(told.replace(",", " ").replace("(", " ").lower().split())
 
