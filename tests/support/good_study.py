@@ -36,8 +36,3 @@ def write(folder: Path, text: str) -> Path:
 
 def problems_in(folder: Path, text: str) -> list[str]:
     return problems_of(write(folder, text))
-
-
-def changed(old: str, new: str) -> str:
-    assert GOOD.count(old) == 1
-    return GOOD.replace(old, new)

@@ -2,13 +2,13 @@
 
 import pytest
 
+from support.cases import cases, changed
 from support.read_study import problems_of, read_study
 
 COUNTED = 'model = "ycsb"\nworkload = "a"\nthreads = 4\noperations = 1000\n'
 LOADING = 'model = "ycsb"\nworkload = "a"\nthreads = 4\nphase = "load"\n'
 LOAD_LINE = 3
 """The line of the first key of the load."""
-ENDS_BY_ITSELF = "given with the load phase, which ends when each of its records is inserted; leave it out"
 PROPERTIES = """# as YCSB's files are
 recordcount=500
 operationcount=700
@@ -127,80 +127,48 @@ def test_the_record_of_a_study_names_the_workload_and_has_its_numbers(tmp_path):
     assert (record["load"]["workload"]["name"], record["load"]["workload"]["mix"]["read"]) == (None, 1)
 
 
-@pytest.mark.parametrize(
-    ("load", "line", "problem"),
-    [
-        (
-            COUNTED.replace('"a"', '"g"'),
-            1,
-            (
-                'workload: found "g"; expected "a", "b", "c", "d", "e" or "f", or the name of a file of YCSB '
-                "properties"
-            ),
-        ),
-        (
-            COUNTED.replace("threads = 4\n", ""),
-            -1,
-            "threads: missing; expected a positive number here, or a list of them in [sweep]",
-        ),
-        (
-            COUNTED.replace("threads = 4", "threads = 0"),
-            2,
-            "threads: found 0; expected a positive whole number",
-        ),
-        (f"{COUNTED}records = 0", 4, "records: found 0; expected a positive whole number"),
-        (f"{COUNTED}batch = 0", 4, "batch: found 0; expected a positive whole number"),
-        (
-            f'{COUNTED}duration = "1s"',
-            3,
-            "operations: given beside a duration; keep one of the two, as a load ends in one way",
-        ),
-        (
-            f'{LOADING}duration = "1s"',
-            4,
-            f"duration: {ENDS_BY_ITSELF}",
-        ),
-        (
-            f"{LOADING}operations = 5",
-            4,
-            f"operations: {ENDS_BY_ITSELF}",
-        ),
-        (
-            f'{LOADING}warmup = "1s"',
-            4,
-            "warmup: given with the load phase, which inserts each record once; leave it out",
-        ),
-        (
-            f'{LOADING}reload = "trial"',
-            4,
-            (
-                'reload: found "trial" with the load phase, which needs an empty table at every point; '
-                "leave it out"
-            ),
-        ),
-        (
-            f"{COUNTED}generator_threads = 5",
-            4,
-            "generator_threads: found 5; expected no more than threads, of which a point has 4",
-        ),
-        (f'{COUNTED}phase = "runs"', 4, 'phase: found "runs"; expected "run" or "load"; did you mean "run"?'),
-        (
-            COUNTED.replace('workload = "a"', "workload = { mix = { raed = 1 } }"),
-            1,
-            (
-                "workload.mix.raed: unknown key; expected one of read, update, insert, scan, "
-                'read_modify_write, delete; did you mean "read"?'
-            ),
-        ),
-        (
-            COUNTED.replace('workload = "a"', "workload = { mix = { read = -1 } }"),
-            1,
-            "workload.mix.read: found -1; expected a share of 0 or more; the shares count in proportion",
-        ),
-    ],
-)
-def test_a_problem_is_told_with_its_line_and_what_was_expected(tmp_path, load, line, problem):
-    assert problems_in(tmp_path, load) == [f":{LOAD_LINE + line}: load.{problem}"]
+PROBLEMS = r"""
+counted: workload = "a" -> workload = "g"
+    :4: load.workload: found "g"; expected "a", "b", "c", "d", "e" or "f", or the name of a file of YCSB
+    properties
+counted: threads = 4 ->
+    :2: load.threads: missing; expected a positive number here, or a list of them in [sweep]
+counted: threads = 4 -> threads = 0
+    :5: load.threads: found 0; expected a positive whole number
+counted: records = 0
+    :7: load.records: found 0; expected a positive whole number
+counted: batch = 0
+    :7: load.batch: found 0; expected a positive whole number
+counted: duration = "1s"
+    :6: load.operations: given beside a duration; keep one of the two, as a load ends in one way
+loading: duration = "1s"
+    :7: load.duration: given with the load phase, which ends when each of its records is inserted; leave
+    it out
+loading: operations = 5
+    :7: load.operations: given with the load phase, which ends when each of its records is inserted;
+    leave it out
+loading: warmup = "1s"
+    :7: load.warmup: given with the load phase, which inserts each record once; leave it out
+loading: reload = "trial"
+    :7: load.reload: found "trial" with the load phase, which needs an empty table at every point; leave
+    it out
+counted: generator_threads = 5
+    :7: load.generator_threads: found 5; expected no more than threads, of which a point has 4
+counted: phase = "runs"
+    :7: load.phase: found "runs"; expected "run" or "load"; did you mean "run"?
+counted: workload = "a" -> workload = { mix = { raed = 1 } }
+    :4: load.workload.mix.raed: unknown key; expected one of read, update, insert, scan,
+    read_modify_write, delete; did you mean "read"?
+counted: workload = "a" -> workload = { mix = { read = -1 } }
+    :4: load.workload.mix.read: found -1; expected a share of 0 or more; the shares count in proportion
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
+def test_a_problem_is_told_with_its_line_and_what_was_expected(tmp_path, change, problem):
+    base, _, how = change.partition(": ")
+    load = {"counted": COUNTED, "loading": LOADING}[base]
+    assert problems_in(tmp_path, changed(load, how)) == [problem]
 
 
 @pytest.mark.parametrize("key", ["requests", "connections", "http", "method", "pipeline", "calls", "pick"])

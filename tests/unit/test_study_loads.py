@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.http_load_study import CLOSED, LOAD_LINE, OPEN, SESSIONS, load_of, problems_in
+from support.cases import cases, changed
+from support.http_load_study import CLOSED, OPEN, SESSIONS, load_of, problems_in
 
 
 def test_a_closed_loop_has_these_defaults(tmp_path):
@@ -45,203 +46,115 @@ RATE_WORDS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("load", "line", "problem"),
-    [
-        (
-            f"{CLOSED}pipeline = 0",
-            4,
-            "pipeline: found 0; expected a whole number of requests from 1 to 1024",
-        ),
-        (
-            f"{CLOSED}pipeline = 1025",
-            4,
-            "pipeline: found 1025; expected a whole number of requests from 1 to 1024",
-        ),
-        (f"{CLOSED}calls = 0", 4, "calls: found 0; expected a positive whole number"),
-        (
-            f'{CLOSED}think = "25h"',
-            4,
-            'think: found "25h"; expected a duration of at most a day, such as "1ms" or "2s"',
-        ),
-        (
-            f'{CLOSED}pipeline = 2\nthink = "1s"',
-            5,
-            "think: given with a pipeline of 2; expected one of 1, as a client thinks after each answer",
-        ),
-        (
-            f'{CLOSED}http = "2"',
-            4,
-            'http: found "2"; expected "1.0" or "1.1"',
-        ),
-        (
-            f'{CLOSED}pick = "randm"',
-            4,
-            'pick: found "randm"; expected "in-order", "random" or "weighted"; did you mean "random"?',
-        ),
-        (
-            f'{CLOSED}pick = "weighted"',
-            -1,
-            'weights: missing; expected one for each request, as pick is "weighted"',
-        ),
-        (
-            f"{CLOSED}weights = [1, 2]",
-            4,
-            'weights: given without pick = "weighted", which alone uses weights; expected both or none',
-        ),
-        (
-            f'{CLOSED}pick = "weighted"\nweights = [1]',
-            5,
-            "weights: found 1 of them; expected 2, one for each request",
-        ),
-        (
-            f'{CLOSED}pick = "weighted"\nweights = [0, 0]',
-            5,
-            "weights: found only zeros; expected at least one weight above 0",
-        ),
-        (
-            f'{CLOSED}pick = "weighted"\nweights = [1,\n-1]',
-            6,
-            "weights: found -1; expected a number of 0 or more",
-        ),
-        (f"{CLOSED}seed = 1", 4, None),
-        (OPEN.replace("rate = 100", "rate = -100"), 4, f"rate: found -100; expected {RATE_WORDS}"),
-        (OPEN.replace("rate = 100", "rate = [100]"), 4, f"rate: found [100]; expected {RATE_WORDS}"),
-        (
-            OPEN.replace("rate = 100", 'rate = "100-0:1s"'),
-            4,
-            'rate: "100-0:1s" ends with a rate of 0, which would go on for ever; end above 0',
-        ),
-        (
-            OPEN.replace("rate = 100", ""),
-            -1,
-            "rate: missing; expected a positive number here, or a list of them in [sweep]",
-        ),
-        (
-            f'{OPEN}arrivals = "poison"',
-            5,
-            'arrivals: found "poison"; expected "constant" or "poisson"; did you mean "poisson"?',
-        ),
-        (
-            OPEN.replace('duration = "1s"', ""),
-            -1,
-            'duration: missing; expected duration, such as "10s", or requests_total',
-        ),
-        (
-            f"{OPEN}requests_total = 5",
-            5,
-            "requests_total: given beside a duration; keep one of the two, as a load ends in one way",
-        ),
-        (f'{OPEN}think = "1s"', 5, None),
-        (
-            SESSIONS.replace("connection_rate = 100", 'connection_rate = "fast"'),
-            2,
-            f'connection_rate: "fast" is not {RATE_WORDS}',
-        ),
-        (
-            SESSIONS.replace("connection_rate = 100", ""),
-            -1,
-            "connection_rate: missing; expected a positive number here, or a list of them in [sweep]",
-        ),
-        (
-            SESSIONS.replace("num_connections = 5", ""),
-            -1,
-            'duration: missing; expected duration, such as "10s", or num_connections',
-        ),
-        (
-            f'{SESSIONS}duration = "1s"',
-            3,
-            "num_connections: given beside a duration; keep one of the two, as a load ends in one way",
-        ),
-        (
-            f"{SESSIONS}burst = 5",
-            5,
-            "burst: found 5; expected no more than the calls of a connection, of which a point has 4",
-        ),
-        (
-            f"{SESSIONS}threads = 6",
-            5,
-            "threads: found 6; expected no more threads than connections, of which a point has 5",
-        ),
-        (f"{SESSIONS}pipeline = 2", 5, None),
-    ],
-)
-def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_path, load, line, problem):
-    (found,) = problems_in(tmp_path, load)
-    assert found.startswith(f":{LOAD_LINE + line}: load.")
-    if problem is None:
-        known = "model, warmup, duration, timeout, requests, pick, weights, method, headers, body, http, "
-        assert f": unknown key; expected one of {known}" in found
-    else:
-        assert found == f":{LOAD_LINE + line}: load.{problem}"
+PROBLEMS = r"""
+closed: pipeline = 0
+    :9: load.pipeline: found 0; expected a whole number of requests from 1 to 1024
+closed: pipeline = 1025
+    :9: load.pipeline: found 1025; expected a whole number of requests from 1 to 1024
+closed: calls = 0
+    :9: load.calls: found 0; expected a positive whole number
+closed: think = "25h"
+    :9: load.think: found "25h"; expected a duration of at most a day, such as "1ms" or "2s"
+closed: pipeline = 2\nthink = "1s"
+    :10: load.think: given with a pipeline of 2; expected one of 1, as a client thinks after each answer
+closed: http = "2"
+    :9: load.http: found "2"; expected "1.0" or "1.1"
+closed: pick = "randm"
+    :9: load.pick: found "randm"; expected "in-order", "random" or "weighted"; did you mean "random"?
+closed: pick = "weighted"
+    :4: load.weights: missing; expected one for each request, as pick is "weighted"
+closed: weights = [1, 2]
+    :9: load.weights: given without pick = "weighted", which alone uses weights; expected both or none
+closed: pick = "weighted"\nweights = [1]
+    :10: load.weights: found 1 of them; expected 2, one for each request
+closed: pick = "weighted"\nweights = [0, 0]
+    :10: load.weights: found only zeros; expected at least one weight above 0
+closed: pick = "weighted"\nweights = [1,\n-1]
+    :11: load.weights: found -1; expected a number of 0 or more
+closed: seed = 1
+    :9: load.seed: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
+    weights, method, headers, body, http, …
+open: rate = 100 -> rate = -100
+    :9: load.rate: found -100; expected {rate}
+open: rate = 100 -> rate = [100]
+    :9: load.rate: found [100]; expected {rate}
+open: rate = 100 -> rate = "100-0:1s"
+    :9: load.rate: "100-0:1s" ends with a rate of 0, which would go on for ever; end above 0
+open: rate = 100 ->
+    :4: load.rate: missing; expected a positive number here, or a list of them in [sweep]
+open: arrivals = "poison"
+    :10: load.arrivals: found "poison"; expected "constant" or "poisson"; did you mean "poisson"?
+open: duration = "1s" ->
+    :4: load.duration: missing; expected duration, such as "10s", or requests_total
+open: requests_total = 5
+    :10: load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+open: think = "1s"
+    :10: load.think: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
+    weights, method, headers, body, http, …
+sessions: connection_rate = 100 -> connection_rate = "fast"
+    :7: load.connection_rate: "fast" is not {rate}
+sessions: connection_rate = 100 ->
+    :4: load.connection_rate: missing; expected a positive number here, or a list of them in [sweep]
+sessions: num_connections = 5 ->
+    :4: load.duration: missing; expected duration, such as "10s", or num_connections
+sessions: duration = "1s"
+    :8: load.num_connections: given beside a duration; keep one of the two, as a load ends in one way
+sessions: burst = 5
+    :10: load.burst: found 5; expected no more than the calls of a connection, of which a point has 4
+sessions: threads = 6
+    :10: load.threads: found 6; expected no more threads than connections, of which a point has 5
+sessions: pipeline = 2
+    :10: load.pipeline: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
+    weights, method, headers, body, http, …
+"""
 
 
-@pytest.mark.parametrize(
-    ("load", "sweep", "problem"),
-    [
-        (
-            CLOSED,
-            "pipeline = [1, 2000]",
-            "sweep.pipeline: found 2000; expected a whole number of requests from 1 to 1024",
-        ),
-        (
-            CLOSED,
-            "pipeline = [1, 1.5]",
-            "sweep.pipeline: found 1.5; expected a whole number of requests from 1 to 1024",
-        ),
-        (
-            CLOSED,
-            'timeout = ["2h"]',
-            (
-                "sweep.timeout: found 7200.0; expected a duration above 0 and of at most an hour, "
-                'such as "500ms" or "5s"'
-            ),
-        ),
-        (
-            CLOSED,
-            'think = ["soon"]',
-            (
-                'sweep.think: found "soon"; expected a duration such as "500ms", "1.5s" or "1m", '
-                "or a number of seconds"
-            ),
-        ),
-        (CLOSED, 'timeout = ["1s", 1]', "sweep.timeout: 1 stands twice in the list; keep one"),
-        (CLOSED, 'calls = ["5"]', 'sweep.calls: found "5"; expected a number'),
-        (
-            f"{CLOSED}pipeline = 1\n",
-            "pipeline = [1, 2]",
-            "load.pipeline: given here and in [sweep]; keep one of the two",
-        ),
-        (
-            CLOSED,
-            'pipeline = [1, 2]\nthink = [0, "1s"]',
-            (
-                "sweep.think: given with a pipeline of 2; expected one of 1, "
-                "as a client thinks after each answer"
-            ),
-        ),
-        (
-            CLOSED,
-            'duration = ["1s"]',
-            "load.duration: given here and in [sweep]; keep one of the two",
-        ),
-        (
-            CLOSED.replace('duration = "1s"', "requests_total = 5"),
-            'duration = ["1s"]',
-            ("load.requests_total: given beside a duration; keep one of the two, as a load ends in one way"),
-        ),
-        (
-            OPEN.replace("rate = 100", ""),
-            "rate = [0, 5.5]",
-            "sweep.rate: found 0; expected a rate above 0 and up to 10⁹ per second",
-        ),
-        (
-            SESSIONS.replace("calls = 4\n", "burst = 2\n"),
-            "calls = [1, 2]",
-            "load.burst: found 2; expected no more than the calls of a connection, of which a point has 1",
-        ),
-    ],
-)
-def test_a_swept_value_must_be_one_that_its_key_takes(tmp_path, load, sweep, problem):
-    (found,) = problems_in(tmp_path, load, sweep)
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS, rate=RATE_WORDS))
+def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_path, change, problem):
+    (found,) = problems_in(tmp_path, load_with(change))
+    beginning, left_out, _ = problem.partition("…")
+    assert found.startswith(beginning) if left_out else found == problem
+
+
+def load_with(change):
+    """The load after ``BASE`` or ``BASE: CHANGE``."""
+    base, _, how = change.partition(": ")
+    load = {"closed": CLOSED, "open": OPEN, "sessions": SESSIONS}[base]
+    return changed(load, how) if how else load
+
+
+PROBLEMS_OF_A_SWEEP = r"""
+closed | pipeline = [1, 2000]
+    sweep.pipeline: found 2000; expected a whole number of requests from 1 to 1024
+closed | pipeline = [1, 1.5]
+    sweep.pipeline: found 1.5; expected a whole number of requests from 1 to 1024
+closed | timeout = ["2h"]
+    sweep.timeout: found 7200.0; expected a duration above 0 and of at most an hour, such as "500ms" or
+    "5s"
+closed | think = ["soon"]
+    sweep.think: found "soon"; expected a duration such as "500ms", "1.5s" or "1m", or a number of
+    seconds
+closed | timeout = ["1s", 1]
+    sweep.timeout: 1 stands twice in the list; keep one
+closed | calls = ["5"]
+    sweep.calls: found "5"; expected a number
+closed: pipeline = 1 | pipeline = [1, 2]
+    load.pipeline: given here and in [sweep]; keep one of the two
+closed | pipeline = [1, 2]\nthink = [0, "1s"]
+    sweep.think: given with a pipeline of 2; expected one of 1, as a client thinks after each answer
+closed | duration = ["1s"]
+    load.duration: given here and in [sweep]; keep one of the two
+closed: duration = "1s" -> requests_total = 5 | duration = ["1s"]
+    load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+open: rate = 100 -> | rate = [0, 5.5]
+    sweep.rate: found 0; expected a rate above 0 and up to 10⁹ per second
+sessions: calls = 4 -> burst = 2 | calls = [1, 2]
+    load.burst: found 2; expected no more than the calls of a connection, of which a point has 1
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS_OF_A_SWEEP))
+def test_a_swept_value_must_be_one_that_its_key_takes(tmp_path, change, problem):
+    load, _, sweep = change.partition(" | ")
+    (found,) = problems_in(tmp_path, load_with(load), sweep.replace("\\n", "\n"))
     assert found.split(": ", 1)[1] == problem

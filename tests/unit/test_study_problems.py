@@ -2,289 +2,132 @@
 
 import pytest
 
-from support.good_study import GOOD, changed, problems_in
+from support.cases import cases, changed
+from support.good_study import GOOD, problems_in
+
+PROBLEMS = r"""
+duration = "1s" -> duraton = "1s"
+    :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
+    weights, method, headers, body, http, threads, connections, requests_total, pipeline, calls, think;
+    did you mean "duration"?
+[trials] -> [trails]
+    :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
+    published, servers; did you mean "trials"?
+count = 3 -> zzz = 3
+    :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure
+count = 3 -> until = "3"
+    :12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %
+count = 3 -> until = "100 %"
+    :12: trials.until: found "100 %"; expected a share in per cent, such as "3 %", below 100 %
+count = 3 -> count = 3\nuntil = "3 %"
+    :12: trials.count: found 3; expected at least 8 beside until: with fewer trials an interval is too
+    often narrow by chance
+count = 3 -> until = "3 %"\nat_most = 7
+    :13: trials.at_most: found 7; expected at least 8, the least number of trials
+count = 3 -> at_most = 7
+    :12: trials.at_most: given without until; expected until, such as "3 %", beside it
+count = 3 -> until = "3 %"\nmeasure = "p98"
+    :13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
+    "p99_9", "p99_99", "max", "cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or
+    "processes_max"; did you mean "p99"?
+count = 3 -> count = "3"
+    :12: trials.count: found "3"; expected a positive whole number
+count = 3 -> count = 0
+    :12: trials.count: found 0; expected a positive whole number
+count = 3 -> count = true
+    :12: trials.count: found true; expected a positive whole number
+count = 3 -> count = 2.5
+    :12: trials.count: found 2.5; expected a positive whole number
+restart = "point" -> restart = "ponit"
+    :13: trials.restart: found "ponit"; expected "sweep" or "point"; did you mean "point"?
+model = "closed" -> model = "close"
+    :5: load.model: found "close"; expected "closed", "open", "sessions" or "ycsb"; did you mean
+    "closed"?
+model = "closed"\n ->
+    :4: load.model: missing; expected "closed", "open", "sessions" or "ycsb"
+title = "One file"\n ->
+    : title: missing; expected a text in quotes, not empty
+title = "One file" -> title = 5
+    :1: title: found 5; expected a text in quotes, not empty
+requests = ["/1k.txt"]\n ->
+    :4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"], or the name of
+    a file with paths
+requests = ["/1k.txt"] -> requests = ["/1k.txt",\n"1k.txt"]
+    :7: load.requests: found "1k.txt"; expected a path that begins with "/" and has no spaces, such as
+    "/1k.txt"
+requests = ["/1k.txt"] -> requests = ["/1k.tx"]
+    :6: load.requests: found "/1k.tx", which is not in [content]; expected one of /1k.txt; did you mean
+    "/1k.txt"?
+warmup = "500ms" -> warmup = "soon"
+    :7: load.warmup: found "soon"; expected a duration of at most a day, such as "500ms" or "2s"
+duration = "1s" -> duration = -1
+    :8: load.duration: found -1; expected a duration above 0, such as "500ms", "10s" or "1m"
+duration = "1s" -> duration = inf
+    :8: load.duration: found inf; expected a duration above 0, such as "500ms", "10s" or "1m"
+duration = "1s" ->
+    :4: load.duration: missing; expected duration, such as "10s", or requests_total
+duration = "1s" -> duration = "1s"\nrequests_total = 5
+    :9: load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+connections = [1, 10] -> connections = []
+    :10: sweep.connections: found an empty list; expected a list of numbers, such as [1, 10, 100]
+connections = [1, 10] ->
+    :9: sweep: found an empty table; expected at least one key, such as connections = [1, 10, 100]
+connections = [1, 10] -> connections = 10
+    :10: sweep.connections: found 10; expected a list of numbers, such as [1, 10, 100]
+connections = [1, 10] -> connections = [1,\n\n-10]
+    :12: sweep.connections: found -10; expected a positive whole number
+connections = [1, 10] -> connections = [1, nan]
+    :10: sweep.connections: found nan; expected a number
+connections = [1, 10] -> connections = [1, 2, 1]
+    :10: sweep.connections: 1 stands twice in the list; keep one
+connections = [1, 10] -> connections = [1, 1.5]
+    :10: sweep.connections: found 1.5; expected a positive whole number
+connections = [1, 10] -> connections = [1]\nthread = [1]
+    :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, threads, connections,
+    requests_total, pipeline, calls, think; did you mean "threads"?
+connections = [1, 10] -> connections = [1]\nrate = [1]
+    :11: sweep.rate: unknown key; expected one of warmup, duration, timeout, threads, connections,
+    requests_total, pipeline, calls, think
+connections = [1, 10] -> threads = [1]
+    :4: load.connections: missing; expected a positive number here, or a list of them in [sweep]
+[sweep] -> connections = 5\n[sweep]
+    :9: load.connections: given here and in [sweep]; keep one of the two
+[sweep] -> threads = 2\n[sweep]
+    :9: load.threads: found 2; expected no more threads than connections, of which a point has 1
+"1k.txt" = "1KiB" -> "1k.txt" = "1KB"
+    :3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", or a whole
+    number of bytes, or { text = "…" }
+"1k.txt" = "1KiB" -> "1k.txt" = { txt = "hello" }
+    :3: content."1k.txt": found a table; expected a size such as "512B", "10kB" or "1KiB", or a whole
+    number of bytes, or { text = "…" }
+"1k.txt" = "1KiB" ->
+    :2: content: empty; expected files with sizes, such as "1k.txt" = "1KiB", or a folder
+"1k.txt" = "1KiB" -> "1k.txt" = 1\n"../x" = 1
+    :4: content."../x": found "../x"; expected a name of letters, digits, hyphens, underscores and dots
+    that begins with a letter or a digit
+"1k.txt" = "1KiB" -> "1k.txt" = "1KiB"\nfolder = "."
+    :4: content.folder: given beside generated files; keep the folder, or the files
+server_cpus = [0] -> server_cpus = [0, 0]
+    :15: host.server_cpus: 0 stands twice in the list; keep one
+server_cpus = [0] -> server_cpus = []
+    :15: host.server_cpus: found an empty list; expected a list of CPU numbers, such as [0, 1]
+load_cpus = [1] -> load_cpus = [-1]
+    :16: host.load_cpus: found -1; expected the number of a CPU, 0 or more
+load_cpus = [1] -> probe_interval = "5ms"
+    :16: host.probe_interval: found "5ms"; expected a duration between "10ms" and "1s", such as "100ms"
+[servers.nginx] -> [servers."my server"]
+    :17: servers."my server": found "my server"; expected a name of letters, digits, hyphens, underscores
+    and dots that begins with a letter or a digit
+workers = 2 -> workers = [2]
+    :20: servers.other.workers: found [2]; expected a text in quotes, a number, true or false
+use = "nginx" -> use = 5
+    :19: servers.other.use: found 5; expected a text in quotes, not empty
+"""
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (
-            'duration = "1s"',
-            'duraton = "1s"',
-            (
-                ":8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, "
-                "requests, pick, weights, method, headers, body, http, threads, connections, requests_total, "
-                "pipeline, calls, think; "
-                'did you mean "duration"?'
-            ),
-        ),
-        (
-            "[trials]",
-            "[trails]",
-            (
-                ":11: trails: unknown key; expected one of title, question, content, load, sweep, "
-                'trials, host, published, servers; did you mean "trials"?'
-            ),
-        ),
-        (
-            "count = 3",
-            "zzz = 3",
-            ":12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure",
-        ),
-        (
-            "count = 3",
-            'until = "3"',
-            ':12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %',
-        ),
-        (
-            "count = 3",
-            'until = "100 %"',
-            ':12: trials.until: found "100 %"; expected a share in per cent, such as "3 %", below 100 %',
-        ),
-        (
-            "count = 3",
-            'count = 3\nuntil = "3 %"',
-            (
-                ":12: trials.count: found 3; expected at least 8 beside until: "
-                "with fewer trials an interval is too often narrow by chance"
-            ),
-        ),
-        (
-            "count = 3",
-            'until = "3 %"\nat_most = 7',
-            ":13: trials.at_most: found 7; expected at least 8, the least number of trials",
-        ),
-        (
-            "count = 3",
-            "at_most = 7",
-            ':12: trials.at_most: given without until; expected until, such as "3 %", beside it',
-        ),
-        (
-            "count = 3",
-            'until = "3 %"\nmeasure = "p98"',
-            (
-                ':13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", '
-                '"p95", "p99", "p99_9", "p99_99", "max", "cpu_share", "cpu_per_request_us", '
-                '"memory_mean_mib", "memory_peak_mib" or "processes_max"; did you mean "p99"?'
-            ),
-        ),
-        ("count = 3", 'count = "3"', ':12: trials.count: found "3"; expected a positive whole number'),
-        ("count = 3", "count = 0", ":12: trials.count: found 0; expected a positive whole number"),
-        ("count = 3", "count = true", ":12: trials.count: found true; expected a positive whole number"),
-        ("count = 3", "count = 2.5", ":12: trials.count: found 2.5; expected a positive whole number"),
-        (
-            'restart = "point"',
-            'restart = "ponit"',
-            ':13: trials.restart: found "ponit"; expected "sweep" or "point"; did you mean "point"?',
-        ),
-        (
-            'model = "closed"',
-            'model = "close"',
-            (
-                ':5: load.model: found "close"; expected "closed", "open", "sessions" or "ycsb"; '
-                'did you mean "closed"?'
-            ),
-        ),
-        (
-            'model = "closed"\n',
-            "",
-            ':4: load.model: missing; expected "closed", "open", "sessions" or "ycsb"',
-        ),
-        ('title = "One file"\n', "", ": title: missing; expected a text in quotes, not empty"),
-        ('title = "One file"', "title = 5", ":1: title: found 5; expected a text in quotes, not empty"),
-        (
-            'requests = ["/1k.txt"]\n',
-            "",
-            (
-                ':4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"], '
-                "or the name of a file with paths"
-            ),
-        ),
-        (
-            'requests = ["/1k.txt"]',
-            'requests = ["/1k.txt",\n"1k.txt"]',
-            (
-                ':7: load.requests: found "1k.txt"; expected a path that begins with "/" and has no spaces, '
-                'such as "/1k.txt"'
-            ),
-        ),
-        (
-            'requests = ["/1k.txt"]',
-            'requests = ["/1k.tx"]',
-            (
-                ':6: load.requests: found "/1k.tx", which is not in [content]; expected one of /1k.txt; '
-                'did you mean "/1k.txt"?'
-            ),
-        ),
-        (
-            'warmup = "500ms"',
-            'warmup = "soon"',
-            ':7: load.warmup: found "soon"; expected a duration of at most a day, such as "500ms" or "2s"',
-        ),
-        (
-            'duration = "1s"',
-            "duration = -1",
-            ':8: load.duration: found -1; expected a duration above 0, such as "500ms", "10s" or "1m"',
-        ),
-        (
-            'duration = "1s"',
-            "duration = inf",
-            ':8: load.duration: found inf; expected a duration above 0, such as "500ms", "10s" or "1m"',
-        ),
-        (
-            'duration = "1s"',
-            "",
-            ':4: load.duration: missing; expected duration, such as "10s", or requests_total',
-        ),
-        (
-            'duration = "1s"',
-            'duration = "1s"\nrequests_total = 5',
-            (
-                ":9: load.requests_total: given beside a duration; keep one of the two, "
-                "as a load ends in one way"
-            ),
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = []",
-            ":10: sweep.connections: found an empty list; expected a list of numbers, such as [1, 10, 100]",
-        ),
-        (
-            "connections = [1, 10]",
-            "",
-            ":9: sweep: found an empty table; expected at least one key, such as connections = [1, 10, 100]",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = 10",
-            ":10: sweep.connections: found 10; expected a list of numbers, such as [1, 10, 100]",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1,\n\n-10]",
-            ":12: sweep.connections: found -10; expected a positive whole number",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1, nan]",
-            ":10: sweep.connections: found nan; expected a number",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1, 2, 1]",
-            ":10: sweep.connections: 1 stands twice in the list; keep one",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1, 1.5]",
-            ":10: sweep.connections: found 1.5; expected a positive whole number",
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1]\nthread = [1]",
-            (
-                ":11: sweep.thread: unknown key; expected one of warmup, duration, timeout, threads, "
-                'connections, requests_total, pipeline, calls, think; did you mean "threads"?'
-            ),
-        ),
-        (
-            "connections = [1, 10]",
-            "connections = [1]\nrate = [1]",
-            (
-                ":11: sweep.rate: unknown key; expected one of warmup, duration, timeout, threads, "
-                "connections, requests_total, pipeline, calls, think"
-            ),
-        ),
-        (
-            "connections = [1, 10]",
-            "threads = [1]",
-            ":4: load.connections: missing; expected a positive number here, or a list of them in [sweep]",
-        ),
-        (
-            "[sweep]",
-            "connections = 5\n[sweep]",
-            ":9: load.connections: given here and in [sweep]; keep one of the two",
-        ),
-        (
-            "[sweep]",
-            "threads = 2\n[sweep]",
-            ":9: load.threads: found 2; expected no more threads than connections, of which a point has 1",
-        ),
-        (
-            '"1k.txt" = "1KiB"',
-            '"1k.txt" = "1KB"',
-            (
-                ':3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", '
-                'or a whole number of bytes, or { text = "…" }'
-            ),
-        ),
-        (
-            '"1k.txt" = "1KiB"',
-            '"1k.txt" = { txt = "hello" }',
-            (
-                ':3: content."1k.txt": found a table; expected a size such as "512B", "10kB" or "1KiB", '
-                'or a whole number of bytes, or { text = "…" }'
-            ),
-        ),
-        (
-            '"1k.txt" = "1KiB"',
-            "",
-            ':2: content: empty; expected files with sizes, such as "1k.txt" = "1KiB", or a folder',
-        ),
-        (
-            '"1k.txt" = "1KiB"',
-            '"1k.txt" = 1\n"../x" = 1',
-            (
-                ':4: content."../x": found "../x"; expected a name of letters, digits, hyphens, '
-                "underscores and dots that begins with a letter or a digit"
-            ),
-        ),
-        (
-            '"1k.txt" = "1KiB"',
-            '"1k.txt" = "1KiB"\nfolder = "."',
-            ":4: content.folder: given beside generated files; keep the folder, or the files",
-        ),
-        (
-            "server_cpus = [0]",
-            "server_cpus = [0, 0]",
-            ":15: host.server_cpus: 0 stands twice in the list; keep one",
-        ),
-        (
-            "server_cpus = [0]",
-            "server_cpus = []",
-            ":15: host.server_cpus: found an empty list; expected a list of CPU numbers, such as [0, 1]",
-        ),
-        (
-            "load_cpus = [1]",
-            "load_cpus = [-1]",
-            ":16: host.load_cpus: found -1; expected the number of a CPU, 0 or more",
-        ),
-        (
-            "load_cpus = [1]",
-            'probe_interval = "5ms"',
-            (
-                ':16: host.probe_interval: found "5ms"; expected a duration between "10ms" and "1s", '
-                'such as "100ms"'
-            ),
-        ),
-        (
-            "[servers.nginx]",
-            '[servers."my server"]',
-            (
-                ':17: servers."my server": found "my server"; expected a name of letters, digits, '
-                "hyphens, underscores and dots that begins with a letter or a digit"
-            ),
-        ),
-        (
-            "workers = 2",
-            "workers = [2]",
-            ":20: servers.other.workers: found [2]; expected a text in quotes, a number, true or false",
-        ),
-        ('use = "nginx"', "use = 5", ":19: servers.other.use: found 5; expected a text in quotes, not empty"),
-    ],
-)
-def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, old, new, problem):
-    assert problems_in(tmp_path, changed(old, new)) == [problem]
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
+def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, change, problem):
+    assert problems_in(tmp_path, changed(GOOD, change)) == [problem]
 
 
 def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):
@@ -309,5 +152,5 @@ def test_missing_tables_are_told_with_an_example(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    (problem,) = problems_in(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"'))
+    (problem,) = problems_in(tmp_path, changed(GOOD, '"1k.txt" = "1KiB" -> folder = "site"'))
     assert problem.startswith(f':3: content.folder: there is no folder "{tmp_path / "site"}"')

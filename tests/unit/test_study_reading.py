@@ -5,7 +5,8 @@ import os
 import pytest
 
 from loadcurve.errors import BadInput
-from support.good_study import GOOD, changed, problems_in, write
+from support.cases import changed
+from support.good_study import GOOD, problems_in, write
 from support.read_study import read_study
 
 
@@ -26,13 +27,13 @@ def test_a_study_may_begin_with_a_byte_order_mark(tmp_path):
 
 
 def test_a_path_may_carry_a_query(tmp_path):
-    study = read_study(write(tmp_path, changed('["/1k.txt"]', '["/1k.txt?size=1"]')))
+    study = read_study(write(tmp_path, changed(GOOD, '["/1k.txt"] -> ["/1k.txt?size=1"]')))
     assert study.load.requests == ["/1k.txt?size=1"]
 
 
 def test_a_folder_of_content_counts_from_the_study_file(tmp_path):
     (tmp_path / "site").mkdir()
-    study = read_study(write(tmp_path, changed('"1k.txt" = "1KiB"', 'folder = "site"')))
+    study = read_study(write(tmp_path, changed(GOOD, '"1k.txt" = "1KiB" -> folder = "site"')))
     assert study.content.folder == (tmp_path / "site").resolve()
     assert study.content.files == {}
 
@@ -41,13 +42,13 @@ def test_a_program_counts_from_the_study_file(tmp_path, monkeypatch):
     study_folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
     study_folder.mkdir()
     elsewhere.mkdir()
-    file = write(study_folder, changed('use = "nginx"', 'use = "nginx"\nbinary = "bin/nginx"'))
+    file = write(study_folder, changed(GOOD, 'use = "nginx" -> use = "nginx"\nbinary = "bin/nginx"'))
     monkeypatch.chdir(elsewhere)
     assert read_study(file).servers["other"].binary == study_folder / "bin/nginx"
 
 
 def test_a_file_of_the_content_may_be_given_as_a_text(tmp_path):
-    study = read_study(write(tmp_path, changed('"1k.txt" = "1KiB"', '"1k.txt" = { text = "1KiB" }')))
+    study = read_study(write(tmp_path, changed(GOOD, '"1k.txt" = "1KiB" -> "1k.txt" = { text = "1KiB" }')))
     assert study.content.files == {"1k.txt": "1KiB"}
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.load.requests import LongList, paths_to_verify
+from support.cases import cases, changed
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
 
 
@@ -186,41 +187,28 @@ def test_the_file_of_a_body_counts_from_the_study(tmp_path):
     assert load_of(tmp_path, f'{CLOSED}body = "@body.bin"\n').body == f"@{tmp_path / 'body.bin'}"
 
 
-@pytest.mark.parametrize(
-    ("keys", "problem"),
-    [
-        ('method = "GE T"', 'method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"'),
-        (
-            'method = "CONNECT"',
-            'method: found "CONNECT", which opens a tunnel; expected a method that gets an answer',
-        ),
-        (
-            'headers = ["Accept: a"]',
-            'headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }',
-        ),
-        (
-            "headers = { Accept = 1 }",
-            "headers.Accept: found 1; expected a text in quotes without line breaks",
-        ),
-        (
-            'headers = { Accept = "a\\nb" }',
-            'headers.Accept: found "a\\nb"; expected a text in quotes without line breaks',
-        ),
-        (
-            'headers = { "Acc ept" = "a" }',
-            'headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"',
-        ),
-        (
-            'headers = { content-length = "1" }',
-            'headers: found "content-length", which is set for the body; leave it out',
-        ),
-        ("body = 1", 'body: found 1; expected a text in quotes, or "@" and the name of a file with it'),
-        ('body = "@nowhere"', "body: {folder}/nowhere: there is no such file"),
-    ],
-)
-def test_what_cannot_be_sent_is_told(tmp_path, keys, problem):
-    (found,) = problems_in(tmp_path, f"{CLOSED}{keys}\n")
-    assert (
-        found
-        == f":{LOAD_LINE + 4}: load.{problem.format(folder=tmp_path) if 'folder' in problem else problem}"
-    )
+PROBLEMS = r"""
+method = "GE T"
+    :9: load.method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"
+method = "CONNECT"
+    :9: load.method: found "CONNECT", which opens a tunnel; expected a method that gets an answer
+headers = ["Accept: a"]
+    :9: load.headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }
+headers = { Accept = 1 }
+    :9: load.headers.Accept: found 1; expected a text in quotes without line breaks
+headers = { Accept = "a\\nb" }
+    :9: load.headers.Accept: found "a\nb"; expected a text in quotes without line breaks
+headers = { "Acc ept" = "a" }
+    :9: load.headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"
+headers = { content-length = "1" }
+    :9: load.headers: found "content-length", which is set for the body; leave it out
+body = 1
+    :9: load.body: found 1; expected a text in quotes, or "@" and the name of a file with it
+body = "@nowhere"
+    :9: load.body: {folder}/nowhere: there is no such file
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
+def test_what_cannot_be_sent_is_told(tmp_path, change, problem):
+    assert problems_in(tmp_path, changed(CLOSED, change)) == [problem.replace("{folder}", str(tmp_path))]
