@@ -118,28 +118,6 @@ def test_a_question_without_an_answer_fails_with_its_class_and_an_explanation(sc
         assert text
 
 
-def test_a_target_that_no_database_knows_is_refused():
-    with pytest.raises(ValueError, match="mongodb://"):
-        _engine.Database(target("redis://127.0.0.1"))
-
-
-def test_a_workload_is_one_of_ycsb_changed_by_a_file_and_then_by_properties():
-    text = "recordcount=500\noperationcount=2000\nthreadcount=4\nexporter=unused\n"
-    read = json.loads(_engine.workload("c", text, "mine.properties", ["recordcount=700"]))
-    assert read["workload"]["records"] == 700
-    assert read["workload"]["mix"] == pytest.approx(
-        {"read": 1, "update": 0, "insert": 0, "scan": 0, "read_modify_write": 0, "delete": 0}
-    )
-    assert read["run"] == {
-        "operations": 2000,
-        "threads": 4,
-        "rate_rps": None,
-        "duration_max_s": None,
-        "table": None,
-    }
-    assert read["ignored"] == ["exporter"]
-
-
 def test_a_wrong_property_is_told_with_its_file_and_line():
     with pytest.raises(ValueError, match=r"mine\.properties:2: .*recordcont.*recordcount"):
         _engine.workload(None, "# a comment\nrecordcont=5\n", "mine.properties", [])

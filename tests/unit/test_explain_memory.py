@@ -1,11 +1,12 @@
 """Memory that grows with requests, or with connections."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 
 from support import synthetic_run as synthetic
-from support.explained_run import Data, Planted, Setup, found, series
+from support.explained_run import Data, Setup, found, series
 
 ONE_PROCESS = {"min": 1, "max": 1}
 
@@ -76,35 +77,24 @@ def test_memory_that_grows_with_requests_is_told_by_the_bytes_of_each(processes,
     assert finding.evidence[0].value == pytest.approx(512, rel=0.02)
 
 
-def one_process_with(memory_bytes: list[float]) -> Planted:
+LEAK = leak(512)
+LEVEL = [16.0 * 2**20] * 20
+RISE_TO_A_LEVEL = [16 * 2**20 + 8 * 2**20 * min(sample, 8) / 8 for sample in range(20)]
+TEETH = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(20)]
+
+
+@pytest.mark.parametrize(
+    "memory_bytes",
+    [
+        pytest.param(lambda trial, connections: RISE_TO_A_LEVEL, id="comes to a level"),
+        pytest.param(lambda trial, connections: TEETH, id="is given back"),
+        pytest.param(lambda trial, connections: LEAK if connections < 50 else LEVEL, id="as it warms up"),
+        pytest.param(lambda trial, connections: LEAK if trial else LEVEL, id="in some trials only"),
+    ],
+)
+def test_memory_that_does_not_grow_with_all_requests_is_no_leak(memory_bytes: Callable[..., list[float]]):
     def plant(record: Data, trial: int, connections: float) -> None:
-        record["probe"]["series"] = series(memory_bytes=memory_bytes)
+        record["probe"]["series"] = series(memory_bytes=memory_bytes(trial, connections))
         record["probe"]["server"]["processes"] = ONE_PROCESS
-
-    return plant
-
-
-def test_memory_that_comes_to_a_level_is_no_leak():
-    level = [16 * 2**20 + 8 * 2**20 * min(sample, 8) / 8 for sample in range(20)]
-    assert found(one_process_with(level)) == {}
-
-
-def test_memory_that_is_given_back_is_no_leak():
-    teeth = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(20)]
-    assert found(one_process_with(teeth)) == {}
-
-
-def test_a_server_that_grows_at_its_first_points_only_is_warming_up():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        memory = leak(512) if connections < 50 else [16.0 * 2**20] * 20
-        one_process_with(memory)(record, trial, connections)
-
-    assert found(plant) == {}
-
-
-def test_growth_in_some_trials_only_is_no_leak():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        memory = leak(512) if trial else [16.0 * 2**20] * 20
-        one_process_with(memory)(record, trial, connections)
 
     assert found(plant) == {}

@@ -73,45 +73,29 @@ def test_a_stall_in_which_the_host_took_the_processor_is_told_as_that(stolen_cpu
     assert ("Another tenant of the host had the processor" in finding.cause) == is_told
 
 
-def test_slow_requests_while_others_are_answered_are_no_stall():
+LATE = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
+STOPPED = {"status": "suspect", "reasons": [{"code": PAUSED, "text": "stopped"}]}
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        pytest.param({"silences": [{"start_s": 0.9, "length_ms": 30}]}, id="others are answered meanwhile"),
+        pytest.param({"slowest": []}, id="nothing was under way in it"),
+        pytest.param({"rate_rps": {"answered": 20.0}}, id="requests are 50 ms apart"),
+        pytest.param({"generator": {"lateness_ms": LATE}}, id="the generator stood still itself"),
+        pytest.param({"verdict": STOPPED}, id="the process that sends the load was stopped"),
+    ],
+)
+def test_a_silence_that_is_not_the_servers_is_no_stall(otherwise: Data):
     def plant(record: Data, trial: int, connections: float) -> None:
         stall(record)
-        record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 30}]
-
-    assert found(plant) == {}
-
-
-def test_a_silence_in_which_nothing_was_under_way_is_no_stall():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 600}]
-
-    assert found(plant) == {}
-
-
-def test_silence_between_few_requests_is_no_stall():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        stall(record)
-        # One every 50 ms.
-        record["load"]["rate_rps"]["answered"] = 20.0
+        for name, value in otherwise.items():
+            told = record["load"][name]
+            record["load"][name] = told | value if isinstance(told, dict) else value
 
     assert found(plant) == {}
 
 
 def test_connections_that_wait_for_a_lost_syn_are_no_stall():
     assert found(lambda record, *_: stall(record, syn_retransmits=1)) == {}
-
-
-def test_a_generator_that_stood_still_itself_accuses_no_server():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        stall(record)
-        record["load"]["generator"]["lateness_ms"] = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
-
-    assert found(plant) == {}
-
-
-def test_a_process_that_was_stopped_while_it_sent_the_load_accuses_no_server():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        stall(record)
-        record["load"]["verdict"] = {"status": "suspect", "reasons": [{"code": PAUSED, "text": "stopped"}]}
-
-    assert found(plant) == {}

@@ -148,45 +148,15 @@ def test_there_is_a_thread_for_each_cpu_but_none_without_a_connection(load, cpus
 
 
 @pytest.mark.parametrize(
-    "load",
+    ("load", "requests", "connections"),
     [
-        CLOSED,
-        CLOSED | {"pipeline": 10},
-        CLOSED | {"think": "1ms"},
-        CLOSED | {"pick": "random"},
-        OPEN,
-        OPEN | {"arrivals": "poisson", "pipeline": 2},
-        OPEN | {"rate": "500:20ms, 500-2000:20ms"},
+        (CLOSED | {"pipeline": 10}, 50, 5),
+        (OPEN | {"rate": "500:20ms, 500-2000:20ms", "arrivals": "poisson"}, 50, 5),
+        (SESSIONS | {"burst": 2, "think": "2ms"}, 20, 5),
     ],
 )
-def test_a_number_of_requests_is_sent_and_answered(address, load):
+def test_every_model_is_run_by_the_engine_to_its_end(address, load, requests, connections):
     result = measured(address, load)
-    requests = result.requests
-    assert (requests.due, requests.answered, requests.failed, requests.unanswered) == (50, 50, 0, 0)
-    assert result.bytes.body == 50 * len(BODY)
-
-
-@pytest.mark.parametrize(("calls", "connections_min"), [(1, 50), (5, 10), (10, 5)])
-@pytest.mark.parametrize("load", [CLOSED, OPEN])
-def test_calls_limit_the_requests_of_a_connection(address, load, calls, connections_min):
-    # 50 requests at so many on a connection need 50 / calls of them.
-    assert measured(address, load | {"calls": calls}).connections.opened >= connections_min
-
-
-@pytest.mark.parametrize("load", [CLOSED, OPEN])
-def test_without_calls_a_connection_is_kept(address, load):
-    assert measured(address, load).connections.opened == 5
-
-
-@pytest.mark.parametrize("more", [{}, {"burst": 2}, {"burst": 4, "arrivals": "poisson"}, {"think": "2ms"}])
-def test_sessions_make_their_calls_on_a_connection_of_their_own(address, more):
-    result = measured(address, SESSIONS | more)
-    assert (result.requests.due, result.requests.answered, result.requests.failed) == (20, 20, 0)
-    assert result.connections.opened == 5
-
-
-def test_a_request_of_weight_0_is_never_sent(address):
-    result = measured(address, CLOSED | {"pick": "weighted", "weights": [0, 1]})
-    answered = {operation.operation: operation.answered for operation in result.operations}
-    assert answered.get("GET /a", 0) == 0
-    assert answered["GET /b"] == 50
+    assert (result.requests.due, result.requests.ok) == (requests, requests)
+    assert result.connections.opened == connections
+    assert result.bytes.body == requests * len(BODY)

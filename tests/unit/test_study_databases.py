@@ -41,21 +41,6 @@ def test_a_load_on_a_database_has_these_defaults(tmp_path):
     assert (load.threads, load.requests_total, load.duration_s, load.rate_rps) == (4, 1000, None, None)
 
 
-def test_the_core_workloads_have_the_mixes_of_their_paper(tmp_path):
-    # Cooper et al., Benchmarking Cloud Serving Systems with YCSB, 2010, table 2.
-    mixes = {
-        "a": {"read": 0.5, "update": 0.5},
-        "b": {"read": 0.95, "update": 0.05},
-        "c": {"read": 1},
-        "d": {"read": 0.95, "insert": 0.05},
-        "e": {"scan": 0.95, "insert": 0.05},
-        "f": {"read": 0.5, "read_modify_write": 0.5},
-    }
-    for name, mix in mixes.items():
-        numbers = load_of(tmp_path, COUNTED.replace('"a"', f'"{name}"')).workload.numbers
-        assert {kind: share for kind, share in numbers.mix if share} == mix
-
-
 def test_the_records_are_the_workloads_unless_the_study_says_otherwise(tmp_path):
     assert load_of(tmp_path, COUNTED).records == 1000
     assert load_of(tmp_path, f"{COUNTED}records = 5").records == 5
