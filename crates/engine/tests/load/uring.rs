@@ -10,7 +10,6 @@ mod lists;
 mod machines;
 mod protocol;
 mod slowest;
-mod stalls;
 mod support;
 mod times;
 mod uploads;
