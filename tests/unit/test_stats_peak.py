@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadcurve.stats.best import not_beaten
+from loadcurve.stats.complete import not_beaten
 from loadcurve.stats.peak import knee, peak
 
 LOADS = [1, 10, 50, 100, 200]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.watch import server as server_module
-from loadcurve.watch.figures import figures
+from loadcurve.watch.feed import figures
 from loadcurve.watch.server import WatchServer
 from support.followed_run import GrowingRun
 from support.page import rows_of

@@ -8,8 +8,7 @@ import pytest
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import PROGRESS_FILE, read_progress
-from loadcurve.watch.feed import Feed
-from loadcurve.watch.figures import figures
+from loadcurve.watch.feed import Feed, figures
 from loadcurve.watch.status import Seen, status
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun

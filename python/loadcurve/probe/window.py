@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from loadcurve.probe.busiest import busiest_process, busiest_thread
 from loadcurve.probe.figures import Figure, Track, Window, figure
-from loadcurve.probe.processor import CPU_INCOMPLETE, ProcessorTime, processor_time
+from loadcurve.probe.processor import (
+    CPU_INCOMPLETE,
+    ProcessorTime,
+    busiest_process,
+    busiest_thread,
+    processor_time,
+)
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
 from loadcurve.probe.series import series_of
 from loadcurve.result.load import Reason

@@ -19,7 +19,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class WebSite:
-    """What a web server that was started here offers, see :class:`loadcurve.server.service.Service`."""
+    """What a web server that was started here offers, see :class:`loadcurve.server.live.Service`."""
 
     address: str
     port: int

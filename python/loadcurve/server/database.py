@@ -22,7 +22,7 @@ POLL_S = 0.005
 
 @dataclass(frozen=True)
 class RunningDatabase:
-    """A database under its URL, see :class:`loadcurve.server.service.Service`."""
+    """A database under its URL, see :class:`loadcurve.server.live.Service`."""
 
     url: str
 

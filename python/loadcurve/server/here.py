@@ -19,10 +19,9 @@ from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer
 from loadcurve.server.launch import Launch, ServerMarks
-from loadcurve.server.live import LiveServer
+from loadcurve.server.live import LiveServer, Service
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.probing import Probe
-from loadcurve.server.service import Service
 from loadcurve.server.settings import fit_to_cpus
 
 PORT_ATTEMPTS = 5

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from loadcurve.stats.best import not_beaten
-from loadcurve.stats.complete import complete_rows
+from loadcurve.stats.complete import complete_rows, not_beaten
 from loadcurve.stats.interval import CONFIDENCE, Estimate, geometric_interval
 
 Place = Literal["first", "inside", "last"]
@@ -57,7 +56,7 @@ def knee(
 def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -> Greatest | None:
     """Return the load whose geometric mean over the trials is greatest, and the value there.
 
-    The loads that are alike are those that no other beats, see :func:`loadcurve.stats.best.not_beaten`.
+    The loads that are alike are those that no other beats, see :func:`loadcurve.stats.complete.not_beaten`.
 
     A value that was chosen for being the greatest had luck, and the truth may be at any of the loads that
     are alike. So the interval of the greatest true value reaches from the greatest of their lower ends, each

@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.best import not_beaten
-from loadcurve.stats.complete import complete_rows
+from loadcurve.stats.complete import complete_rows, not_beaten
 from loadcurve.stats.interval import Estimate
 
 SECONDS_PER_HOUR = 3600

@@ -3,18 +3,54 @@
 import json
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from loadcurve.analysis.curves import curves
 from loadcurve.errors import BadInput
 from loadcurve.files import is_regular
+from loadcurve.report.appearance import appearances
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.columns import with_columns
+from loadcurve.report.figures import Part, curve_parts
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, Run
 from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import KeptProgress, read_progress
-from loadcurve.watch.figures import figures
-from loadcurve.watch.quiet import DRAWING_S, LONGEST_WAIT_S, is_quiet
+from loadcurve.result.progress import KeptProgress, RunProgress, read_progress
 from loadcurve.watch.status import Seen
+
+# Computing and drawing take a CPU that a load may need. Everything that changes in a run folder changes
+# between two loads. Then the next load warms up, or the next server is started, and nothing is measured.
+# Figures are made in that time if it is long enough, and else in the next that is.
+
+DRAWING_S = 0.5
+"""What a browser takes to draw the figures in sight."""
+LONGEST_WAIT_S = 30.0
+"""So old may figures become where a run is never quiet for long enough, as without warm-ups."""
+
+LOOK_INTERVAL_S = 0.25
+"""How often a folder is looked at, for a reader."""
+LONGEST_LOOK_INTERVAL_S = 5.0
+"""How often during a load, in which nothing changes but that a server or the run may die."""
+
+
+def is_quiet(progress: RunProgress | None, now_unix_s: float, needed_s: float) -> bool:
+    """Say whether nothing is measured now, nor in the next ``needed_s`` seconds as far as can be told."""
+    if progress is None or progress.point is None:
+        return True
+    window_begins_s = progress.since_unix_s + (progress.warmup_s or 0.0)
+    return now_unix_s + needed_s <= window_begins_s
+
+
+def until_next_look_s(progress: RunProgress | None, now_unix_s: float) -> float:
+    """Return how long nothing has to be looked at: in a load until its end, but for signs of life."""
+    if is_quiet(progress, now_unix_s, needed_s=0.0) or progress is None or progress.duration_s is None:
+        return LOOK_INTERVAL_S
+    end_s = progress.since_unix_s + (progress.warmup_s or 0.0) + progress.duration_s
+    return min(max(LOOK_INTERVAL_S, end_s - now_unix_s), LONGEST_LOOK_INTERVAL_S)
+
 
 LOOKED_AT = (RUN_FILE, TRIALS_FILE, REPORT_FILE)
 FileState = tuple[int, int] | None
@@ -108,3 +144,31 @@ def _file_state(file: Path) -> FileState:
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns
+
+
+def figures(run: Run) -> list[dict[str, Any]]:
+    """Return the figures of what is measured, as JSON data, in the order of the page.
+
+    Findings and capacities are not marked in them: they are told at the end.
+    """
+    found = curve_parts(run, curves(run), appearances(run.run.servers))
+    return [one for place, part in enumerate(found, start=1) for one in _of_part(place, part)]
+
+
+def _of_part(place: int, part: Part) -> Iterator[dict[str, Any]]:
+    def shown(section: str, number: int, title: str, figure: Figure) -> dict[str, Any]:
+        return {
+            "id": f"{section}-{place}-{number}",
+            "section": section,
+            "title": f"{title}, {part.heading}" if part.heading else title,
+            "alternative": figure.alternative,
+            "specification": with_columns(figure.specification),
+        }
+
+    yield shown("throughput", 1, "Requests answered per second", part.throughput)
+    for number, (title, figure) in enumerate(part.latency.items(), start=1):
+        yield shown("latency", number, f"{title}, ms", figure)
+    if part.errors is not None:
+        yield shown("errors", 1, "Requests without a right answer, % of those due", part.errors)
+    for number, (title, figure) in enumerate(part.resources.items(), start=1):
+        yield shown("resources", number, title[:1].upper() + title[1:], figure)

@@ -13,15 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 from loadcurve.files import is_regular, read_regular
 from loadcurve.report.html import REPORT_FILE
+from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.watch.address import Listener, is_meant_for
-from loadcurve.watch.feed import Drawn, Feed
-from loadcurve.watch.page import page
+from loadcurve.watch.feed import Drawn, Feed, until_next_look_s
 from loadcurve.watch.process import FAREWELL_S
-from loadcurve.watch.quiet import until_next_look_s
 from loadcurve.watch.status import Seen, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+SECTIONS = {
+    "throughput": "Throughput",
+    "latency": "Latency",
+    "errors": "Errors",
+    "resources": "CPU and memory of the server",
+}
+"""The places of the figures, and their headings."""
+
+
+def page(status: dict[str, Any]) -> str:
+    """Return the page with what it says at this moment."""
+    values = {"status": status, "sections": SECTIONS}
+    return rendered("watch.html.jinja", ["report.css", "watch.css"], figure_scripts("watch.js"), values)
+
 
 ALIVE_INTERVAL_S = 15.0
 """After so long without news a comment is sent, so that a connection that was cut silently is noticed."""

@@ -1,4 +1,6 @@
-"""Tables as CSV that no spreadsheet takes for formulas."""
+"""Tables as CSV that no spreadsheet takes for formulas, and as Parquet with their types."""
+
+import io
 
 import polars
 
@@ -32,3 +34,10 @@ def _guarded(column: polars.Expr) -> polars.Expr:
         polars.when(column.str.contains(RUN_BY_SPREADSHEETS)).then(polars.lit("'")).otherwise(polars.lit(""))
     )
     return polars.concat_str(apostrophe, column).alias(column.meta.output_name())
+
+
+def parquet_bytes(table: polars.DataFrame) -> bytes:
+    """Return a table as Parquet; a null is one, and a list stays a list."""
+    file = io.BytesIO()
+    table.write_parquet(file)
+    return file.getvalue()

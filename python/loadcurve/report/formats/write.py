@@ -142,7 +142,7 @@ def _csv(material: Material) -> Files:
 
 
 def _parquet(material: Material) -> Files:
-    from loadcurve.report.formats.parquet import parquet_bytes
+    from loadcurve.report.formats.delimited import parquet_bytes
 
     for name, table in material.tables.items():
         yield f"report-{name}.parquet", parquet_bytes(table)
