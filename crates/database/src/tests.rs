@@ -10,6 +10,7 @@ mod simulated;
 
 use loadcurve_engine::LoadResult;
 use loadcurve_plan::{Arrivals, IoChoice, Model, Rate, Stop};
+use loadcurve_record::Class;
 use loadcurve_ycsb::{Mix, Workload};
 
 use crate::database::Settings;
@@ -63,5 +64,5 @@ fn load_phase(clients: usize, batch: usize) -> DatabaseLoad {
 }
 
 fn codes(result: &LoadResult) -> Vec<&str> {
-    result.verdict.reasons.iter().map(|reason| reason.code).collect()
+    result.verdict.reasons.iter().map(|reason| reason.code.code()).collect()
 }

@@ -44,4 +44,4 @@ pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use summary::{Loaded, Terms};
 pub use team::{Activity, Begins, CpuMeter, Member, NotBegun, Progress, Team};
-pub use verdict::{KeptUp, Reason, Status, Verdict};
+pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Status, Verdict};

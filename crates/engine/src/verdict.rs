@@ -1,5 +1,6 @@
 //! Whether the numbers of one load may be used: the generator's part of the verdict.
 
+mod codes;
 mod evidence;
 mod outcomes;
 mod pace;
@@ -11,6 +12,7 @@ mod wording;
 
 use serde::Serialize;
 
+pub use codes::{Code, CodeRow, Kind};
 pub use evidence::KeptUp;
 pub(crate) use evidence::{Busy, Course, CoursePeriod, Evidence, GeneratorEvidence, OddBody, Scheduled};
 
@@ -30,8 +32,8 @@ pub enum Status {
 /// One reason against a result, or one note on it, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// The same for every occurrence.
-    pub code: &'static str,
+    /// What it is about.
+    pub code: Code,
     /// A sentence with the numbers, and with what to do.
     pub text: String,
 }
@@ -68,12 +70,14 @@ impl Verdict {
         verdict
     }
 
-    fn add(&mut self, status: Status, code: &'static str, text: String) {
+    fn add(&mut self, status: Status, code: Code, text: String) {
+        debug_assert!(code.row().may_give(status), "{code:?} makes no load {status:?}");
         self.status = self.status.max(status);
         self.reasons.push(Reason { code, text });
     }
 
-    fn note(&mut self, code: &'static str, text: String) {
+    fn note(&mut self, code: Code, text: String) {
+        debug_assert_eq!(code.row().kind, Kind::Note);
         self.notes.push(Reason { code, text });
     }
 }

@@ -1,5 +1,6 @@
 //! The tables that both sides go by.
 
+use loadcurve_engine::{Code, CodeRow};
 use loadcurve_record::{Failure, FailureRow, StatusClass, StatusRow};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -9,11 +10,12 @@ use serde::Serialize;
 struct Tables {
     failures: &'static [FailureRow],
     statuses: &'static [StatusRow],
+    codes: &'static [CodeRow],
 }
 
 /// All tables as JSON.
 #[pyfunction]
 pub(crate) fn tables() -> PyResult<String> {
-    let tables = Tables { failures: Failure::ROWS, statuses: StatusClass::ROWS };
+    let tables = Tables { failures: Failure::ROWS, statuses: StatusClass::ROWS, codes: Code::ROWS };
     serde_json::to_string(&tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

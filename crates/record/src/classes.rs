@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -71,10 +70,11 @@ pub trait Class<const COUNT: usize>: Copy + 'static {
 }
 
 /// An enumeration whose variants are the rows of a table.
+#[macro_export]
 macro_rules! table {
     (
         $(#[$about:meta])*
-        $name:ident: $row:ident, $counts:ident
+        $name:ident: $row:ident
         $($variant:ident { code: $code:literal, $($field:ident: $value:expr),* $(,)? })*
     ) => {
         $(#[$about])*
@@ -95,7 +95,7 @@ macro_rules! table {
             }
         }
 
-        impl Class<{ $name::ROWS.len() }> for $name {
+        impl $crate::Class<{ $name::ROWS.len() }> for $name {
             const ALL: [Self; $name::ROWS.len()] = [$(Self::$variant),*];
 
             fn code(self) -> &'static str {
@@ -107,28 +107,26 @@ macro_rules! table {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.row().code)
             }
         }
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let code = String::deserialize(deserializer)?;
-                let class = Self::ALL.into_iter().find(|class| class.code() == code);
-                class.ok_or_else(|| D::Error::custom(format_args!("there is no class {code:?}")))
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use $crate::Class;
+                let code = <String as ::serde::Deserialize>::deserialize(deserializer)?;
+                let found = Self::ALL.into_iter().find(|one| one.code() == code);
+                found.ok_or_else(|| ::serde::de::Error::custom(format_args!("there is no {code:?}")))
             }
         }
-
-        /// How many there were of each class.
-        pub type $counts = Counts<$name, { $name::ROWS.len() }>;
     };
 }
 
 table! {
     /// Why a request failed: the error classes of the result.
-    Failure: FailureRow, FailureCounts
+    Failure: FailureRow
     ConnectRefused {
         code: "connect_refused", origin: Origin::Server,
         happened: "found their connection refused",
@@ -193,6 +191,9 @@ table! {
     }
 }
 
+/// How many requests failed of each class.
+pub type FailureCounts = Counts<Failure, { Failure::ROWS.len() }>;
+
 impl Failure {
     /// What became of the requests of a load over HTTP, behind their number.
     #[must_use]
@@ -209,13 +210,16 @@ impl Failure {
 
 table! {
     /// The classes of HTTP's status codes, from 100 to 599.
-    StatusClass: StatusRow, StatusCounts
+    StatusClass: StatusRow
     Informational { code: "1xx", meaning: "more is to come", is_error: false }
     Success { code: "2xx", meaning: "done as asked", is_error: false }
     Redirection { code: "3xx", meaning: "to be found elsewhere, or known already", is_error: false }
     ClientError { code: "4xx", meaning: "refused: the fault is the request's", is_error: true }
     ServerError { code: "5xx", meaning: "failed: the fault is the server's", is_error: true }
 }
+
+/// How many answers there were of each class.
+pub type StatusCounts = Counts<StatusClass, { StatusClass::ROWS.len() }>;
 
 impl StatusClass {
     /// The class of a status; the parser lets none outside 100 to 599 through.

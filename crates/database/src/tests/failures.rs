@@ -1,5 +1,6 @@
 //! Databases that are not there, go away, fall silent or refuse.
 
+use loadcurve_engine::Code;
 use loadcurve_plan::Stop;
 use loadcurve_record::Failure;
 
@@ -147,5 +148,5 @@ fn failures_of_the_warm_up_are_in_no_figure() {
     let result = Simulation::of(plan).run(server).result;
     assert_eq!((result.requests.failed, result.requests.answered), (0, 50));
     assert!(result.error_messages.is_empty(), "{:?}", result.error_messages);
-    assert!(result.verdict.notes.iter().any(|note| note.code == "warmup_errors"), "{:?}", result.verdict);
+    assert!(result.verdict.notes.iter().any(|note| note.code == Code::WarmupErrors), "{:?}", result.verdict);
 }

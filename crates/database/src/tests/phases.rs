@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadcurve_engine::LoadResult;
+use loadcurve_engine::{Code, LoadResult};
 use loadcurve_plan::Stop;
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Mix, RequestDistribution, Workload};
@@ -116,7 +116,7 @@ fn verified_values_are_compared_with_what_was_written_and_a_wrong_one_is_a_misma
     }
     let wrong = Simulation::of(plan).run(server).result;
     assert_eq!((wrong.requests.answered, wrong.errors[Failure::Mismatch]), (0, 400));
-    let verdict = &wrong.verdict.reasons.iter().find(|reason| reason.code == "errors").unwrap().text;
+    let verdict = &wrong.verdict.reasons.iter().find(|reason| reason.code == Code::Errors).unwrap().text;
     assert!(verdict.contains("another value than the one that was written"), "{verdict}");
 }
 
@@ -141,7 +141,7 @@ fn an_interrupted_load_phase_keeps_what_it_has_inserted() {
     assert!(result.interrupted);
     let requests = result.requests;
     assert_eq!((requests.due, requests.answered, requests.unanswered), (10, 9, 1));
-    let text = &result.verdict.reasons.iter().find(|reason| reason.code == "interrupted").unwrap().text;
+    let text = &result.verdict.reasons.iter().find(|reason| reason.code == Code::Interrupted).unwrap().text;
     assert!(text.contains("was to last 100 operations"), "{text}");
 }
 

@@ -3,7 +3,7 @@
 use loadcurve_plan::Stop;
 use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES};
 
-use super::{Evidence, OddBody, Status, Verdict};
+use super::{Code, Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
 use crate::words::{grouped, list, percentage, rate};
 
@@ -56,7 +56,7 @@ impl Verdict {
             let request = evidence.loaded.request();
             let text =
                 format!("no {request} fell due in the measured part of the load, so nothing was measured");
-            self.add(Status::Invalid, "nothing_answered", text);
+            self.add(Status::Invalid, Code::NothingAnswered, text);
         } else if requests.answered == 0 {
             let (due, what) = (grouped(requests.due), evidence.loaded.requests());
             let text = match evidence.answered_rps {
@@ -69,10 +69,10 @@ impl Verdict {
                 ),
                 _ => format!("none of the {due} {what} that fell due was answered"),
             };
-            self.add(Status::Invalid, "nothing_answered", text);
+            self.add(Status::Invalid, Code::NothingAnswered, text);
         }
         if evidence.interrupted {
-            self.add(Status::Suspect, "interrupted", interruption(evidence));
+            self.add(Status::Suspect, Code::Interrupted, interruption(evidence));
         }
         if requests.unanswered as f64 > SUSPECT_UNANSWERED_SHARE * requests.due as f64 {
             let text = format!(
@@ -83,7 +83,7 @@ impl Verdict {
                 evidence.loaded.requests(),
                 percentage(requests.unanswered, requests.due)
             );
-            self.add(Status::Suspect, "unanswered", text);
+            self.add(Status::Suspect, Code::Unanswered, text);
         }
     }
 
@@ -100,7 +100,7 @@ impl Verdict {
             list(&failures_in_words(&evidence.failures, evidence.loaded)),
             what = evidence.loaded.requests()
         );
-        self.add(status_of_share(failed, due), "errors", text);
+        self.add(status_of_share(failed, due), Code::Errors, text);
     }
 
     pub(super) fn judge_end(&mut self, evidence: &Evidence) {
@@ -116,7 +116,7 @@ impl Verdict {
             server = loaded.server(),
             connection = loaded.connection()
         );
-        self.add(silence.status(), "stopped_answering", text);
+        self.add(silence.status(), Code::StoppedAnswering, text);
     }
 
     pub(super) fn judge_lengths(&mut self, evidence: &Evidence) {
@@ -143,7 +143,7 @@ impl Verdict {
                 percentage(count, due),
                 list(&examples(mismatched))
             );
-            self.add(status_of_share(count, due), "mismatch", text);
+            self.add(status_of_share(count, due), Code::Mismatch, text);
         }
         if !differing.is_empty() {
             let text = format!(
@@ -151,7 +151,7 @@ impl Verdict {
                  them are not what was asked for",
                 list(&examples(differing))
             );
-            self.add(Status::Suspect, "lengths_differ", text);
+            self.add(Status::Suspect, Code::LengthsDiffer, text);
         }
     }
 
@@ -175,14 +175,14 @@ impl Verdict {
             percentage(errors, answered),
             list(&classes)
         );
-        self.add(status_of_share(errors, evidence.requests.due), "error_status", text);
+        self.add(status_of_share(errors, evidence.requests.due), Code::ErrorStatus, text);
     }
 
     pub(super) fn judge_capacity(&mut self, evidence: &Evidence) {
         let failures = &evidence.failures;
         let shortages = [
-            ("descriptors_short", failures[Failure::FdUnavailable], "open file", &evidence.descriptors),
-            ("ports_short", failures[Failure::AddressUnavailable], "local port", &evidence.ports),
+            (Code::DescriptorsShort, failures[Failure::FdUnavailable], "open file", &evidence.descriptors),
+            (Code::PortsShort, failures[Failure::AddressUnavailable], "local port", &evidence.ports),
         ];
         for (code, count, what, shortage) in shortages {
             if let (1.., Some(shortage)) = (count, shortage) {
@@ -212,7 +212,7 @@ impl Verdict {
             grouped(answered),
             list(&missing)
         );
-        self.note("too_few_samples", text);
+        self.note(Code::TooFewSamples, text);
     }
 
     pub(super) fn note_warm_up(&mut self, evidence: &Evidence) {
@@ -227,7 +227,7 @@ impl Verdict {
                 percentage(warm_up.failed, warm_up.begun),
                 evidence.loaded.server()
             );
-            self.note("warmup_errors", text);
+            self.note(Code::WarmupErrors, text);
         }
     }
 }

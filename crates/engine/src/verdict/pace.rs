@@ -1,6 +1,6 @@
 //! Whether the load was the one that was asked for, and whether the generator was its limit.
 
-use super::{Busy, Evidence, KeptUp, Scheduled, Status, Verdict};
+use super::{Busy, Code, Evidence, KeptUp, Scheduled, Status, Verdict};
 use crate::words::{grouped, percentage, rate};
 
 /// A generator whose threads are this busy may itself be the limit.
@@ -52,7 +52,7 @@ impl Verdict {
                 percentage(never_sent_while_free, due),
                 evidence.loaded.connection()
             );
-            self.add(Status::Suspect, "rate_not_sent", text);
+            self.add(Status::Suspect, Code::RateNotSent, text);
         }
     }
 
@@ -85,7 +85,7 @@ impl Verdict {
             loaded.server(),
             loaded.connections()
         );
-        self.add(Status::Suspect, "rate_not_reached", text);
+        self.add(Status::Suspect, Code::RateNotReached, text);
     }
 
     pub(super) fn judge_lateness(&mut self, evidence: &Evidence) {
@@ -104,7 +104,7 @@ impl Verdict {
                  it more threads, or ask for less",
                 connection = evidence.loaded.connection()
             );
-            self.add(status, "generator_late", text);
+            self.add(status, Code::GeneratorLate, text);
         }
     }
 
@@ -118,7 +118,7 @@ impl Verdict {
                 share * 100.0,
                 evidence.loaded.server()
             );
-            self.add(Status::Suspect, "generator_saturated", text);
+            self.add(Status::Suspect, Code::GeneratorSaturated, text);
         }
     }
 
@@ -143,7 +143,7 @@ impl Verdict {
                 evidence.loaded.connections(),
                 what = evidence.loaded.requests()
             );
-            self.add(Status::Suspect, "littles_law", text);
+            self.add(Status::Suspect, Code::LittlesLaw, text);
         }
     }
 }

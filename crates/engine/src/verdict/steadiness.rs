@@ -3,7 +3,7 @@
 use loadcurve_plan::Stop;
 
 use super::settled::{Change, Unsettled, unsettled};
-use super::{Course, CoursePeriod, Evidence, Status, Verdict};
+use super::{Code, Course, CoursePeriod, Evidence, Status, Verdict};
 
 /// The smallest change of throughput, as a share, that matters.
 const LEAST_CHANGE_OF_RATE: f64 = 0.03;
@@ -38,7 +38,7 @@ impl Verdict {
                 longer(evidence)
             ),
         };
-        self.add(Status::Suspect, "unsettled", text);
+        self.add(Status::Suspect, Code::Unsettled, text);
     }
 }
 

@@ -4,8 +4,8 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{Failure, FailureCounts, StatusClass, WarmUpCounts};
 
 use super::{
-    Busy, Course, CoursePeriod, Evidence, GeneratorEvidence, KeptUp, OddBody, Reason, Scheduled, Status,
-    Verdict,
+    Busy, Code, Course, CoursePeriod, Evidence, GeneratorEvidence, KeptUp, OddBody, Reason, Scheduled,
+    Status, Verdict,
 };
 use crate::result::{Lateness, Requests};
 use crate::summary::Loaded;
@@ -60,17 +60,17 @@ fn open() -> Evidence {
     Evidence { kept_up: None, scheduled: Some(SCHEDULED), generator: late(PUNCTUAL), ..closed() }
 }
 
-fn verdict(evidence: &Evidence) -> (Status, Vec<&'static str>) {
+fn verdict(evidence: &Evidence) -> (Status, Vec<Code>) {
     let verdict = Verdict::of(evidence);
     (verdict.status, verdict.reasons.iter().map(|reason| reason.code).collect())
 }
 
-fn text_of<'a>(reasons: &'a [Reason], code: &str) -> &'a str {
+fn text_of(reasons: &[Reason], code: Code) -> &str {
     let reason = reasons.iter().find(|reason| reason.code == code);
-    reason.map_or_else(|| panic!("no {code} in {reasons:?}"), |reason| reason.text.as_str())
+    reason.map_or_else(|| panic!("no {code:?} in {reasons:?}"), |reason| reason.text.as_str())
 }
 
-fn assert_says(evidence: &Evidence, code: &str, parts: &[&str]) {
+fn assert_says(evidence: &Evidence, code: Code, parts: &[&str]) {
     let verdict = Verdict::of(evidence);
     let text = text_of(&verdict.reasons, code);
     for part in parts {
@@ -89,8 +89,8 @@ fn sound_loads_are_valid_without_a_reason_and_without_a_note() {
 fn a_load_without_an_answer_is_invalid() {
     let nothing = Requests { answered: 0, ok: 0, failed: 0, unanswered: 100_000, ..REQUESTS };
     let evidence = Evidence { requests: nothing, mean_latency_ms: None, answered_rps: None, ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Invalid, vec!["nothing_answered", "unanswered"]));
-    assert_says(&evidence, "nothing_answered", &["none of the 100,000 requests"]);
+    assert_eq!(verdict(&evidence), (Status::Invalid, vec![Code::NothingAnswered, Code::Unanswered]));
+    assert_says(&evidence, Code::NothingAnswered, &["none of the 100,000 requests"]);
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
         failures: [(Failure::Reset, failed)].into(),
         ..closed()
     };
-    assert_eq!(verdict(&failing(1)), (Status::Suspect, vec!["errors"]));
-    assert_eq!(verdict(&failing(1_000)), (Status::Suspect, vec!["errors"]));
-    assert_eq!(verdict(&failing(1_001)), (Status::Invalid, vec!["errors"]));
-    assert_says(&failing(2_500), "errors", &["2,500 of 100,000 requests (2.5 %) failed", "by a reset"]);
+    assert_eq!(verdict(&failing(1)), (Status::Suspect, vec![Code::Errors]));
+    assert_eq!(verdict(&failing(1_000)), (Status::Suspect, vec![Code::Errors]));
+    assert_eq!(verdict(&failing(1_001)), (Status::Invalid, vec![Code::Errors]));
+    assert_says(&failing(2_500), Code::Errors, &["2,500 of 100,000 requests (2.5 %) failed", "by a reset"]);
 }
 
 #[test]
@@ -114,14 +114,14 @@ fn a_silence_of_failures_up_to_the_end_spoils_a_result_from_the_share_from_which
         duration_s,
         ..closed()
     };
-    assert_eq!(verdict(&silent(5.0, 10.0)), (Status::Invalid, vec!["stopped_answering"]));
+    assert_eq!(verdict(&silent(5.0, 10.0)), (Status::Invalid, vec![Code::StoppedAnswering]));
     assert_says(
         &silent(5.0, 10.0),
-        "stopped_answering",
+        Code::StoppedAnswering,
         &["the last 5.0 of 10.0 s (50.0 %)", "server's log"],
     );
-    assert_eq!(verdict(&silent(0.11, 10.0)), (Status::Invalid, vec!["stopped_answering"]));
-    assert_eq!(verdict(&silent(0.5, 60.0)), (Status::Suspect, vec!["stopped_answering"]));
+    assert_eq!(verdict(&silent(0.11, 10.0)), (Status::Invalid, vec![Code::StoppedAnswering]));
+    assert_eq!(verdict(&silent(0.5, 60.0)), (Status::Suspect, vec![Code::StoppedAnswering]));
     assert_eq!(verdict(&silent(0.09, 1.0)), (Status::Valid, vec![]), "a pause");
     let counted = Evidence { stop: Stop::RequestsTotal(100_000), ..silent(5.0, 10.0) };
     assert_eq!(verdict(&counted), (Status::Valid, vec![]), "each of its requests has an end of its own");
@@ -134,8 +134,8 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
         status: Some([(StatusClass::ClientError, 99_000), (StatusClass::ServerError, 1_000)].into()),
         ..closed()
     };
-    assert_eq!(verdict(&refusing), (Status::Invalid, vec!["error_status"]));
-    assert_says(&refusing, "error_status", &["100 %", "99,000 of 4xx and 1,000 of 5xx", "check the path"]);
+    assert_eq!(verdict(&refusing), (Status::Invalid, vec![Code::ErrorStatus]));
+    assert_says(&refusing, Code::ErrorStatus, &["100 %", "99,000 of 4xx and 1,000 of 5xx", "check the path"]);
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn answers_of_another_length_than_verified_are_told_with_both_lengths() {
         }],
         ..closed()
     };
-    assert_eq!(verdict(&mismatched), (Status::Suspect, vec!["errors", "mismatch"]));
-    assert_says(&mismatched, "mismatch", &["3 of 100,000", "512 instead of 1,024 bytes for GET /1k.txt"]);
+    assert_eq!(verdict(&mismatched), (Status::Suspect, vec![Code::Errors, Code::Mismatch]));
+    assert_says(&mismatched, Code::Mismatch, &["3 of 100,000", "512 instead of 1,024 bytes for GET /1k.txt"]);
 }
 
 #[test]
@@ -163,9 +163,9 @@ fn lengths_that_differ_where_none_was_verified_cast_doubt() {
     };
     let evidence =
         Evidence { odd_bodies: vec![differing("GET /a", 1_024), differing("GET /b", 30)], ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec!["lengths_differ"]));
+    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::LengthsDiffer]));
     let parts = ["from 20 to 1,024 bytes for GET /a", "from 20 to 30 bytes for GET /b"];
-    assert_says(&evidence, "lengths_differ", &parts);
+    assert_says(&evidence, Code::LengthsDiffer, &parts);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn of_many_operations_a_few_are_named_and_the_others_counted() {
         longest_bytes: 30,
     };
     let evidence = Evidence { odd_bodies: (1..=10).map(differing).collect(), ..closed() };
-    assert_says(&evidence, "lengths_differ", &["GET /3 and 7 more"]);
+    assert_says(&evidence, Code::LengthsDiffer, &["GET /3 and 7 more"]);
 }
 
 #[test]
@@ -189,11 +189,11 @@ fn a_shortage_of_this_machine_is_told_apart_from_a_failure_of_the_server() {
         ..closed()
     };
     let of_files = short([(Failure::FdUnavailable, 10)].into());
-    assert_eq!(verdict(&of_files), (Status::Suspect, vec!["errors", "descriptors_short"]));
-    assert_says(&of_files, "descriptors_short", &["10 requests found no open file", "few files"]);
+    assert_eq!(verdict(&of_files), (Status::Suspect, vec![Code::Errors, Code::DescriptorsShort]));
+    assert_says(&of_files, Code::DescriptorsShort, &["10 requests found no open file", "few files"]);
     let of_ports = short([(Failure::AddressUnavailable, 10)].into());
-    assert_eq!(verdict(&of_ports), (Status::Suspect, vec!["errors", "ports_short"]));
-    assert_says(&of_ports, "ports_short", &["10 requests found no local port", "few ports"]);
+    assert_eq!(verdict(&of_ports), (Status::Suspect, vec![Code::Errors, Code::PortsShort]));
+    assert_says(&of_ports, Code::PortsShort, &["10 requests found no local port", "few ports"]);
 }
 
 #[test]
@@ -201,10 +201,10 @@ fn a_rate_that_is_not_answered_is_said() {
     assert_eq!(verdict(&Evidence { answered_rps: Some(9_900.0), ..open() }).0, Status::Valid);
     let requests = Requests { sent: 99_000, never_sent: 1_000, answered: 98_000, ok: 98_000, ..REQUESTS };
     let short = Evidence { answered_rps: Some(9_800.0), requests, ..open() };
-    assert_eq!(verdict(&short), (Status::Suspect, vec!["rate_not_reached"]));
+    assert_eq!(verdict(&short), (Status::Suspect, vec![Code::RateNotReached]));
     let parts =
         ["10,000 requests per second fell due and 9,800 were answered", "1,000 in all were never sent"];
-    assert_says(&short, "rate_not_reached", &parts);
+    assert_says(&short, Code::RateNotReached, &parts);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn requests_still_under_way_at_the_end_of_a_short_window_are_no_lack_of_rate() {
     };
     assert_eq!(verdict(&Evidence { answered_rps: Some(8.0), ..window.clone() }).0, Status::Valid);
     let overloaded = Evidence { answered_rps: Some(5.0), ..window };
-    assert_eq!(verdict(&overloaded).1, ["rate_not_reached"]);
+    assert_eq!(verdict(&overloaded).1, [Code::RateNotReached]);
 }
 
 #[test]
@@ -234,32 +234,32 @@ fn requests_that_were_not_sent_although_a_connection_was_free_are_the_generators
         Evidence { requests, scheduled: Some(scheduled), answered_rps: Some(rps), ..open() }
     };
     assert_eq!(verdict(&held_up(1_000)).0, Status::Valid);
-    assert_eq!(verdict(&held_up(5_000)), (Status::Suspect, vec!["rate_not_sent", "rate_not_reached"]));
+    assert_eq!(verdict(&held_up(5_000)), (Status::Suspect, vec![Code::RateNotSent, Code::RateNotReached]));
     let parts = ["10,000 requests per second fell due and 9,500 were sent", "5,000 of 100,000 (5.0 %)"];
-    assert_says(&held_up(5_000), "rate_not_sent", &parts);
+    assert_says(&held_up(5_000), Code::RateNotSent, &parts);
 }
 
 #[test]
 fn a_late_generator_is_said_and_a_very_late_one_spoils_the_result() {
     let late = |ms| Evidence { generator: late(Lateness { p99: Some(ms), ..PUNCTUAL }), ..open() };
-    assert_eq!(verdict(&late(2.0)), (Status::Suspect, vec!["generator_late"]));
-    assert_eq!(verdict(&late(20.0)), (Status::Invalid, vec!["generator_late"]));
-    assert_says(&late(2.0), "generator_late", &["1 of 100 requests 2.00 ms or more"]);
+    assert_eq!(verdict(&late(2.0)), (Status::Suspect, vec![Code::GeneratorLate]));
+    assert_eq!(verdict(&late(20.0)), (Status::Invalid, vec![Code::GeneratorLate]));
+    assert_says(&late(2.0), Code::GeneratorLate, &["1 of 100 requests 2.00 ms or more"]);
 }
 
 #[test]
 fn where_requests_are_too_few_for_a_percentile_the_latest_of_them_speaks() {
     let lateness = Lateness { p50: None, p99: None, p99_9: None, max: Some(3.0) };
     let late = Evidence { generator: late(lateness), ..open() };
-    assert_eq!(verdict(&late), (Status::Suspect, vec!["generator_late"]));
-    assert_says(&late, "generator_late", &["a request 3.00 ms"]);
+    assert_eq!(verdict(&late), (Status::Suspect, vec![Code::GeneratorLate]));
+    assert_says(&late, Code::GeneratorLate, &["a request 3.00 ms"]);
 }
 
 #[test]
 fn a_saturated_generator_is_said() {
     let saturated = Evidence { generator: busy(0.99, 2), ..closed() };
-    assert_eq!(verdict(&saturated), (Status::Suspect, vec!["generator_saturated"]));
-    assert_says(&saturated, "generator_saturated", &["2 threads were busy 99 %"]);
+    assert_eq!(verdict(&saturated), (Status::Suspect, vec![Code::GeneratorSaturated]));
+    assert_says(&saturated, Code::GeneratorSaturated, &["2 threads were busy 99 %"]);
 }
 
 #[test]
@@ -272,8 +272,11 @@ fn of_several_generators_the_latest_and_the_busiest_count_whichever_comes_first(
         GeneratorEvidence::default().or_slower(late_but_idle).or_slower(punctual_but_busy),
     ] {
         let together = Evidence { generator, ..open() };
-        assert_eq!(verdict(&together), (Status::Invalid, vec!["generator_late", "generator_saturated"]));
-        assert_says(&together, "generator_saturated", &["2 threads were busy 99 %"]);
+        assert_eq!(
+            verdict(&together),
+            (Status::Invalid, vec![Code::GeneratorLate, Code::GeneratorSaturated])
+        );
+        assert_says(&together, Code::GeneratorSaturated, &["2 threads were busy 99 %"]);
     }
 }
 
@@ -281,8 +284,8 @@ fn of_several_generators_the_latest_and_the_busiest_count_whichever_comes_first(
 fn latencies_that_do_not_fill_the_connections_break_littles_law() {
     // 10,000 per second of 2 ms keep 20 connections busy, not 50; with 3 ms of thought each they do.
     let broken = Evidence { mean_latency_ms: Some(2.0), ..closed() };
-    assert_eq!(verdict(&broken), (Status::Suspect, vec!["littles_law"]));
-    assert_says(&broken, "littles_law", &["20.0 requests under way, but 50 were kept up"]);
+    assert_eq!(verdict(&broken), (Status::Suspect, vec![Code::LittlesLaw]));
+    assert_says(&broken, Code::LittlesLaw, &["20.0 requests under way, but 50 were kept up"]);
     let kept_up = Some(KeptUp { requests: 50, think_ms: 3.0 });
     assert_eq!(verdict(&Evidence { kept_up, ..broken }).0, Status::Valid);
 }
@@ -290,10 +293,10 @@ fn latencies_that_do_not_fill_the_connections_break_littles_law() {
 #[test]
 fn an_interrupted_load_says_how_far_it_came() {
     let interrupted = Evidence { interrupted: true, duration_s: 3.21, ..closed() };
-    assert_eq!(verdict(&interrupted), (Status::Suspect, vec!["interrupted"]));
-    assert_says(&interrupted, "interrupted", &["3.21 s", "was to last 10 s"]);
+    assert_eq!(verdict(&interrupted), (Status::Suspect, vec![Code::Interrupted]));
+    assert_says(&interrupted, Code::Interrupted, &["3.21 s", "was to last 10 s"]);
     let of_requests = Evidence { stop: Stop::RequestsTotal(200_000), ..interrupted };
-    assert_says(&of_requests, "interrupted", &["was to last 200,000 requests"]);
+    assert_says(&of_requests, Code::Interrupted, &["was to last 200,000 requests"]);
 }
 
 #[test]
@@ -310,11 +313,11 @@ fn a_load_that_is_interrupted_in_its_warm_up_has_measured_nothing() {
         generator: GeneratorEvidence::default(),
         ..closed()
     };
-    assert_eq!(verdict(&evidence), (Status::Invalid, vec!["nothing_answered", "interrupted"]));
-    assert_says(&evidence, "nothing_answered", &["no request fell due"]);
+    assert_eq!(verdict(&evidence), (Status::Invalid, vec![Code::NothingAnswered, Code::Interrupted]));
+    assert_says(&evidence, Code::NothingAnswered, &["no request fell due"]);
     let at_once = Evidence { warm_up: WarmUpCounts::default(), ..evidence.clone() };
-    assert_says(&at_once, "interrupted", &["before its first request"]);
-    assert_says(&evidence, "interrupted", &["in its warm-up, after 4,200 requests"]);
+    assert_says(&at_once, Code::Interrupted, &["before its first request"]);
+    assert_says(&evidence, Code::Interrupted, &["in its warm-up, after 4,200 requests"]);
 }
 
 #[test]
@@ -329,8 +332,8 @@ fn requests_under_way_at_an_interruption_are_told_from_one_percent_on() {
         },
         ..open()
     };
-    assert_eq!(verdict(&stopped(1_000)).1, ["interrupted"]);
-    assert_eq!(verdict(&stopped(1_001)).1, ["interrupted", "unanswered"]);
+    assert_eq!(verdict(&stopped(1_000)).1, [Code::Interrupted]);
+    assert_eq!(verdict(&stopped(1_001)).1, [Code::Interrupted, Code::Unanswered]);
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn percentiles_that_the_answers_do_not_bound_are_a_note_and_no_doubt() {
     let requests = Requests { due: 1_000, sent: 1_000, answered: 1_000, ok: 1_000, ..REQUESTS };
     let verdict = Verdict::of(&Evidence { requests, ..closed() });
     assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
-    let text = text_of(&verdict.notes, "too_few_samples");
+    let text = text_of(&verdict.notes, Code::TooFewSamples);
     let needs = "1,000 answers are too few";
     assert!(text.contains(needs) && text.contains("p99.9 needs 3,688 and p99.99 needs 36,887"), "{text}");
 }
@@ -348,7 +351,7 @@ fn failures_of_the_warm_up_are_a_note_and_no_doubt() {
     let warm_up = WarmUpCounts { begun: 400, failed: 100 };
     let verdict = Verdict::of(&Evidence { warm_up, ..closed() });
     assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
-    let text = text_of(&verdict.notes, "warmup_errors");
+    let text = text_of(&verdict.notes, Code::WarmupErrors);
     assert!(text.contains("100 of 400 requests of the warm-up (25 %) failed"), "{text}");
 }
 
@@ -363,20 +366,20 @@ fn warming_up() -> Course {
 #[test]
 fn a_server_that_had_not_settled_is_told_with_the_warm_up_that_it_needs() {
     let evidence = Evidence { course: warming_up(), ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec!["unsettled"]));
+    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
     // Two seconds were given already.
     let parts = ["the first 3 of 10 s answered 20 % fewer requests per second", "`--warmup 5s`"];
-    assert_says(&evidence, "unsettled", &parts);
+    assert_says(&evidence, Code::Unsettled, &parts);
 }
 
 #[test]
 fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled() {
     let evidence = Evidence { course: warming_up(), ..open() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec!["unsettled"]));
-    assert_says(&evidence, "unsettled", &["the first 3 of 10 s had a mean latency 20 % longer"]);
+    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
+    assert_says(&evidence, Code::Unsettled, &["the first 3 of 10 s had a mean latency 20 % longer"]);
     let kept_up = Some(KeptUp { requests: 100, think_ms: 5.0 });
     let thinking = Evidence { course: warming_up(), kept_up, ..closed() };
-    assert_says(&thinking, "unsettled", &["a mean latency 20 % longer"]);
+    assert_says(&thinking, Code::Unsettled, &["a mean latency 20 % longer"]);
 }
 
 #[test]
@@ -389,11 +392,15 @@ fn a_part_that_differs_by_more_than_the_whole_is_told_in_times() {
     let more = course_beginning(CoursePeriod { answered: 25_000, ..PERIOD });
     assert_says(
         &Evidence { course: more, ..closed() },
-        "unsettled",
+        Code::Unsettled,
         &["answered 2.5 times as many requests"],
     );
     let longer = course_beginning(CoursePeriod { mean_latency_ms: Some(60.0), ..PERIOD });
-    assert_says(&Evidence { course: longer, ..open() }, "unsettled", &["a mean latency 12.0 times as long"]);
+    assert_says(
+        &Evidence { course: longer, ..open() },
+        Code::Unsettled,
+        &["a mean latency 12.0 times as long"],
+    );
 }
 
 #[test]
@@ -405,7 +412,7 @@ fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
     };
     let course = Course { periods: (0..10).map(waiting).collect(), ..closed().course };
     let behind = Evidence { answered_rps: Some(9_000.0), course, ..open() };
-    assert_eq!(verdict(&behind).1, ["rate_not_reached"]);
+    assert_eq!(verdict(&behind).1, [Code::RateNotReached]);
 }
 
 #[test]
@@ -413,10 +420,10 @@ fn a_server_that_slows_down_until_the_end_is_told_to_be_loaded_for_longer() {
     let slower = |second: u64| CoursePeriod { answered: 10_000 - 300 * second, ..PERIOD };
     let course = Course { periods: (0..10).map(slower).collect(), ..closed().course };
     let evidence = Evidence { course, ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec!["unsettled"]));
-    assert_says(&evidence, "unsettled", &["had not settled by the end", "`--duration 30s`"]);
+    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
+    assert_says(&evidence, Code::Unsettled, &["had not settled by the end", "`--duration 30s`"]);
     let of_requests = Evidence { stop: Stop::RequestsTotal(100_000), ..evidence };
-    assert_says(&of_requests, "unsettled", &["three times as many requests"]);
+    assert_says(&of_requests, Code::Unsettled, &["three times as many requests"]);
 }
 
 #[test]
@@ -429,7 +436,7 @@ fn a_latency_at_the_start_of_an_empty_window_is_no_warm_up_of_the_server() {
     let kept_up = Some(KeptUp { requests: 500, think_ms: 0.0 });
     let evidence = Evidence { mean_latency_ms: Some(50.0), kept_up, course: course(0.0), ..closed() };
     assert_eq!(verdict(&evidence).0, Status::Valid);
-    assert_eq!(verdict(&Evidence { course: course(1.0), ..evidence }).1, ["unsettled"]);
+    assert_eq!(verdict(&Evidence { course: course(1.0), ..evidence }).1, [Code::Unsettled]);
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Whole loads whose verdict follows from arithmetic.
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Nanos, Rate, Stop};
-use loadcurve_record::Failure;
+use loadcurve_record::{Class, Failure};
 
 use super::simulated::{START, Simulation};
 use super::{closed, ms, open, plan, silent, taking};
 use crate::result::LoadResult;
-use crate::verdict::Status;
+use crate::verdict::{Code, Status};
 
 fn codes(result: &LoadResult) -> Vec<&str> {
-    result.verdict.reasons.iter().map(|reason| reason.code).collect()
+    result.verdict.reasons.iter().map(|reason| reason.code.code()).collect()
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_se
     let result = Simulation::of(&plan).result(taking(ms(10)));
     assert_eq!((result.requests.due, result.requests.never_sent), (400, 400));
     let reason = &result.verdict.reasons[0];
-    assert_eq!(reason.code, "nothing_answered");
+    assert_eq!(reason.code, Code::NothingAnswered);
     assert!(
         reason.text.contains("those of the warm-up") && reason.text.contains("100 of them per second"),
         "{reason:?}"

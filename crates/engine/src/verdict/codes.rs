@@ -1,0 +1,198 @@
+//! The codes of verdicts, one table: what may be said of a load, of a run or of what was seen of a server.
+//!
+//! Some rows are for what only the harness knows. The Python side, the schemas and METHODOLOGY's tables are made of them.
+
+use loadcurve_record::{Origin, table};
+use serde::Serialize;
+
+use super::Status;
+
+/// What a code stands at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A reason against a result.
+    Reason,
+    /// A note on a result that casts no doubt on it.
+    Note,
+    /// What must be known of a whole run, or of the figures of a server.
+    Caveat,
+}
+
+/// The row of a code.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CodeRow {
+    /// What results call it.
+    pub code: &'static str,
+    /// What it stands at.
+    pub kind: Kind,
+    /// What it says; with limits, the figure that these are of.
+    pub meaning: &'static str,
+    /// Where it makes a result suspect.
+    pub suspect: Option<&'static str>,
+    /// Where it makes a result invalid.
+    pub invalid: Option<&'static str>,
+    /// Whose doing it is, where that is known.
+    pub origin: Option<Origin>,
+}
+
+impl CodeRow {
+    const BLANK: Self =
+        Self { code: "", kind: Kind::Reason, meaning: "", suspect: None, invalid: None, origin: None };
+
+    /// Whether it is a reason for this status.
+    pub(super) fn may_give(&self, status: Status) -> bool {
+        let limit = match status {
+            Status::Valid => None,
+            Status::Suspect => self.suspect,
+            Status::Invalid => self.invalid,
+        };
+        self.kind == Kind::Reason && limit.is_some()
+    }
+}
+
+table! {
+    /// What a verdict or a caveat is about.
+    Code: CodeRow
+    NothingAnswered {
+        code: "nothing_answered", origin: Some(Origin::Server),
+        meaning: "no request was answered",
+        invalid: Some("always"),
+    }
+    Interrupted {
+        code: "interrupted",
+        meaning: "the window is shorter than planned",
+        suspect: Some("always"),
+    }
+    Unanswered {
+        code: "unanswered",
+        meaning: "share of requests under way when the load was interrupted",
+        suspect: Some("above 1 %"),
+    }
+    Errors {
+        code: "errors", origin: Some(Origin::Server),
+        meaning: "share of failed requests",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
+    StoppedAnswering {
+        code: "stopped_answering", origin: Some(Origin::Server),
+        meaning: "share of the window, at its end, in which nothing was answered and what was tried failed",
+        suspect: Some("from 0.1 s"), invalid: Some("above 1 %"),
+    }
+    Mismatch {
+        code: "mismatch", origin: Some(Origin::Answer),
+        meaning: "share of answers of another length than the verified one",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
+    LengthsDiffer {
+        code: "lengths_differ", origin: Some(Origin::Answer),
+        meaning: "answers to one request differ in length, and none was verified",
+        suspect: Some("any"),
+    }
+    ErrorStatus {
+        code: "error_status", origin: Some(Origin::Answer),
+        meaning: "share of 4xx and 5xx",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
+    RecordsMissing {
+        code: "records_missing",
+        meaning: "loading a database: the table does not hold as many records as were to be loaded",
+        invalid: Some("always"),
+    }
+    DescriptorsShort {
+        code: "descriptors_short", origin: Some(Origin::Generator),
+        meaning: "requests without an open file for their connection",
+        suspect: Some("any"),
+    }
+    PortsShort {
+        code: "ports_short", origin: Some(Origin::Generator),
+        meaning: "requests without a local port for their connection",
+        suspect: Some("any"),
+    }
+    RateNotSent {
+        code: "rate_not_sent", origin: Some(Origin::Generator),
+        meaning: "on a schedule: share of requests never sent although a connection was free",
+        suspect: Some("above 1 %"),
+    }
+    RateNotReached {
+        code: "rate_not_reached", origin: Some(Origin::Server),
+        meaning: "on a schedule: share answered of what fell due, up to a mean latency before the end",
+        suspect: Some("below 99 %"),
+    }
+    GeneratorLate {
+        code: "generator_late", origin: Some(Origin::Generator),
+        meaning: "p99 of lateness",
+        suspect: Some("above 1 ms"), invalid: Some("above 10 ms"),
+    }
+    GeneratorSaturated {
+        code: "generator_saturated", origin: Some(Origin::Generator),
+        meaning: "CPU of the generator's threads",
+        suspect: Some("above 95 %"),
+    }
+    GeneratorPaused {
+        code: "generator_paused", origin: Some(Origin::Generator),
+        meaning: "the longest stretch of the window in which the process that sends the load did not run",
+        suspect: Some("from 0.5 s"),
+    }
+    LittlesLaw {
+        code: "littles_law",
+        meaning: "closed loop: throughput × (mean latency + think time) against the requests kept up",
+        suspect: Some("off by 10 %"),
+    }
+    Unsettled {
+        code: "unsettled",
+        meaning: "change within the window, beyond its fluctuation, of throughput or mean latency",
+        suspect: Some("from 3 % or 10 %"),
+    }
+    RigCeiling {
+        code: "rig_ceiling", origin: Some(Origin::Generator),
+        meaning: "answers per second against the rig's ceiling at as many connections",
+        suspect: Some("from 90 %"),
+    }
+    TooFewSamples {
+        code: "too_few_samples", kind: Kind::Note,
+        meaning: "percentiles of the latency that are null for want of answers, and how many each needs; a short run \
+                  is not padded",
+    }
+    WarmupErrors {
+        code: "warmup_errors", kind: Kind::Note,
+        meaning: "failed requests of the warm-up, which are in no figure",
+    }
+    CpusShared {
+        code: "cpus_shared", kind: Kind::Caveat,
+        meaning: "of a run: servers and load use a CPU together",
+    }
+    NotAlone {
+        code: "not_alone", kind: Kind::Caveat,
+        meaning: "of a run: another one was under way on the machine",
+    }
+    KilledForMemory {
+        code: "killed_for_memory", kind: Kind::Caveat,
+        meaning: "of a point: the kernel killed processes of the server at its limit of memory, and it goes on without \
+                  them",
+    }
+    ProcessesUnknown {
+        code: "processes_unknown", kind: Kind::Caveat,
+        meaning: "of a point: the server was not started by the run, so its processes are not measured",
+    }
+    CpuIncomplete {
+        code: "cpu_incomplete", kind: Kind::Caveat,
+        meaning: "of a point: the kernel forgets the processor time of the server's ended children, so CPU is null",
+    }
+    ProbeNotStarted {
+        code: "probe_not_started", kind: Kind::Caveat,
+        meaning: "of a point: the probe could not be started, so it has no figures",
+    }
+    ProbeUnreadable {
+        code: "probe_unreadable", kind: Kind::Caveat,
+        meaning: "of a point: what the probe wrote cannot be read",
+    }
+    ProbeDied {
+        code: "probe_died", kind: Kind::Caveat,
+        meaning: "of a point: the probe ended too early",
+    }
+    ProbeSilent {
+        code: "probe_silent", kind: Kind::Caveat,
+        meaning: "of a point: the probe wrote no sample in time",
+    }
+}
