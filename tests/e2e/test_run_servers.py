@@ -148,3 +148,21 @@ def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(keys, s
     code, said_on_stderr = refusal_of(sandbox, f"[servers.command]\n{keys}")
     assert code == 4
     assert said in said_on_stderr
+
+
+def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(sandbox):
+    servers = '[servers.limit]\n[servers.closing]\nuse = "limit"\nload = { calls = 1 }'
+    sandbox.write("tiny.toml", study_text(servers, connections="[2]", trials=1))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    assert "The load on closing differs: calls = 1." in finished.stdout
+    lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
+    loads = {record["server"]: record["load"] for record in map(json.loads, lines)}
+    assert {name: load["load"]["calls"] for name, load in loads.items()} == {"limit": None, "closing": 1}
+    assert loads["limit"]["connections"]["opened"] == 2
+    assert loads["closing"]["connections"]["opened"] >= loads["closing"]["requests"]["answered"] > 2
+    servers = json.loads((sandbox.work / "run" / "numbers.json").read_text())["analysis"]["run"]["servers"]
+    assert {name: server["load"] for name, server in servers.items()} == {
+        "limit": {},
+        "closing": {"calls": 1},
+    }

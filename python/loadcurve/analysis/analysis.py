@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
@@ -35,6 +35,8 @@ class ServerFacts:
     status: Literal["found", "missing"]
     facts: dict[str, Any]
     """What of it may differ between runs."""
+    load: dict[str, Any] = field(default_factory=dict)
+    """The options of its load that differ from the study's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,9 @@ def _facts(run: Run) -> RunFacts:
         repeat=shlex.join(["loadcurve", command, STUDY_FILE, "--seed", str(record.seed), *record.options]),
         host=record.host,
         servers={
-            name: ServerFacts(server.title, server.version, server.status, server_facts(server))
+            name: ServerFacts(
+                server.title, server.version, server.status, server_facts(server), run.own_load(name)
+            )
             for name, server in record.servers.items()
         },
         conditions=conditions_of(run),

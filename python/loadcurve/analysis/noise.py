@@ -28,7 +28,7 @@ class RunNoise:
 def same_servers(run: Run) -> tuple[tuple[str, ...], ...]:
     """Return the groups of entries that are one and the same server.
 
-    Same are program, version, settings and limits, and the command by which the study starts them.
+    Same are program, version, settings and limits, the command by which the study starts them, and the load.
     """
     groups: list[list[str]] = []
     for name, server in run.run.servers.items():
@@ -48,10 +48,10 @@ _ASKED = ("start", "url", "version_command")
 
 
 def _identity(run: Run, name: str) -> tuple[object, ...]:
-    """Return what makes a server itself; its rendered configuration is not, for it holds one start's port."""
+    """Return what makes a server itself, and its load; its rendered configuration does not, nor a title."""
     record = run.run.servers[name].model_dump(exclude={"title", "configuration", "install", "documentation"})
     asked = run.run.study.get("servers", {}).get(name, {})
-    return record, [asked.get(key) for key in _ASKED]
+    return record, [asked.get(key) for key in _ASKED], run.load_of(name)
 
 
 def noise_of(

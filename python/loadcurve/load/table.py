@@ -1,9 +1,10 @@
 """What every load model of a study has, and how its keys are found and swept."""
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar, get_args
+from pathlib import Path
+from typing import ClassVar, Self, TypeVar, get_args
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.values import Duration, Timeout, Warmup
@@ -25,6 +26,37 @@ class LoadTable(TomlTable):
     duration_s: Duration | None = Field(None, alias="duration")
     timeout_s: Timeout = Field(5.0, alias="timeout")
     """How long connecting may take, and how long an answer may take."""
+
+    _written: Mapping[str, object] = PrivateAttr(default_factory=dict)
+    """The keys and values as the file gives them."""
+    _overriding: frozenset[str] = PrivateAttr(frozenset())
+
+    @property
+    def overriding(self) -> frozenset[str]:
+        """The keys by which it differs from the load that it was made of; see :meth:`overridden`."""
+        return self._overriding
+
+    def gives(self, key: str) -> bool:
+        """Whether the file gives a key."""
+        return key in self._written
+
+    def as_written(self, table: Mapping[str, object]) -> Self:
+        """Return the same load, which remembers what the file gives."""
+        load = self.model_copy()
+        load._written = table  # noqa: SLF001 -- its own class
+        return load
+
+    def overridden(self, table: Mapping[str, object], folder: Path) -> Self:
+        """Return the load with the keys of ``table`` instead of its own; paths count from ``folder``.
+
+        Raises:
+            ValidationError: the keys do not give a load of this model.
+
+        """
+        written = {**self._written, **table}
+        load = self.model_validate(written, context={"folder": folder}).as_written(written)
+        load._overriding = frozenset(table)  # noqa: SLF001 -- its own class
+        return load
 
     def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""

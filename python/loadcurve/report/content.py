@@ -12,6 +12,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import Answer, answer, caution
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.arms import loads_in_words, own_loads
 from loadcurve.report.charts.figure import Figure, Row
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.charts.time import panel_figure
@@ -81,6 +82,8 @@ class Content:
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
+    own_loads: dict[str, str]
+    """How the loads of servers differ from the study's."""
     complete: bool
     ranking: RankingContent | None
     parts: list[Part]
@@ -121,12 +124,13 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         question=analysis.run.question,
         answer=answer(analysis),
         caution=caution(analysis.findings),
-        summary=[*_summary(run, analysis), *trials_in_words(analysis)],
+        summary=[*_summary(run, analysis), *loads_in_words(analysis), *trials_in_words(analysis)],
         verdicts=analysis.verdicts,
         findings=analysis.findings,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
+        own_loads=own_loads(analysis),
         complete=analysis.complete,
         ranking=ranking_content(analysis),
         parts=parts(run, analysis, looks),

@@ -124,8 +124,8 @@ def _figures(
 
 
 def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
-    load = run.run.study.get("load", {})
-    has_ceiling = load.get("model") == "closed" and load.get("pipeline") in (None, 1)
+    loads = [run.load_of(name) for name in run.run.servers]
+    has_ceiling = all(one.get("model") == "closed" and one.get("pipeline") in (None, 1) for one in loads)
     here = next(
         (one for one in analysis.shapes if one.part.key == shown.key and one.part.fixed == shown.fixed), None
     )

@@ -7,6 +7,7 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint, VerdictStatus
 from loadcurve.report import shape_words, text
+from loadcurve.report.arms import loads_in_words
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.sparkline import sparklines
@@ -31,7 +32,7 @@ _STYLES: dict[VerdictStatus | None, str] = {
 def summary(analysis: Analysis) -> RenderableType:
     """Return the table, the curves in lines, how many trials there were and why, and the ranking in words."""
     parts: list[RenderableType] = [summary_table(analysis), *sparklines(analysis)]
-    parts += [Text(sentence) for sentence in trials_in_words(analysis)]
+    parts += [Text(sentence) for sentence in [*loads_in_words(analysis), *trials_in_words(analysis)]]
     ranking = ranking_content(analysis)
     if ranking is not None:
         parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]

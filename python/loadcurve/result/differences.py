@@ -65,7 +65,8 @@ def condition_differences(
 def _load(run: Run) -> Mapping[str, Any]:
     swept = {key for point in run.sweep_points for key in point}
     load = {key: value for key, value in run.run.study["load"].items() if key not in swept}
-    return {**load, "restart": run.run.study["trials"]["restart"]}
+    own = {name: one for name in run.run.servers if (one := run.own_load(name))}
+    return {**load, "restart": run.run.study["trials"]["restart"], "servers": own}
 
 
 def _content(run: Run) -> Mapping[str, Any]:

@@ -68,9 +68,21 @@ class Run:
     @property
     def is_closed_loop(self) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
-        asked = self.run.study.get("load", {}).get("rate_rps")
-        has_rate = asked is not None or "rate" in self.run.study.get("sweep", {})
+        is_swept = "rate" in self.run.study.get("sweep", {})
+        rates = [self.load_of(name).get("rate_rps") for name in self.run.servers]
+        has_rate = is_swept or any(rate is not None for rate in rates)
         return self.kind.is_closed_loop(self._model, has_rate=has_rate)
+
+    def load_of(self, server: str) -> dict[str, Any]:
+        """Return the load of a server at any point, without what is swept: its own, or else the study's."""
+        study = self.run.study
+        load: dict[str, Any] = study.get("servers", {}).get(server, {}).get("load") or study.get("load", {})
+        return load
+
+    def own_load(self, server: str) -> dict[str, Any]:
+        """Return the options of a server's load that differ from the study's."""
+        common = self.run.study.get("load", {})
+        return {name: value for name, value in self.load_of(server).items() if value != common.get(name)}
 
     @property
     def _model(self) -> str | None:

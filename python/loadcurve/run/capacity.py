@@ -59,11 +59,28 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
             f"{document.path}: {found} as the range of {key}; expected two loads above 0, the lower one "
             f"first: values in [sweep], or --from and --to"
         )
-    load = document.data.get("load", {})
-    if isinstance(load, dict):
-        load = {name: value for name, value in load.items() if name != key}
     searched = {**sweep, key: [_number(low), _number(high)]}
-    return dataclasses.replace(document, data={**document.data, "load": load, "sweep": searched})
+    without = {
+        "load": _without(document.data.get("load", {}), key),
+        "servers": _servers_without(document.data.get("servers", {}), key),
+    }
+    return dataclasses.replace(document, data={**document.data, **without, "sweep": searched})
+
+
+def _without(load: object, key: str) -> object:
+    return {name: value for name, value in load.items() if name != key} if isinstance(load, dict) else load
+
+
+def _servers_without(servers: object, key: str) -> object:
+    """Return the servers, without a key in the loads of their own."""
+    if not isinstance(servers, dict):
+        return servers
+    return {
+        name: {**server, "load": _without(server["load"], key)}
+        if isinstance(server, dict) and "load" in server
+        else server
+        for name, server in servers.items()
+    }
 
 
 def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[str, object]) -> str:

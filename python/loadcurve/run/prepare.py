@@ -106,7 +106,7 @@ def _require_requested_files(
     paths = [f"/{name}" for name in records]
     problems = {
         Problem(
-            ("load", "requests", str(index)),
+            (*arm.place("requests"), str(index)),
             f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
         ): None
         for arm in study.arms.values()

@@ -1,11 +1,17 @@
 """The arms of a study: what its curves are of."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.loads import Load, LoadTables, complete_type
 from loadcurve.result.records import Point
 from loadcurve.study.tables import StudyServer
+from loadcurve.toml.expected import show
+from loadcurve.toml.problems import KeyPath, Problem, own_problems, problems_of
 
 
 @dataclass(frozen=True)
@@ -16,11 +22,21 @@ class Arm:
     """That of the server's table; records and everything that is made of them go by it."""
     server: StudyServer
     load: LoadTables
+    """The study's, or that of the server's own table, which overrides keys of the study's."""
 
     @property
     def kind(self) -> LoadKind:
         """What kind of load it is."""
         return self.load.kind
+
+    @property
+    def place_of_load(self) -> KeyPath:
+        """Where the file has the arm's own table of the load."""
+        return ("servers", self.name, "load")
+
+    def place(self, key: str) -> KeyPath:
+        """Return where the file has a key of the load."""
+        return (*(self.place_of_load if key in self.load.overriding else ("load",)), key)
 
     def load_at(self, point: Point) -> Load:
         """Return the load with the keys of ``point`` set."""
@@ -29,3 +45,21 @@ class Arm:
     def paths_to_verify(self, seed: int) -> list[str]:
         """Return the paths whose answers a trial verifies; of a long list, those that ``seed`` picks."""
         return self.load.paths_to_verify(seed)
+
+
+def overridden_load(name: str, load: LoadTables, table: Mapping[str, object], folder: Path) -> LoadTables:
+    """Return the study's load with the keys of a server's own table in the place of its own.
+
+    Raises:
+        ValidationError: the keys do not give a load of the study's model; with paths from ``servers``.
+
+    """
+    model = table.get("model", load.model)
+    if model != load.model:
+        text = f"found {show(model)}; expected {show(load.model)}: all servers have the model of [load]"
+        raise own_problems([Problem((name, "load", "model"), text)])
+    try:
+        return load.overridden(table, folder)
+    except ValidationError as error:
+        problems = problems_of(error, type(load))
+        raise own_problems([Problem((name, "load", *one.path), one.text) for one in problems]) from None

@@ -1,6 +1,6 @@
 """Whether the parts of a study fit together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from pydantic import ValidationError
@@ -10,12 +10,39 @@ from loadcurve.load.loads import LoadTables, complete_type
 from loadcurve.load.requests import LongList
 from loadcurve.load.table import attributes, sweep_keys
 from loadcurve.load.ycsb import DatabaseLoadTable
+from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Sweep
 from loadcurve.toml.expected import nearest, show, unknown_key
 from loadcurve.toml.problems import KeyPath, Problem
 
 
-def inconsistencies(content: Content | None, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
+def inconsistencies(
+    content: Content | None, load: LoadTables, arms: Iterable[Arm], sweep: Sweep
+) -> Iterator[Problem]:
+    """Yield what keeps a point of ``sweep`` from giving each arm a complete load of ``content``.
+
+    What holds of the study's ``load`` is told of it, and what only the keys of an arm's own table bring about
+    is told of these.
+    """
+    common = list(_inconsistencies(content, load, sweep))
+    for arm in arms:
+        if arm.load is load:
+            yield from common
+            continue
+        for problem in _inconsistencies(content, arm.load, sweep):
+            is_common = problem in common and problem.path[1:2] not in [(key,) for key in arm.load.overriding]
+            yield problem if is_common else _of_arm(arm, problem)
+
+
+def _of_arm(arm: Arm, problem: Problem) -> Problem:
+    """Return a problem of an arm's own load at the place of its key, or else of its table."""
+    table, key, *rest = problem.path
+    if table == "load" and (key in arm.load.overriding or not arm.load.gives(key)):
+        return Problem((*arm.place_of_load, key, *rest), problem.text)
+    return Problem(arm.place_of_load, f"with {table}.{key}: {problem.text}")
+
+
+def _inconsistencies(content: Content | None, load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
     """Yield what keeps a point of ``sweep`` from giving a complete load of ``content``.
 
     The points are the product of the swept values, so what the extremes of two keys allow holds everywhere.

@@ -1,14 +1,16 @@
 """The study: what is asked, of which servers, under which load, along which sweep, in how many trials."""
 
 import itertools
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from loadcurve.load.kinds import LoadKind
-from loadcurve.load.loads import LoadTables
+from loadcurve.load.loads import LoadTables, WrittenLoad
 from loadcurve.result.records import Point
-from loadcurve.study.arm import Arm
+from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
@@ -25,13 +27,30 @@ QUICK_MAXIMA = {"warmup": QUICK_WARMUP_S_MAX, "duration": QUICK_DURATION_S_MAX}
 """The largest value that a key of the sweep keeps."""
 
 
-def _named_after_their_entry(servers: object) -> object:
+def _as_arms(servers: object, info: ValidationInfo) -> object:
+    """Name each server after its entry, and complete the load of those that override keys of the study's.
+
+    Where the study's own load cannot be read, which is told, theirs are left unread.
+    """
     if not isinstance(servers, dict):
         return servers
+    folder = Path(info.context["folder"] if info.context else "")
     return {
-        name: {"use": name, **server} if isinstance(server, dict) else server
+        name: {"use": name, **server, **_own_load(name, server, info.data.get("load"), folder)}
+        if isinstance(server, dict)
+        else server
         for name, server in servers.items()
     }
+
+
+def _own_load(
+    name: str, server: Mapping[str, object], load: LoadTables | None, folder: Path
+) -> dict[str, LoadTables | None]:
+    """Return the load of a server whose table has one, complete."""
+    table = server.get("load")
+    if not isinstance(table, dict):
+        return {}
+    return {"load": None if load is None else overridden_load(name, load, table, folder)}
 
 
 class Study(TomlTable):
@@ -41,7 +60,8 @@ class Study(TomlTable):
     question: Text | None = None
     content: Content | None = None
     """Databases have none, and servers that run already need none; then any answer of status 200 is right."""
-    load: Annotated[LoadTables, Field(discriminator="model")]
+    load: WrittenLoad
+    """Of every server that has none of its own."""
     sweep: Sweep
     trials: Trials = Trials()
     host: Host = Host()
@@ -50,7 +70,7 @@ class Study(TomlTable):
     servers: Annotated[
         dict[ServerName, StudyServer],
         Field(min_length=1),
-        BeforeValidator(_named_after_their_entry),
+        BeforeValidator(_as_arms),
         Expected("at least one table [servers.NAME]"),
     ]
 
@@ -63,7 +83,7 @@ class Study(TomlTable):
     @property
     def arms(self) -> dict[str, Arm]:
         """What the curves are of, by name, in the order of the file."""
-        return {name: Arm(name, server, self.load) for name, server in self.servers.items()}
+        return {name: Arm(name, server, server.load or self.load) for name, server in self.servers.items()}
 
     @property
     def kind(self) -> LoadKind:
@@ -78,13 +98,10 @@ class Study(TomlTable):
         evenly chosen, the first and the last among them. A load that ends after a number of requests or
         connections keeps that number.
         """
-        duration_s = self.load.duration_s
-        load = self.load.model_copy(
-            update={
-                "warmup_s": min(self.load.warmup_s, QUICK_WARMUP_S_MAX),
-                "duration_s": None if duration_s is None else min(duration_s, QUICK_DURATION_S_MAX),
-            }
-        )
+        servers = {
+            name: server.model_copy(update={"load": server.load and _quick(server.load)})
+            for name, server in self.servers.items()
+        }
         values_max = max(
             number
             for number in range(1, QUICK_POINTS_MAX + 1)
@@ -95,16 +112,26 @@ class Study(TomlTable):
             for key, values in self.sweep.items()
         }
         trials = self.trials.exactly(min(self.trials.count, QUICK_TRIALS_MAX))
-        return self.model_copy(update={"load": load, "sweep": sweep, "trials": trials})
+        shortened = {"load": _quick(self.load), "servers": servers, "sweep": sweep, "trials": trials}
+        return self.model_copy(update=shortened)
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
-        problems = list(inconsistencies(self.content, self.load, self.sweep))
+        problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep))
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
         if problems:
             raise own_problems(problems)
         return self
+
+
+def _quick(load: LoadTables) -> LoadTables:
+    return load.model_copy(
+        update={
+            "warmup_s": min(load.warmup_s, QUICK_WARMUP_S_MAX),
+            "duration_s": None if load.duration_s is None else min(load.duration_s, QUICK_DURATION_S_MAX),
+        }
+    )
 
 
 def _evenly_chosen(values: list[int | float], count: int) -> list[int | float]:

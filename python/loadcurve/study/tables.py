@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
-from loadcurve.load.loads import DURATION_KEYS
+from loadcurve.load.loads import DURATION_KEYS, WrittenLoad
 from loadcurve.load.values import PositiveCount, SettingValue
 from loadcurve.result.measures import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
@@ -268,6 +268,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """What the server is held to by control groups."""
     machine: Text | None = None
     """The machine type that this machine stands for, by limits of its size."""
+    load: WrittenLoad | None = None
+    """The complete load, where the server's own table overrides keys of the study's."""
 
     @model_validator(mode="after")
     def _limits_once(self) -> Self:

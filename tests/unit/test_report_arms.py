@@ -1,0 +1,81 @@
+"""Curves under loads that differ: what each form of the report states of them."""
+
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.noise import same_servers
+from loadcurve.report.content import content_of
+from loadcurve.report.formats.markdown import markdown_bytes
+from loadcurve.report.html import render_page
+from loadcurve.report.terminal import summary
+from loadcurve.result.differences import condition_differences, conditions_of
+from loadcurve.result.folder import Run
+
+OWN = {"calls": 1, "duration_s": 4.0, "headers": {"Cookie": "secret"}}
+IN_WORDS = "The load on nginx differs: duration = 4 instead of 2, calls = 1, other headers."
+
+
+def with_own_load(run: Run, **own: object) -> Run:
+    """The run, with these options in the load of nginx."""
+    common = run.run.study["load"]
+    servers = {"nginx": {"load": {**common, **own}}, "tiny": {"load": None}}
+    record = run.run.model_copy(update={"study": {**run.run.study, "servers": servers}})
+    return dataclasses.replace(run, run=record)
+
+
+@pytest.fixture(scope="module")
+def differing(run: Run) -> Run:
+    return with_own_load(run, **OWN)
+
+
+def test_an_arms_load_is_its_own_or_else_the_studys(run: Run, differing: Run):
+    assert differing.load_of("nginx") == {**run.run.study["load"], **OWN}
+    assert differing.load_of("tiny") == differing.load_of("apache") == run.run.study["load"]
+
+
+def test_only_what_differs_is_among_the_numbers(differing: Run):
+    servers = analyse(differing).run.servers
+    assert {name: server.load for name, server in servers.items() if server.load} == {"nginx": OWN}
+
+
+def test_every_form_states_what_differs_and_no_secret(differing: Run):
+    analysis = analyse(differing)
+    content = content_of(differing, analysis)
+    output = io.StringIO()
+    Console(file=output, width=80).print(summary(analysis))
+    assert IN_WORDS in " ".join(output.getvalue().split())
+    markdown = markdown_bytes(content).decode()
+    assert IN_WORDS in markdown
+    assert content.own_loads == {"nginx": "duration = 4, calls = 1, other headers"}
+    html = render_page(content)
+    assert "<span>duration = 4, calls = 1, other headers</span>" in html
+    assert not any("secret" in text for text in (output.getvalue(), markdown))
+
+
+def test_equal_loads_are_not_spoken_of(run: Run):
+    content = content_of(run, analyse(run))
+    assert content.own_loads == {}
+    assert "differs" not in " ".join(content.summary)
+
+
+def test_runs_whose_arms_differ_in_load_were_not_measured_under_the_same_conditions(run: Run):
+    [difference] = condition_differences(conditions_of(run), conditions_of(with_own_load(run, calls=1)))
+    assert (difference.aspect, difference.name, difference.new) == ("load", "servers.nginx.calls", 1)
+
+
+def test_the_same_server_under_another_load_is_no_evidence_of_noise(run: Run):
+    servers = {**run.run.servers, "tiny": run.run.servers["nginx"]}
+    twins = dataclasses.replace(run, run=run.run.model_copy(update={"servers": servers}))
+    assert same_servers(twins) == (("nginx", "tiny"),)
+    assert same_servers(with_own_load(twins, calls=1)) == ()
+
+
+def test_throughput_is_asked_for_where_one_arm_of_a_database_has_a_rate(run: Run):
+    study = {**run.run.study, "load": {"model": "ycsb", "rate_rps": None}}
+    database = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
+    assert database.is_closed_loop
+    assert not with_own_load(database, rate_rps=100.0).is_closed_loop
