@@ -8,7 +8,6 @@ from rich.console import Console
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
 from loadcurve.explain.all import findings
-from loadcurve.load.kinds import kind_of_model
 from loadcurve.report.answer import answer
 from loadcurve.report.answer import answer_words as answer_in_short
 from loadcurve.report.formats.tables import report_tables
@@ -17,6 +16,9 @@ from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_database_run as synthetic
+
+REASON = "the request was rejected"
+"""What the database says, whose words stay its own."""
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +37,6 @@ def printed(run: Run) -> str:
         console.print(summary(analyse(run)))
         print_shapes(analyse(run), console)
     return captured.get()
-
-
-def test_words_are_those_of_operations_for_databases_alone():
-    assert kind_of_model("ycsb").words("Requests: 5 requests/s, each request") == (
-        "Operations: 5 operations/s, each operation"
-    )
-    assert kind_of_model("ycsb").words("A request, a request") == "An operation, an operation"
-    assert kind_of_model("ycsb").words("request-logger, my.requests") == "request-logger, my.requests"
-    assert kind_of_model("ycsb").words("A request, for a request") == "An operation, for an operation"
-    assert kind_of_model("open").words("5 requests/s") == "5 requests/s"
 
 
 def test_the_page_says_operations_and_threads_everywhere(page):
@@ -124,6 +116,7 @@ def test_a_finding_of_a_database_speaks_of_operations(tmp_path):
             errors=dict.fromkeys(synthetic.load_result(server, threads)["errors"], 0) | {"rejected": 100},
             requests=dict.fromkeys(("never_sent", "unanswered"), 0)
             | {"due": 500, "sent": 500, "answered": 400, "ok": 400, "failed": 100},
+            error_messages=[{"operation": "read", "error": "rejected", "text": REASON, "count": 100}],
         )
         for block in range(synthetic.TRIALS)
         for server in synthetic.PER_THREAD_RPS
@@ -134,5 +127,7 @@ def test_a_finding_of_a_database_speaks_of_operations(tmp_path):
     assert found
     for one in found:
         assert "operations" in one.seen
-        said = " ".join([one.seen, one.cause, one.advice, *(figure.name for figure in one.evidence)])
+        assert one.seen.endswith(f"Most of them because: {REASON}")
+        ours = one.seen.removesuffix(REASON)
+        said = " ".join([ours, one.cause, one.advice, *(figure.name for figure in one.evidence)])
         assert "request" not in said

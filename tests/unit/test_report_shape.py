@@ -8,6 +8,7 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
+from loadcurve.load.kinds import WEB
 from loadcurve.report import shape_words
 from loadcurve.report.html import write_report
 from loadcurve.report.terminal import print_shapes, summary
@@ -29,7 +30,7 @@ def exactly(value: float) -> Estimate:
 
 def test_the_conclusion_of_the_published_study_of_machines_comes_out_of_its_shape():
     [part] = shapes(machine_run(), parse_objective("p90 < 20ms"))
-    cheapest, fastest = shape_words.conclusions(part)[-2:]
+    cheapest, fastest = shape_words.conclusions(WEB, part)[-2:]
     assert cheapest == (
         "Up to 600 connections t2.micro (0.0116 $/h) keeps p90 < 20ms for the least money; above, "
         "t2.medium (0.0464 $/h) up to 1,000 connections, the highest load that was measured."
@@ -50,12 +51,14 @@ def test_what_is_printed_fits_into_80_columns():
 
 
 def test_a_peak_at_the_end_says_that_it_was_not_reached():
-    words = shape_words.peak_words("connections", Greatest(200, exactly(9_000), "last", (200,)))
+    words = shape_words.peak_words(WEB, "connections", Greatest(200, exactly(9_000), "last", (200,)))
     assert words.startswith("the peak was not reached: throughput is greatest at 200 connections")
 
 
 def test_loads_that_cannot_be_told_from_the_peak_are_named():
-    words = shape_words.peak_words("connections", Greatest(100, exactly(9_000), "inside", (50, 100, 200)))
+    words = shape_words.peak_words(
+        WEB, "connections", Greatest(100, exactly(9_000), "inside", (50, 100, 200))
+    )
     assert "50 and 200 connections cannot be told from it" in words
 
 
@@ -81,12 +84,15 @@ def test_loads_that_cannot_be_told_from_the_peak_are_named():
     ],
 )
 def test_a_capacity_that_the_sweep_does_not_bound_is_told_in_words(trials: list[TrialCapacity], words: str):
-    assert shape_words.capacity_words("connections", Capacity(tuple(trials), None, None), "p99 < 1s") == words
+    assert (
+        shape_words.capacity_words(WEB, "connections", Capacity(tuple(trials), None, None), "p99 < 1s")
+        == words
+    )
 
 
 def test_limits_that_fail_and_hold_again_are_told():
     trials = (TrialCapacity(14, "exact", None, 20), TrialCapacity(14, "exact", None))
-    words = shape_words.capacity_words("connections", Capacity(trials, exactly(14), None), "p99 < 1s")
+    words = shape_words.capacity_words(WEB, "connections", Capacity(trials, exactly(14), None), "p99 < 1s")
     assert "in 1 of 2 trials the limits fail and hold again higher up, from 20 connections" in words
 
 
@@ -171,7 +177,7 @@ def test_offers_end_with_what_lies_above():
 
 def test_leaders_are_told_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
-    assert shape_words.leaders_words("rate", found, "p99") == (
+    assert shape_words.leaders_words(WEB, "rate", found, "p99") == (
         "up to 100 per second a (from which b cannot be told) has the lowest p99; "
         "then up to 1,000 per second c."
     )

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loadcurve.report.charts.time import PANELS, panel_figure
+from loadcurve.load.kinds import WEB
+from loadcurve.report.charts.time import panel_figure, panels
 from loadcurve.report.html import render_report
 from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run
@@ -109,16 +110,17 @@ def test_a_run_without_the_probes_series_has_the_panels_of_the_load_alone(run: R
 
 
 def test_all_panels_have_one_axis_of_time_and_only_the_lowest_its_labels():
-    specifications = [panel_figure(panel, is_lowest=panel is PANELS[-1]).specification for panel in PANELS]
+    shown = panels(WEB)
+    specifications = [panel_figure(panel, is_lowest=panel is shown[-1]).specification for panel in shown]
     axes = [layer["encoding"]["x"] for one in specifications for layer in one["layer"]]
     assert {json.dumps(axis["scale"]["domain"]) for axis in axes} == {'[0, {"expr": "end_s"}]'}
     assert [one["layer"][0]["encoding"]["x"]["axis"]["labels"] for one in specifications] == (
-        [False] * (len(PANELS) - 1) + [True]
+        [False] * (len(shown) - 1) + [True]
     )
 
 
 def test_every_line_of_a_panel_differs_in_its_dashes_too():
-    for panel in PANELS:
+    for panel in panels(WEB):
         specification = panel_figure(panel, is_lowest=False).specification
         [line] = [layer for layer in specification["layer"] if layer["mark"]["type"] == "line"]
         dashes = line["encoding"]["strokeDash"]["scale"]["range"]

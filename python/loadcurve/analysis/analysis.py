@@ -13,8 +13,7 @@ from loadcurve.analysis.ranking import RunRanking, rank_run
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
-from loadcurve.load.kinds import kind_of_model
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import STUDY_FILE, Run
 from loadcurve.result.measures import MEASURES, Measure
@@ -102,14 +101,14 @@ class Analysis:
         return list(dict.fromkeys(key for point in self.points for key in point))
 
     @property
-    def words(self) -> Words:
-        """How the run's loads are spoken of."""
-        return kind_of_model(self.run.load_model).words
+    def load_kind(self) -> LoadKind:
+        """What kind of load the run's is."""
+        return kind_of_model(self.run.load_model)
 
     @property
     def measures(self) -> list[Measure]:
         """What the run is measured by, in the words of its loads."""
-        return [measure.said(self.words) for measure in measures_of(self.kinds)]
+        return measures_of(self.load_kind, self.kinds)
 
     @property
     def verdicts(self) -> dict[VerdictStatus, int]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import (
     LOADING,
@@ -18,6 +19,7 @@ from loadcurve.result.measures import (
     Measure,
     PointKey,
     measured_load,
+    measures,
     operation_measures,
     point_key,
     wrong_answers,
@@ -110,21 +112,21 @@ class Curve:
 
 def kinds_of(run: Run) -> list[str]:
     """Return the kinds of operations of a run on databases, such as ``read``; none of one on web servers."""
-    if not run.words.of_database:
+    if not run.kind.by_operation:
         return []
     operations = (one for record in run.points for one in measured_load(record).operations)
     return list(dict.fromkeys(one.operation for one in operations))
 
 
-def measures_of(kinds: Sequence[str]) -> list[Measure]:
-    """Return what a run is measured by, whose loads have these kinds of operations."""
+def measures_of(load: LoadKind, kinds: Sequence[str]) -> list[Measure]:
+    """Return what a run with a kind of load is measured by, whose operations are of these kinds."""
     of_kinds = [measure for kind in kinds for measure in operation_measures(kind)]
-    return [*MEASURES.values(), *of_kinds, *([LOADING] if kinds else [])]
+    return [*measures(load).values(), *of_kinds, *([LOADING] if kinds else [])]
 
 
 def curves(run: Run) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study."""
-    measures = measures_of(kinds_of(run))
+    by = measures_of(run.kind, kinds_of(run))
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
         measured.setdefault((record.server, point_key(record.point)), []).append(record)
@@ -132,7 +134,7 @@ def curves(run: Run) -> list[Curve]:
         Curve(
             server=name,
             points=[
-                _curve_point(point, measured.get((name, point_key(point)), []), measures)
+                _curve_point(point, measured.get((name, point_key(point)), []), by)
                 for point in run.sweep_points
             ],
         )
@@ -141,10 +143,10 @@ def curves(run: Run) -> list[Curve]:
     ]
 
 
-def _curve_point(point: Point, trials: Sequence[PointRecord], measures: Sequence[Measure]) -> CurvePoint:
+def _curve_point(point: Point, trials: Sequence[PointRecord], by: Sequence[Measure]) -> CurvePoint:
     loads = [measured_load(trial) for trial in trials]
     verdicts = [load.verdict.status for load in loads]
-    values = {measure.column: [measure.value(trial) for trial in trials] for measure in measures}
+    values = {measure.column: [measure.value(trial) for trial in trials] for measure in by}
     return CurvePoint(
         point=point,
         trials=[trial.trial for trial in trials],

@@ -31,12 +31,10 @@ class SearchDisplay(RunDisplay):
         """Show a search for the highest load at which ``objective`` holds."""
         super().__init__(console, live=live)
         self._objective = objective
-        self._load_keys: tuple[str, ...] = ()
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A search in these trials begins; how many points each will have is not known."""
-        self._words = study.kind.words
-        self._load_keys = study.kind.load_keys
+        self._kind = study.kind
         self._study = study
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)
@@ -54,7 +52,7 @@ class SearchDisplay(RunDisplay):
             return
         self._keep(None)
         self._note_new_caveats(record)
-        key = next(key for key in reversed(record.point) if key in self._load_keys)
+        key = next(key for key in reversed(record.point) if key in self._kind.load_keys)
         seen = observed(record, record.point[key], self._objective)
         said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
         figures = ", ".join(map(limited, self._objective.limits, seen.values))

@@ -39,7 +39,7 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
-        self._words = WEB.words
+        self._kind = WEB
         self._estimate_s: float | None = None
         self._at_most, self._about = "", "about "
         self._points_planned = 0
@@ -61,7 +61,7 @@ class RunDisplay:
 
     def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
         """A run of this study begins."""
-        self._words = study.kind.words
+        self._kind = study.kind
         self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
@@ -144,7 +144,7 @@ class RunDisplay:
             parts.append(in_words(self._point))
         if self._progress is not None and self._progress.elapsed_s:
             rate = self._progress.answered / self._progress.elapsed_s
-            parts.append(f"{rate:,.0f} {self._words('requests/s')}")
+            parts.append(f"{rate:,.0f} {self._kind.per_second}")
             if self._progress.failed:
                 parts.append(f"{self._progress.failed:,} failed")
         return " · ".join(parts)

@@ -36,11 +36,11 @@ def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:
     if not progress.elapsed_s:
         line.plain = "connecting"
         return
-    words = plan.kind.words
-    rate = f"{progress.answered / progress.elapsed_s:,.0f} {words('requests/s')}"
+    kind = plan.kind
+    rate = f"{progress.answered / progress.elapsed_s:,.0f} {kind.per_second}"
     failed = f" · {progress.failed:,} failed" if progress.failed else ""
     if plan.requests_total is not None:
-        line.plain = f"{progress.answered:,} of {plan.requests_total:,} {words('requests')} · {rate}{failed}"
+        line.plain = f"{progress.answered:,} of {plan.requests_total:,} {kind.requests} · {rate}{failed}"
     elif plan.load.duration_s is None:
         line.plain = f"{progress.elapsed_s:.0f} s · {rate}{failed}"
     else:

@@ -45,19 +45,8 @@ def findings(run: Run) -> list[Finding]:
 
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
-    found = [_said(run, one) for subject in subjects(run) for find in FINDERS for one in find(subject)]
+    found = [one for subject in subjects(run) for find in FINDERS for one in find(subject)]
     return sorted(found, key=_order)
-
-
-def _said(run: Run, one: Finding) -> Finding:
-    """Return a finding, of which the finders speak in requests, in the words of the run's loads."""
-    words = run.words
-    evidence = [
-        figure.model_copy(update={"name": words(figure.name), "unit": words(figure.unit)})
-        for figure in one.evidence
-    ]
-    sentences = {name: words(getattr(one, name)) for name in ("seen", "cause", "advice")}
-    return one.model_copy(update={**sentences, "evidence": evidence})
 
 
 def _order(one: Finding) -> tuple[int, int]:

@@ -50,9 +50,9 @@ def find(subject: Subject) -> list[Finding]:
         if places is not None and record.load.load.connections >= places and _turned_away(record)
     ]
     return [
-        *merged(PORTS, subject, ports, lambda seen: _tell_ports(subject, seen)),
-        *merged(DESCRIPTORS, subject, descriptors, lambda seen: _tell_descriptors(subject, seen)),
-        *merged(SERVER_CONNECTIONS, subject, turned_away, lambda seen: _tell_server(places or 0, seen)),
+        *merged(PORTS, subject, ports, _tell_ports),
+        *merged(DESCRIPTORS, subject, descriptors, _tell_descriptors),
+        *merged(SERVER_CONNECTIONS, subject, turned_away, _tell_server),
     ]
 
 
@@ -86,7 +86,7 @@ def _ran_out(record: PointRecord, without: int) -> RanOut:
 
 
 def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
-    ports = _local_ports(subject)
+    ports, requests = _local_ports(subject), subject.load.requests
     waiting = max((one.detail.time_wait or 0 for one in seen), default=0)
     # Within one machine both ends are seen, and the end that closed first is the one that waits.
     explained = ports is not None and waiting >= ports / 2
@@ -99,10 +99,10 @@ def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
     return Told(
         weight="invalidates",
         certainty="shown" if explained else "likely",
-        seen=f"{sum(one.detail.without for one in seen):,} requests found no local port for their "
+        seen=f"{sum(one.detail.without for one in seen):,} {requests} found no local port for their "
         "connection.",
         evidence=[
-            *ranged("requests without a local port", "", [one.detail.without for one in seen]),
+            *ranged(f"{requests} without a local port", "", [one.detail.without for one in seen]),
             *ranged("sockets in TIME_WAIT, most", "", [one.detail.time_wait for one in seen]),
             *ranged("sockets established, most", "", [one.detail.established for one in seen]),
             *ranged("local ports", "", [ports]),
@@ -116,15 +116,16 @@ def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
 
 
 def _tell_descriptors(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
-    limits = subject.run.host.get("limits")
+    requests, limits = subject.load.requests, subject.run.host.get("limits")
     files = limits.get("open_files") if isinstance(limits, dict) else None
     hard = files[1] if isinstance(files, list | tuple) and len(files) > 1 else None
     return Told(
         weight="invalidates",
         certainty="shown",
-        seen=f"{sum(one.detail.without for one in seen):,} requests found no open file for their connection.",
+        seen=f"{sum(one.detail.without for one in seen):,} {requests} found no open file for their "
+        "connection.",
         evidence=[
-            *ranged("requests without an open file", "", [one.detail.without for one in seen]),
+            *ranged(f"{requests} without an open file", "", [one.detail.without for one in seen]),
             *ranged("connections asked for", "", [one.detail.connections for one in seen]),
             *ranged("limit of open files of a process", "", [hard if isinstance(hard, int) else None]),
         ],
@@ -133,17 +134,18 @@ def _tell_descriptors(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Tol
     )
 
 
-def _tell_server(places: int, seen: Sequence[Sighting[RanOut]]) -> Told:
+def _tell_server(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+    places, requests = server_places(subject) or 0, subject.load.requests
     least = min(one.detail.connections for one in seen)
     return Told(
         weight="invalidates",
         certainty="likely",
         seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more were "
-        f"asked for, and {sum(one.detail.without for one in seen):,} requests failed.",
+        f"asked for, and {sum(one.detail.without for one in seen):,} {requests} failed.",
         evidence=[
             *ranged("connections asked for", "", [one.detail.connections for one in seen]),
             *ranged("connections by the server's settings", "", [places]),
-            *ranged("requests turned away", "", [one.detail.without for one in seen]),
+            *ranged(f"{requests} turned away", "", [one.detail.without for one in seen]),
         ],
         cause="The server had no place left for a connection: it closes what it cannot serve, or lets it "
         "wait until the client gives up.",

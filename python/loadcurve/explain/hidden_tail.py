@@ -61,11 +61,12 @@ def _value(distribution: Distribution, percentile: str) -> float | None:
     return value
 
 
-def _tell(seen: Sequence[Sighting[Hidden]]) -> Told:
+def _tell(subject: Subject, seen: Sequence[Sighting[Hidden]]) -> Told:
     most = max(
         (one.detail for one in seen), key=lambda hidden: hidden.latency_ms / max(hidden.service_ms, 1e-6)
     )
     loads = [one.record.load for one in seen]
+    per_second = subject.load.per_second
     return Told(
         weight="explains",
         certainty="shown",
@@ -74,13 +75,14 @@ def _tell(seen: Sequence[Sighting[Hidden]]) -> Told:
         evidence=[
             *ranged(f"latency, {most.percentile}", "ms", [one.detail.latency_ms for one in seen]),
             *ranged(f"service time, {most.percentile}", "ms", [one.detail.service_ms for one in seen]),
-            *ranged("rate asked", "requests/s", [load.rate_rps.asked for load in loads]),
-            *ranged("rate answered", "requests/s", [load.rate_rps.answered for load in loads]),
+            *ranged("rate asked", per_second, [load.rate_rps.asked for load in loads]),
+            *ranged("rate answered", per_second, [load.rate_rps.answered for load in loads]),
             *ranged("connections", "", [load.load.connections for load in loads]),
         ],
-        cause="Requests fell due while every connection was still waiting for an answer, because the server "
-        "stood still or could not keep up. A closed loop sends nothing in that time, so what waits is in "
-        "none of its figures: it tells the service time alone (coordinated omission).",
+        cause=f"{subject.load.requests.capitalize()} fell due while every connection was still waiting for "
+        "an answer, because the server stood still or could not keep up. A closed loop sends nothing in that "
+        "time, so what waits is in none of its figures: it tells the service time alone (coordinated "
+        "omission).",
         advice="Take the latency, as users meet it. Where the rate answered is below the rate asked, the "
         "server is past its capacity and the latency grows with the length of the load.",
     )

@@ -9,6 +9,7 @@ from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
@@ -71,7 +72,7 @@ def find(subject: Subject) -> list[Finding]:
     overflown = [one for one in sightings if subject.is_local and one.detail.overflows]
     others = [one for one in sightings if not (subject.is_local and one.detail.overflows)]
     return [
-        *merged(OVERFLOW, subject, overflown, lambda seen: _tell_overflow(subject, seen)),
+        *merged(OVERFLOW, subject, overflown, _tell_overflow),
         *merged(RETRIED, subject, others, _tell_retried),
     ]
 
@@ -132,7 +133,7 @@ def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
     return Told(
         weight="distorts",
         certainty="shown",
-        seen=f"{_waited(seen)}, and the kernel counted an overflow of a listen queue.",
+        seen=f"{_waited(subject.load, seen)}, and the kernel counted an overflow of a listen queue.",
         evidence=[
             *ranged("overflows of listen queues", "", [one.detail.overflows for one in seen]),
             *_evidence(seen),
@@ -146,11 +147,11 @@ def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
     )
 
 
-def _tell_retried(seen: Sequence[Sighting[Retried]]) -> Told:
+def _tell_retried(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
     return Told(
         weight="distorts",
         certainty="likely",
-        seen=f"{_waited(seen)}; no overflow of a listen queue was counted on this machine.",
+        seen=f"{_waited(subject.load, seen)}; no overflow of a listen queue was counted on this machine.",
         evidence=_evidence(seen),
         cause="SYNs were lost on their way, or dropped by the listen queue of a server on another machine, "
         "and sent again by the client's kernel after whole seconds.",
@@ -159,7 +160,7 @@ def _tell_retried(seen: Sequence[Sighting[Retried]]) -> Told:
     )
 
 
-def _waited(seen: Sequence[Sighting[Retried]]) -> str:
+def _waited(load: LoadKind, seen: Sequence[Sighting[Retried]]) -> str:
     requests = sum(sum(one.detail.by_moment_s.values()) for one in seen)
     timeouts = sum(one.detail.connect_timeouts for one in seen)
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
@@ -167,8 +168,8 @@ def _waited(seen: Sequence[Sighting[Retried]]) -> str:
     if requests:
         about = ", ".join(f"{moment:g}" for moment in moments)
         parts.append(
-            f"{requests:,} request{'s' if requests > 1 else ''} waited about {about} s for a connection, as "
-            "long as a SYN waits before it is sent again"
+            f"{requests:,} {load.requests if requests > 1 else load.request} waited about {about} s for a "
+            "connection, as long as a SYN waits before it is sent again"
         )
     if timeouts:
         parts.append(f"{timeouts:,} gave up before they had one")

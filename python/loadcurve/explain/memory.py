@@ -98,7 +98,8 @@ def _slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
 
 
-def _tell_leak(seen: Sequence[Sighting[Growth]]) -> Told:
+def _tell_leak(subject: Subject, seen: Sequence[Sighting[Growth]]) -> Told:
+    load = subject.load
     by_trial: dict[int, list[float]] = {}
     for one in seen:
         by_trial.setdefault(one.record.trial, []).append(one.detail.bytes_per_request)
@@ -107,17 +108,17 @@ def _tell_leak(seen: Sequence[Sighting[Growth]]) -> Told:
         weight="explains",
         certainty="likely",
         seen=f"The server's memory grew through the whole window, in every trial: about {rate.value:,.0f} "
-        "bytes for each request that it answered.",
+        f"bytes for each {load.request} that it answered.",
         evidence=[
-            estimated("memory for each request", "bytes", rate),
+            estimated(f"memory for each {load.request}", "bytes", rate),
             *ranged(
                 "growth within a window", "MiB", [one.detail.grown_bytes / BYTES_PER_MIB for one in seen]
             ),
             *ranged("memory at its start", "MiB", [one.detail.start_bytes / BYTES_PER_MIB for one in seen]),
-            *ranged("requests meanwhile", "", [one.detail.requests for one in seen]),
+            *ranged(f"{load.requests} meanwhile", "", [one.detail.requests for one in seen]),
         ],
-        cause="The server keeps something of each request: a leak, a cache or a log in memory, or garbage "
-        "that is not collected yet.",
+        cause=f"The server keeps something of each {load.request}: a leak, a cache or a log in memory, or "
+        "garbage that is not collected yet.",
         advice="Measure for longer: a leak goes on, a cache and a collector come to a level. Later points of "
         "this server have been measured with more memory in use than earlier ones.",
     )
@@ -162,8 +163,9 @@ def _per_connection(subject: Subject) -> list[Finding]:
                 seen=f"The server's memory grows with the connections: {_size(estimate.value)} for each.",
                 evidence=told_evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
-                advice="Plan its memory by the connections that are open at once, not by the requests per "
-                "second; smaller buffers or a shorter keep-alive timeout make it less.",
+                advice="Plan its memory by the connections that are open at once, not by the "
+                f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout make "
+                "it less.",
             ),
         )
     ]

@@ -9,6 +9,7 @@ from statistics import fmean, median
 from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord
 
@@ -32,12 +33,13 @@ class Measure:
     of: Callable[[PointRecord], float | None]
 
 
-MEASURES = (
-    # Below 5 % a trial does not change what a mean over trials says.
-    Measure("throughput", "requests/s", 1.05, lambda record: record.load.rate_rps.answered),
-    # The tail of equal trials easily differs by half.
-    Measure("latency p99", "ms", 2.0, lambda record: record.load.latency_ms.p99),
-)
+def _measures(load: LoadKind) -> tuple[Measure, ...]:
+    return (
+        # Below 5 % a trial does not change what a mean over trials says.
+        Measure("throughput", load.per_second, 1.05, lambda record: record.load.rate_rps.answered),
+        # The tail of equal trials easily differs by half.
+        Measure("latency p99", "ms", 2.0, lambda record: record.load.latency_ms.p99),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,18 @@ def _taken_from_cpu(record: PointRecord) -> float | None:
     return server.context_switches.involuntary if server and server.context_switches else None
 
 
-COUNTERS = (
-    Counter("steal", "share", 0.01, _steal),
-    Counter("overflows of listen queues", "", 1, lambda record: record.load.kernel.listen_overflows),
-    Counter("segments sent again", "", 10, lambda record: record.load.kernel.retransmits),
-    Counter("time throttled", "s", 0.05, _throttled_s),
-    Counter("failed requests", "", 10, lambda record: record.load.requests.failed),
-    Counter("wait for a CPU", "share", 0.05, _cpu_wait),
-    Counter("wait for disks", "share", 0.02, _disk_wait),
-    Counter("lateness of the generator, p99", "ms", 1, _lateness),
-    Counter("involuntary context switches of the server", "", 100, _taken_from_cpu),
-)
+def _counters(load: LoadKind) -> tuple[Counter, ...]:
+    return (
+        Counter("steal", "share", 0.01, _steal),
+        Counter("overflows of listen queues", "", 1, lambda record: record.load.kernel.listen_overflows),
+        Counter("segments sent again", "", 10, lambda record: record.load.kernel.retransmits),
+        Counter("time throttled", "s", 0.05, _throttled_s),
+        Counter(f"failed {load.requests}", "", 10, lambda record: record.load.requests.failed),
+        Counter("wait for a CPU", "share", 0.05, _cpu_wait),
+        Counter("wait for disks", "share", 0.02, _disk_wait),
+        Counter("lateness of the generator, p99", "ms", 1, _lateness),
+        Counter("involuntary context switches of the server", "", 100, _taken_from_cpu),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +113,21 @@ def find(subject: Subject) -> list[Finding]:
     """Find trials that differ from their siblings by more than these differ among each other."""
     usable = [[record for record in records if is_usable(record)] for records in subject.by_place()]
     found = []
-    for measure in MEASURES:
+    measures = _measures(subject.load)
+    for measure in measures:
         by_trial: dict[int, list[Sighting[Odd]]] = {}
-        for sighting in _odd(usable, measure):
+        for sighting in _odd(usable, measure, len(measures)):
             by_trial.setdefault(sighting.record.trial, []).append(sighting)
         for sightings in by_trial.values():
             found += merged(CODE, subject, sightings, functools.partial(_tell, measure))
     return found
 
 
-def _odd(usable: Sequence[Sequence[PointRecord]], measure: Measure) -> Iterator[Sighting[Odd]]:
-    """Yield the trials that are odd, given the usable records of each place of the sweep."""
+def _odd(usable: Sequence[Sequence[PointRecord]], measure: Measure, measures: int) -> Iterator[Sighting[Odd]]:
+    """Yield the trials that are odd by one of the measures, given the usable records of each place."""
     places = [_Place(records, measure) for records in usable]
     enough = [place for place in places if len(place.logs) >= TRIALS_MIN]
-    tested = sum(len(place.logs) for place in enough) * len(MEASURES)
+    tested = sum(len(place.logs) for place in enough) * measures
     for place in enough:
         for trial, log in place.logs.items():
             others = place.without(trial)
@@ -200,11 +204,11 @@ def deleted_residual(
     return residual, 2 * float(stdtr(freedom, -abs(residual)))
 
 
-def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
+def _tell(measure: Measure, subject: Subject, seen: Sequence[Sighting[Odd]]) -> Told:
     """Tell of one trial, by the point where it differs most."""
     most = max(seen, key=lambda one: abs(math.log(one.detail.factor)))
     record, odd = most.record, most.detail
-    explained = _explained(record, odd.siblings)
+    explained = _explained(subject.load, record, odd.siblings)
     names = ", ".join(both[0].name for both in explained)
     cause = (
         f"In this trial the machine tells of something that the others do not have: {names}."
@@ -233,10 +237,10 @@ def _tell(measure: Measure, seen: Sequence[Sighting[Odd]]) -> Told:
     )
 
 
-def _explained(record: PointRecord, others: Sequence[PointRecord]) -> list[list[Evidence]]:
+def _explained(load: LoadKind, record: PointRecord, others: Sequence[PointRecord]) -> list[list[Evidence]]:
     """Return the counters that are clearly higher in this record than in any of the others."""
     found = []
-    for counter in COUNTERS:
+    for counter in _counters(load):
         value = counter.of(record)
         usual = [told for other in others if (told := counter.of(other)) is not None]
         if value is None or not usual or value < counter.floor or value < CLEARLY_MORE * max(usual):

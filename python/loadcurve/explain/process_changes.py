@@ -52,7 +52,7 @@ def find(subject: Subject) -> list[Finding]:
         for place in sorted(records)
         if (change := _change(records, place)) is not None
     ]
-    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+    return merged(CODE, subject, sightings, _tell)
 
 
 def _change(records: dict[int, PointRecord], place: int) -> Change | None:
@@ -118,8 +118,9 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Change]]) -> Told:
             *ranged("threads then", "", [one.detail.threads[1] for one in seen]),
             *shown,
         ],
-        cause=f"The server {more} {what} by its own rules, which count the connections or requests under "
-        "way, so the points on both sides of this one were served by differently many.",
+        cause=f"The server {more} {what} by its own rules, which count the connections or "
+        f"{subject.load.requests} under way, so the points on both sides of this one were served by "
+        "differently many.",
         advice="Set the number of processes and threads at the start, the least and the most to the same "
         "value, or read this part of the curve as two: before and after.",
     )

@@ -80,7 +80,7 @@ def _is_bound_to_one_thread(subject: Subject, used: Used) -> bool:
     return alone and FULL_SHARE <= used.cpus <= ONE_CPU_MAX
 
 
-def _tell_throttled(seen: Sequence[Sighting[Used]]) -> Told:
+def _tell_throttled(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     share = max(one.detail.throttled_share or 0 for one in seen)
     return Told(
         weight="explains",
@@ -94,13 +94,14 @@ def _tell_throttled(seen: Sequence[Sighting[Used]]) -> Told:
             *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
         ],
         cause="The control group around the server limits its processor time, and the kernel stops all of "
-        "its processes until the next period begins: requests meanwhile wait for up to 100 ms.",
+        f"its processes until the next period begins: {subject.load.requests} meanwhile wait for up to 100 "
+        "ms.",
         advice="Give the server more CPUs (limits.cpus, or a larger machine) where the pauses are not what "
         "is to be measured; without a limit of this study, look at the limits of the container it runs in.",
     )
 
 
-def _tell_full(seen: Sequence[Sighting[Used]]) -> Told:
+def _tell_full(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     most = max(seen, key=lambda one: one.detail.cpus / one.detail.available).detail
     return Told(
         weight="explains",
@@ -109,16 +110,16 @@ def _tell_full(seen: Sequence[Sighting[Used]]) -> Told:
         evidence=[
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
             *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
-            *_cost(seen),
+            *_cost(subject, seen),
         ],
         cause="The server is at the limit of its CPUs: what it answers is decided by the processor time that "
-        "a request takes.",
-        advice="More load brings only waiting from here on. Compare the CPU per request of the servers, and "
-        "give the server more CPUs to see whether it can use them.",
+        f"{subject.load.a_request} takes.",
+        advice=f"More load brings only waiting from here on. Compare the CPU per {subject.load.request} of "
+        "the servers, and give the server more CPUs to see whether it can use them.",
     )
 
 
-def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
+def _tell_one_thread(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     most = max(seen, key=lambda one: one.detail.cpus).detail
     threads = [one.detail.busiest_thread for one in seen if one.detail.busiest_thread is not None]
     name = next((f", {thread.name}," for thread in threads if thread.name), "")
@@ -131,7 +132,7 @@ def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
             *ranged("CPU of its busiest thread", "CPUs", [thread.cpu_share for thread in threads]),
             *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
             *ranged("threads", "", [one.detail.threads for one in seen]),
-            *_cost(seen),
+            *_cost(subject, seen),
         ],
         cause=f"One thread{name} had a whole CPU and can use no more: what it does is the limit, and "
         "further CPUs stay idle, however many there are.",
@@ -140,9 +141,9 @@ def _tell_one_thread(seen: Sequence[Sighting[Used]]) -> Told:
     )
 
 
-def _cost(seen: Sequence[Sighting[Used]]) -> list[Evidence]:
+def _cost(subject: Subject, seen: Sequence[Sighting[Used]]) -> list[Evidence]:
     costs = [one.record.probe.server.cpu_per_request_us for one in seen if one.record.probe.server]
-    return ranged("CPU per request", "µs", costs)
+    return ranged(f"CPU per {subject.load.request}", "µs", costs)
 
 
 def _cpus(count: float) -> str:

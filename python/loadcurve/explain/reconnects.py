@@ -41,7 +41,7 @@ def find(subject: Subject) -> list[Finding]:
     sightings = [
         Sighting(record, made) for record in subject.records if (made := _reconnecting(record)) is not None
     ]
-    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+    return merged(CODE, subject, sightings, _tell)
 
 
 def _reconnecting(record: PointRecord) -> Reconnecting | None:

@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.records import PointRecord
 
 CODE = "rig_limit"
-
-SAID_BY = {
-    "generator_saturated": "the generator's threads had no time left",
-    "generator_late": "the generator sent requests late although a connection was free",
-    "rate_not_sent": "the generator did not send all requests that were due although a connection was free",
-    "rig_ceiling": "the throughput came to the most that this rig reaches against a server that does nothing",
-}
-"""The reasons of a verdict that speak of the rig; their thresholds are the verdict's."""
 
 ADVICE = {
     "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",
@@ -25,6 +18,7 @@ ADVICE = {
     "rate_not_sent": "ask for a lower rate, or give the load more threads",
     "rig_ceiling": "take another machine for the load, or hold the server to fewer CPUs",
 }
+"""By the reasons of a verdict that speak of the rig; their thresholds are the verdict's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ def find(subject: Subject) -> list[Finding]:
 def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
     load = record.load
     said = {reason.code for reason in load.verdict.reasons}
-    codes = [code for code in SAID_BY if code in said]
+    codes = [code for code in ADVICE if code in said]
     if not codes:
         return None
     generator = load.generator
@@ -69,9 +63,23 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
     )
 
 
-def _tell(seen: Sequence[Sighting[Limited]]) -> Told:
-    codes = [code for code in SAID_BY if any(code in one.detail.codes for one in seen)]
-    sentence = "; ".join(SAID_BY[code] for code in codes)
+def _said_by(load: LoadKind) -> dict[str, str]:
+    """Return what the reasons say of the rig."""
+    of_all = f"all {load.requests} that were due"
+    return {
+        "generator_saturated": "the generator's threads had no time left",
+        "generator_late": f"the generator sent {load.requests} late although a connection was free",
+        "rate_not_sent": f"the generator did not send {of_all} although a connection was free",
+        "rig_ceiling": "the throughput came to the most that this rig reaches against a server that does "
+        "nothing",
+    }
+
+
+def _tell(subject: Subject, seen: Sequence[Sighting[Limited]]) -> Told:
+    load = subject.load
+    said = _said_by(load)
+    codes = [code for code in said if any(code in one.detail.codes for one in seen)]
+    sentence = "; ".join(said[code] for code in codes)
     advice = ", and ".join(ADVICE[code] for code in codes)
     details = [one.detail for one in seen]
     at_ceiling = "rig_ceiling" in codes
@@ -86,10 +94,10 @@ def _tell(seen: Sequence[Sighting[Limited]]) -> Told:
                 "CPU of each of the generator's threads", "share", [d.generator_cpu_share for d in details]
             ),
             *ranged("lateness of the generator, p99", "ms", [d.lateness_p99_ms for d in details]),
-            *ranged("requests never sent", "", [d.never_sent for d in details] if never_sent else []),
-            *ranged("throughput", "requests/s", [d.answered_rps for d in details]),
+            *ranged(f"{load.requests} never sent", "", [d.never_sent for d in details] if never_sent else []),
+            *ranged("throughput", load.per_second, [d.answered_rps for d in details]),
             *ranged(
-                "the rig's ceiling", "requests/s", [d.ceiling_rps for d in details] if at_ceiling else []
+                "the rig's ceiling", load.per_second, [d.ceiling_rps for d in details] if at_ceiling else []
             ),
         ],
         cause="The load came from a rig that had reached its own limit: a faster server would have shown the "

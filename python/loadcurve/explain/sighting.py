@@ -38,11 +38,11 @@ def merged(
     code: str,
     subject: Subject,
     sightings: Sequence[Sighting[Detail]],
-    tell: Callable[[Sequence[Sighting[Detail]]], Told],
+    tell: Callable[[Subject, Sequence[Sighting[Detail]]], Told],
 ) -> list[Finding]:
     """Return a finding for each stretch of neighbouring points, over all trials that saw it there."""
     return [
-        finding(code, subject, [sighting.record for sighting in stretch], tell(stretch))
+        finding(code, subject, [sighting.record for sighting in stretch], tell(subject, stretch))
         for stretch in _stretches(subject, sightings)
     ]
 

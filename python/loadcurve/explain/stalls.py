@@ -7,6 +7,7 @@ from statistics import fmean
 from loadcurve.explain.finding import Finding, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
 from loadcurve.result.pauses import PAUSED
 from loadcurve.result.probe import Column, ProbeSeries
@@ -53,11 +54,6 @@ NOT_SEEN = Cause(
 WAITED = Cause(
     "The server did nothing in this time: it waited for a lock, a disk or another service, or was stopped.",
     "Look at its waits: a file that is synced, a lock that all workers take, a time-out inside.",
-)
-WORKED = Cause(
-    "The server worked all the time, but on something else: a collection of garbage, a reload, or one "
-    "request that held up all others.",
-    "Look at its collector's log, and for requests that take long on an event loop.",
 )
 NEITHER = Cause(
     "The server had some processor time and answered nothing: it was neither idle nor busy.",
@@ -179,20 +175,23 @@ def _sum(column: Column, places: Sequence[int]) -> float | None:
     return sum(values) if values else None
 
 
-def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
+def _tell(subject: Subject, seen: Sequence[Sighting[Stalled]]) -> Told:
     details = [one.detail for one in seen]
     longest = max(details, key=lambda stalled: stalled.longest.length_ms)
     meanwhiles = [detail.meanwhile for detail in details]
-    why = _why(longest)
+    load = subject.load
+    why = _why(load, longest)
     return Told(
         weight="distorts",
         certainty="likely",
         seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
-        "was answered, although requests were under way.",
+        f"was answered, although {load.requests} were under way.",
         evidence=[
             *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
             *ranged("stretches without an answer as long as a stall", "", [one.silences for one in details]),
-            *ranged("slowest requests that were held up", "", [detail.requests for detail in details]),
+            *ranged(
+                f"slowest {load.requests} that were held up", "", [detail.requests for detail in details]
+            ),
             *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
             *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),
             *ranged("CPU of the server in the window", "CPUs", [one.usual_server_cpus for one in details]),
@@ -212,7 +211,7 @@ def _tell(seen: Sequence[Sighting[Stalled]]) -> Told:
     )
 
 
-def _why(stalled: Stalled) -> Cause:
+def _why(load: LoadKind, stalled: Stalled) -> Cause:
     """Return the cause that fits what happened meanwhile."""
     now = stalled.meanwhile
     if now.throttled_s:
@@ -221,10 +220,18 @@ def _why(stalled: Stalled) -> Cause:
         return STOLEN
     if now.server_cpus is None:
         return NOT_SEEN
-    return _by_use(now.server_cpus)
+    return _by_use(load, now.server_cpus)
 
 
-def _by_use(server_cpus: float) -> Cause:
+def _by_use(load: LoadKind, server_cpus: float) -> Cause:
     if server_cpus <= IDLE_CPUS:
         return WAITED
-    return WORKED if server_cpus >= BUSY_CPUS else NEITHER
+    return _worked(load) if server_cpus >= BUSY_CPUS else NEITHER
+
+
+def _worked(load: LoadKind) -> Cause:
+    return Cause(
+        "The server worked all the time, but on something else: a collection of garbage, a reload, or one "
+        f"{load.request} that held up all others.",
+        f"Look at its collector's log, and for {load.requests} that take long on an event loop.",
+    )

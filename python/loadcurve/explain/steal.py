@@ -36,7 +36,7 @@ def find(subject: Subject) -> list[Finding]:
         for record in subject.records
         if (stolen := _stolen(record, used)) is not None
     ]
-    return merged(CODE, subject, sightings, lambda seen: _tell(subject, seen))
+    return merged(CODE, subject, sightings, _tell)
 
 
 def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
@@ -69,9 +69,11 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Stolen]]) -> Told:
             *ranged("steal, of the CPU that lost most", "share", [one.detail.worst_share for one in seen]),
             *ranged("steal, mean of the CPUs in use", "share", [one.detail.share for one in seen]),
             *ranged("most stolen at one moment", "CPUs", [one.detail.worst_moment_cpus for one in seen]),
-            *ranged("throughput", "requests/s", [one.record.load.rate_rps.answered for one in seen]),
+            *ranged(
+                "throughput", subject.load.per_second, [one.record.load.rate_rps.answered for one in seen]
+            ),
         ],
         cause=f"Another virtual machine had the processor in these windows.{credits_used} Server and "
-        "generator both stand still meanwhile, which shows in the slowest requests first.",
+        f"generator both stand still meanwhile, which shows in the slowest {subject.load.requests} first.",
         advice=f"{advice}; do not compare these windows with those that have no steal.",
     )

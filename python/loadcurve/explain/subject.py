@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import Point, PointRecord, RunRecord, ServerRecord
@@ -27,6 +28,11 @@ class Subject:
     def place(self, record: PointRecord) -> int:
         """Return the place of a record's point in the sweep."""
         return self.places[point_key(record.point)]
+
+    @property
+    def load(self) -> LoadKind:
+        """The kind of load that it was put under."""
+        return self.records[0].load.load.kind
 
     @property
     def swept_key(self) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.kinds import DATABASE
+from loadcurve.load.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
 
@@ -59,7 +59,7 @@ def _bad(record: PointRecord) -> Bad | None:
     )
 
 
-def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
+def _tell(subject: Subject, seen: Sequence[Sighting[Bad]]) -> Told:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
     by_status = any(any(detail.by_status.values()) for detail in details)
@@ -70,22 +70,23 @@ def _tell(seen: Sequence[Sighting[Bad]]) -> Told:
         else ""
     )
     reason = f" Most of them because: {most.reason}" if most.reason else ""
-    of_database = seen[0].record.load.load.kind is DATABASE
+    load = subject.load
     return Told(
         weight="invalidates",
         certainty="shown",
-        seen=f"Up to {rounded(100 * most.share)} % of the requests got no right answer.{overstated}{reason}",
+        seen=f"Up to {rounded(100 * most.share)} % of the {load.requests} got no right answer."
+        f"{overstated}{reason}",
         evidence=[
-            *ranged("requests without a right answer", "share", [detail.share for detail in details]),
+            *ranged(f"{load.requests} without a right answer", "share", [detail.share for detail in details]),
             *_statuses(details),
-            *_failures(details, of_database=of_database),
-            *ranged("answers", "requests/s", [detail.answered_rps for detail in details]),
-            *ranged("good answers", "requests/s", [d.ok_rps for d in details] if by_status else []),
+            *_failures(details, load),
+            *ranged("answers", load.per_second, [detail.answered_rps for detail in details]),
+            *ranged("good answers", load.per_second, [d.ok_rps for d in details] if by_status else []),
         ],
-        cause="To refuse, to cut short or to fail a request costs a server less than to answer it, so the "
-        "figures of the others are not those of this load: a server may only look fast by it.",
-        advice="Read the server's log and ask it for one of the requests by hand. Do not compare these "
-        "points before every answer is right.",
+        cause=f"To refuse, to cut short or to fail {load.a_request} costs a server less than to answer it, "
+        "so the figures of the others are not those of this load: a server may only look fast by it.",
+        advice=f"Read the server's log and ask it for one of the {load.requests} by hand. Do not compare "
+        "these points before every answer is right.",
     )
 
 
@@ -103,13 +104,13 @@ def _statuses(details: Sequence[Bad]) -> list[Evidence]:
     ]
 
 
-def _failures(details: Sequence[Bad], *, of_database: bool) -> list[Evidence]:
+def _failures(details: Sequence[Bad], load: LoadKind) -> list[Evidence]:
     codes = dict.fromkeys(code for detail in details for code in detail.failed)
     return [
         evidence
         for code in codes
         for evidence in ranged(
-            f"requests that {FAILURES[code].words(of_database=of_database)}",
+            f"{load.requests} that {FAILURES[code].happened_to(load)}",
             "",
             [detail.failed.get(code, 0) for detail in details],
         )

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcurve.load.words import Words
-
 WorkName = Literal["http", "ycsb"]
 
 
@@ -15,13 +13,28 @@ class LoadKind:
     work: WorkName
     """What the engine calls its work."""
     models: tuple[str, ...]
-    words: Words
+    request: str
+    """What its servers are asked by, in words."""
+    a_request: str
+    """The same with its article."""
+    by_operation: bool
+    """Whether its requests are of kinds, such as reads and updates, whose figures are told apart."""
     load_keys: tuple[str, ...]
     """The keys of which more is more work for the server."""
     server: str
     """What it is put on, with its article."""
     servers: str
     """Several of them."""
+
+    @property
+    def requests(self) -> str:
+        """What its servers are asked by, several of them."""
+        return f"{self.request}s"
+
+    @property
+    def per_second(self) -> str:
+        """The unit of throughput."""
+        return f"{self.requests}/s"
 
     def is_closed_loop(self, model: str | None, *, has_rate: bool) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
@@ -31,7 +44,9 @@ class LoadKind:
 WEB = LoadKind(
     work="http",
     models=("closed", "open", "sessions"),
-    words=Words(of_database=False),
+    request="request",
+    a_request="a request",
+    by_operation=False,
     load_keys=("connections", "rate", "connection_rate"),
     server="a web server",
     servers="web servers",
@@ -39,7 +54,9 @@ WEB = LoadKind(
 DATABASE = LoadKind(
     work="ycsb",
     models=("ycsb",),
-    words=Words(of_database=True),
+    request="operation",
+    a_request="an operation",
+    by_operation=True,
     load_keys=("threads", "rate"),
     server="a database",
     servers="databases",

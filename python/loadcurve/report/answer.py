@@ -7,6 +7,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.explain.finding import Finding
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.ranking import in_words
@@ -40,13 +41,13 @@ class Answer:
 
 def answer(analysis: Analysis) -> Answer:
     """Return the answer by the limits that were asked for or searched for, and else by the ranking."""
-    measure = analysis.measure(analysis.ranked_by)
+    load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
-    limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(part)) is not None]
-    said = _without_usable_points(analysis) or limited or _by_ranking(ranking, measure, analysis.curves)
+    limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(load, part)) is not None]
+    said = _without_usable_points(analysis) or limited or _by_ranking(load, ranking, measure, analysis.curves)
     return Answer(
-        sentences=[*map(analysis.words, said)],
+        sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides else [],
     )
@@ -74,7 +75,7 @@ def _without_usable_points(analysis: Analysis) -> list[str]:
     return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
 
 
-def _by_capacity(shaped: SliceShapes) -> str | None:
+def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     """Say up to which load the best server keeps the limits, and then the others."""
     if shaped.objective is None:
         return None
@@ -84,7 +85,7 @@ def _by_capacity(shaped: SliceShapes) -> str | None:
     if not judged:
         return f"{where}no trial could be judged by {limits}."
     (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
-    said = f"{where}{best} {capacity_words(key, reached, limits)}"
+    said = f"{where}{best} {capacity_words(load, key, reached, limits)}"
     if others:
         named = [f"{name} {capacity_briefly(one)}" for name, one in others]
         said += f" Of the others, {'; '.join(_first(named))}."
@@ -95,14 +96,16 @@ def _safe_load(judged: tuple[str, Capacity]) -> float:
     return judged[1].safe_load
 
 
-def _by_ranking(ranking: Ranking | None, measure: Measure, found: Sequence[Curve]) -> list[str]:
+def _by_ranking(
+    load: LoadKind, ranking: Ranking | None, measure: Measure, found: Sequence[Curve]
+) -> list[str]:
     if ranking is None:
         return []
     if len(ranking.ranks) > 1 and ranking.decides:
         words = in_words(replace(ranking, tiers=ranking.tiers[:MOST_TIERS]), measure)
         rest = "; the others follow" if len(ranking.tiers) > MOST_TIERS else ""
         return [f"Over the curve, {words}{rest}."]
-    every = [sentence for curve in found if (sentence := _highest(curve)) is not None]
+    every = [sentence for curve in found if (sentence := _highest(load, curve)) is not None]
     more = [f"So much of the first {MOST_NAMED} of {len(every)} servers."] if len(every) > MOST_NAMED else []
     highest = [*every[:MOST_NAMED], *more]
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
@@ -115,15 +118,15 @@ def _first(words: Sequence[str]) -> list[str]:
     return [*words[:MOST_NAMED], *more]
 
 
-def _highest(curve: Curve) -> str | None:
+def _highest(load: LoadKind, curve: Curve) -> str | None:
     """Say how many requests a server answers, of several points at the one where it answers the most."""
     known = [(rate, at.point) for at in curve.points if (rate := at.estimate(THROUGHPUT)) is not None]
     if not known:
         return None
     most, point = max(known, key=lambda pair: pair[0].value)
     if len(known) == 1:
-        return f"{curve.server} answers {text.estimate(most)} requests/s at {text.point(point)}."
-    return f"{curve.server} answers most at {text.point(point)}: {text.estimate(most)} requests/s."
+        return f"{curve.server} answers {text.estimate(most)} {load.per_second} at {text.point(point)}."
+    return f"{curve.server} answers most at {text.point(point)}: {text.estimate(most)} {load.per_second}."
 
 
 def _groups(ranking: Ranking) -> list[Group]:

@@ -184,10 +184,10 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
-            titles=[*map(run.words, shape_words.titles(found))],
+            titles=shape_words.titles(run.kind, found),
             rows=[shape_words.cells(found, shape) for shape in found.shapes],
             costs=shape_words.cost_cells(found),
-            sentences=[*map(run.words, [*shape_words.places(found), *shape_words.conclusions(found)])],
+            sentences=[*shape_words.places(run.kind, found), *shape_words.conclusions(run.kind, found)],
             bars=bars(run, found, looks),
         )
         for found in analysis.shapes
@@ -206,8 +206,7 @@ def _trials(run: Run, analysis: Analysis) -> Trials | None:
         findings=findings_of_trials(analysis),
         timeline=shown,
         panels={
-            run.words(panel.title): panel_figure(panel, is_lowest=panel is panels[-1], words=run.words)
-            for panel in panels
+            panel.title: panel_figure(panel, is_lowest=panel is panels[-1], load=run.kind) for panel in panels
         },
     )
 
@@ -231,7 +230,7 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
             ),
             Cell(text.number(at.latency_max_ms), at.latency_max_ms),
         ],
-        resources=[_estimate_cell(at.estimate(measure)) for measure in SHOWN_RESOURCES],
+        resources=[_estimate_cell(at.estimate(MEASURES[name])) for name in SHOWN_RESOURCES],
         failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )

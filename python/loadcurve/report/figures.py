@@ -21,10 +21,10 @@ from loadcurve.result.folder import Run
 from loadcurve.result.measures import (
     LOADING,
     MEASURES,
-    THROUGHPUT,
     Measure,
     PointKey,
     is_usable,
+    measures,
     operation_measures,
     point_key,
 )
@@ -80,16 +80,16 @@ def curve_parts(
     overlay_of: Callable[[Slice], Overlay] = lambda _: NOTHING,
 ) -> list[Part]:
     """Return the curves of every slice of the sweep in which anything was measured."""
-    shown, words = slices(run.sweep_points), run.words
+    shown, named = slices(run.sweep_points), measures(run.kind)
     latencies = {title: MEASURES[name] for name, title in SHOWN_LATENCIES.items()}
-    resources = {measure.heading: measure for measure in (one.said(words) for one in SHOWN_RESOURCES)}
+    resources = {named[name].heading: named[name] for name in SHOWN_RESOURCES}
     operations = {
         kind: {measure.heading: measure for measure in operation_measures(kind)} for kind in kinds_of(run)
     }
     found_parts = []
     for one in shown:
         overlay = overlay_of(one)
-        throughput = measure_figure(THROUGHPUT.said(words), one, found, looks, overlay)
+        throughput = measure_figure(named["throughput"], one, found, looks, overlay)
         if throughput is None:
             continue
         found_parts.append(
@@ -98,10 +98,10 @@ def curve_parts(
                 throughput=throughput,
                 latency=_figures(latencies, one, found, looks, overlay),
                 resources=_figures(resources, one, found, looks),
-                errors=errors_figure(one, found, looks, words),
-                throughput_latency=throughput_latency_figure(one, found, looks, words),
+                errors=errors_figure(one, found, looks, run.kind),
+                throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
                 operations={
-                    kind: _figures(measures, one, found, looks) for kind, measures in operations.items()
+                    kind: _figures(of_kind, one, found, looks) for kind, of_kind in operations.items()
                 },
                 loading=measure_figure(LOADING, one, found, looks),
             )
@@ -149,18 +149,18 @@ def bars(run: Run, found: SliceShapes, looks: Mapping[str, Appearance]) -> list[
         for name, server in run.run.servers.items()
     }
     reached = {
-        "Greatest throughput, requests/s": {one.server: one.peak.value for one in found.shapes if one.peak},
+        f"Greatest throughput, {run.kind.per_second}": {
+            one.server: one.peak.value for one in found.shapes if one.peak
+        },
         f"Capacity, {text.load_unit(found.part.key or '')}": {
             one.server: one.capacity.load for one in found.shapes if one.capacity and one.capacity.load
         },
-        "Million requests for a dollar": {
+        f"Million {run.kind.requests} for a dollar": {
             one.server: scaled(one.cost.requests_per_usd, 1 / MILLION) for one in found.shapes if one.cost
         },
     }
     figures = (
-        bar_figure(
-            run.words(title), [Bar(name, labels[name], value) for name, value in values.items()], looks
-        )
+        bar_figure(title, [Bar(name, labels[name], value) for name, value in values.items()], looks)
         for title, values in reached.items()
     )
     return [figure for figure in figures if figure is not None]
@@ -185,7 +185,7 @@ def distribution(run: Run, looks: Mapping[str, Appearance]) -> Distribution | No
         return None
     chosen = list(choices)[len(choices) // 2]
     figure = distribution_figure(by_point, chosen, looks)
-    density = density_figure(by_point, chosen, looks, run.words)
+    density = density_figure(by_point, chosen, looks, run.kind)
     if len(choices) > 1:
         choices[ALL_POINTS] = "all points at once"
     return Distribution(figure, density, choices, chosen) if figure and density else None

@@ -12,9 +12,10 @@ from loadcurve.report.files import write_part
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
-from loadcurve.report.shape_words import COST_TITLES
-from loadcurve.report.trials import TRIAL_TITLES
+from loadcurve.report.shape_words import cost_titles
+from loadcurve.report.trials import trial_titles
 from loadcurve.result.folder import Run
+from loadcurve.result.measures import measures
 from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
@@ -62,14 +63,14 @@ def render_page(content: Content) -> str:
     values = {
         "content": content,
         "run": run,
-        "resource_titles": [run.words(measure.heading) for measure in SHOWN_RESOURCES],
-        "cost_titles": [*map(run.words, COST_TITLES)],
+        "resource_titles": [measures(run.kind)[name].heading for name in SHOWN_RESOURCES],
+        "cost_titles": cost_titles(run.kind),
         "absent": text.ABSENT,
         "moment": text.moment,
         "key_title": text.key_title,
         "plural": text.plural,
-        "trial_titles": {name: run.words(title) for name, title in TRIAL_TITLES.items()},
-        "words": run.words,
+        "trial_titles": trial_titles(run.kind),
+        "load_kind": run.kind,
         "with_columns": with_columns,
         "most_rows": MOST_ROWS,
         "most_logs": MOST_LOGS,

@@ -5,9 +5,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.load.kinds import LoadKind
 from loadcurve.load.rates import Rate
 from loadcurve.load.record import DatabaseAsRun, HttpAsRun
-from loadcurve.load.words import Words
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.load import (
     Distribution,
@@ -34,11 +34,11 @@ VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
-    words = result.load.kind.words
+    kind = result.load.kind
     tables = [_latency_table(result)]
-    if words.of_database:
+    if kind.by_operation:
         tables.append(_operations_table(result))
-    tables.append(_counts_table(result, words))
+    tables.append(_counts_table(result, kind))
     if result.error_messages:
         tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
     if result.slowest:
@@ -133,14 +133,14 @@ def _messages_table(messages: list[ErrorMessage]) -> Table:
     return table
 
 
-def _counts_table(result: LoadResult, words: Words) -> Table:
+def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
     table.add_column()
     requests, rate = result.requests, result.rate_rps
     asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
-    table.add_row(words("requests/s"), f"{_number(rate.answered)} answered{asked}")
-    table.add_row(words("requests"), _fates(requests))
+    table.add_row(kind.per_second, f"{_number(rate.answered)} answered{asked}")
+    table.add_row(kind.requests, _fates(requests))
     if errors := result.errors.nonzero():
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
     if result.status is not None:
@@ -157,7 +157,7 @@ def _counts_table(result: LoadResult, words: Words) -> Table:
     generator = result.generator
     facts: list[str] = [generator.io]
     if generator.cpu_per_request_us is not None:
-        facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {words('request')}")
+        facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {kind.request}")
     table.add_row("generator", ", ".join(facts))
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))

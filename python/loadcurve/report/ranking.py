@@ -7,13 +7,13 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.report import text
-from loadcurve.result.measures import MEASURES, Measure
+from loadcurve.result.measures import MEASURES, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import Point
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.ranking import Rank, Ranking, Tier
 
-RANKED = tuple(MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us"))
+RANKED = ("throughput", "p50", "p99", "cpu_per_request_us")
 """The measures that a report ranks servers by."""
 MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
@@ -54,7 +54,8 @@ class RankingContent:
 
 def ranking_content(analysis: Analysis) -> RankingContent | None:
     """Return what a report says about which server is better; ``None`` where there are no two to compare."""
-    found = [(measure.said(analysis.words), analysis.ranking(measure)) for measure in RANKED]
+    said = measures(analysis.load_kind)
+    found = [(said[name], analysis.ranking(said[name])) for name in RANKED]
     rankings = [(measure, one) for measure, one in found if one is not None and len(one.over_curve.ranks) > 1]
     if not rankings:
         return None

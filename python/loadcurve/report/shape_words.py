@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.analysis.shape import Shape, SliceShapes
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.peak import Greatest
@@ -20,18 +21,20 @@ def limited(limit: Limit, value: float | None) -> str:
     return f"{limit.measure} {text.number(100 * value)} %"
 
 
-def places(found: SliceShapes) -> list[str]:
+def places(load: LoadKind, found: SliceShapes) -> list[str]:
     """Return a sentence on each server's peak and one on its knee."""
     key = found.part.key or ""
-    peaks = [f"{one.server}: {peak_words(key, one.peak)}" for one in found.shapes if one.peak]
+    peaks = [f"{one.server}: {peak_words(load, key, one.peak)}" for one in found.shapes if one.peak]
     return peaks + [f"{one.server}: {knee_words(key, one.knee)}" for one in found.shapes if one.knee]
 
 
-def conclusions(found: SliceShapes) -> list[str]:
+def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     """Return what follows from the curves: capacities, how servers scale, and which to take where."""
     key, limits = found.part.key or "", found.objective.text if found.objective else ""
     said = [
-        f"{one.server} {capacity_words(key, one.capacity, limits)}" for one in found.shapes if one.capacity
+        f"{one.server} {capacity_words(load, key, one.capacity, limits)}"
+        for one in found.shapes
+        if one.capacity
     ]
     said += [
         f"{one.server}: {scalability_words(one.scalability, found.part.values[-1], key)}"
@@ -41,15 +44,17 @@ def conclusions(found: SliceShapes) -> list[str]:
     if found.cheapest:
         said.append(cheapest_words(key, found.cheapest, limits))
     if found.leaders:
-        words = leaders_words(key, found.leaders, found.leading_measure)
+        words = leaders_words(load, key, found.leaders, found.leading_measure)
         said.append(f"Without regard to price, {words}" if found.cheapest else f"By load, {words}")
     return said
 
 
-def titles(found: SliceShapes) -> list[str]:
+def titles(load: LoadKind, found: SliceShapes) -> list[str]:
     """Return the titles of :func:`cells`."""
     along = (found.part.key or "").replace("_", " ")
-    peaks = ["peak requests/s", f"at {along}", "knee at"] if any(one.peak for one in found.shapes) else []
+    peaks = (
+        [f"peak {load.per_second}", f"at {along}", "knee at"] if any(one.peak for one in found.shapes) else []
+    )
     limits = ["capacity"] if found.objective else []
     return ["server", *peaks, *limits]
 
@@ -68,7 +73,9 @@ def cells(found: SliceShapes, shape: Shape) -> list[str]:
     return shown
 
 
-COST_TITLES = ["server", "$/hour", "million requests/$", "$/million requests"]
+def cost_titles(load: LoadKind) -> list[str]:
+    """Return the titles of :func:`cost_cells`."""
+    return ["server", "$/hour", f"million {load.requests}/$", f"$/million {load.requests}"]
 
 
 def cost_cells(found: SliceShapes) -> list[list[str]]:
@@ -96,10 +103,10 @@ def _place(found: Greatest | None) -> str:
     return f"{text.setting(found.load)} ({text.setting(ends[0])} to {text.setting(ends[1])})"
 
 
-def peak_words(key: str, peak: Greatest) -> str:
+def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
     """Say where throughput is greatest, what cannot be told from it, and whether the peak was reached."""
     at = f"throughput is greatest at {text.load(key, peak.load)}"
-    rate = f"{text.short_estimate(peak.value)} requests/s"
+    rate = f"{text.short_estimate(peak.value)} {load.per_second}"
     others = [load for load in peak.alike or () if load != peak.load]
     alike = f"; {_loads(key, others)} cannot be told from it" if others else ""
     if peak.place == "last":
@@ -168,7 +175,7 @@ def _doubling(fit: ScalabilityFit, largest: float, key: str) -> str:
     return f"doubling the {key} from 1 multiplies throughput by {first}, from {largest / 2:,.0f} by {last}"
 
 
-def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
+def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: str) -> str:
     """Say up to which load the limits hold, or that the sweep does not reach so far."""
     trials = found.trials
     loads = [trial.load for trial in trials]
@@ -185,7 +192,7 @@ def capacity_words(key: str, found: Capacity, objective_text: str) -> str:
         said = f"keeps {objective_text}, up to another load in each trial: {figure}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
-        said += f", where it answers {text.short_estimate(rate)} requests/s"
+        said += f", where it answers {text.short_estimate(rate)} {load.per_second}"
     again = sorted({trial.holds_again_at for trial in trials if trial.holds_again_at is not None})
     if again:
         times = sum(trial.holds_again_at is not None for trial in trials)
@@ -234,9 +241,9 @@ def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> st
     return f"{said}, {end}."
 
 
-def leaders_words(key: str, leaders: Sequence[Leader], measure: str) -> str:
+def leaders_words(load: LoadKind, key: str, leaders: Sequence[Leader], measure: str) -> str:
     """Say which server is the fastest in each range of load."""
-    by = "answers the most requests" if measure == "throughput" else f"has the lowest {measure}"
+    by = f"answers the most {load.requests}" if measure == "throughput" else f"has the lowest {measure}"
     names = [f"{leader.server}{_alike_servers(leader.alike)}" for leader in leaders]
     if len(leaders) == 1:
         return f"{names[0]} {by} at every load."

@@ -24,7 +24,7 @@ from loadcurve.report.files import write_part
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
-from loadcurve.result.measures import PointKey, point_key
+from loadcurve.result.measures import PointKey, measures, point_key
 from loadcurve.result.records import Point
 
 COMPARISON_FILE = "comparison.html"
@@ -170,8 +170,7 @@ def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list
     parts = _slices([point for one in shown for point in one.analysis.points])
     found = {one.letter: {curve.server: curve for curve in one.analysis.curves} for one in shown}
     run_looks = {one.letter: one.look for one in shown}
-    words = shown[0].analysis.words
-    measures = [measure.said(words) for measure in RUN_MEASURES]
+    said = measures(shown[0].analysis.load_kind)
     figures = []
     for server, look in looks.items():
         for part in parts:
@@ -181,7 +180,7 @@ def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list
             }
             drawn = {
                 measure.heading: figure
-                for measure in measures
+                for measure in map(said.__getitem__, RUN_MEASURES)
                 if (figure := runs_figure(measure, part, of_runs, run_looks, look.colour)) is not None
             }
             if drawn:

@@ -90,7 +90,7 @@ def sparklines(analysis: Analysis) -> list[Sparklines]:
         return []
     return [
         Sparklines(
-            analysis.words(THROUGHPUT.heading),
+            analysis.load_kind.per_second,
             part,
             {server: [_value(at.estimate(THROUGHPUT)) for at in points] for server, points in shown.items()},
             {

@@ -62,7 +62,7 @@ def summary_table(analysis: Analysis) -> Table:
     table.add_column(
         Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
     )
-    for title in (analysis.words(THROUGHPUT.heading), "p50 ms", "p99 ms"):
+    for title in (analysis.load_kind.per_second, "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     measured = {curve.server: [at for at in curve.points if at.trials] for curve in analysis.curves}
@@ -78,7 +78,7 @@ def summary_table(analysis: Analysis) -> Table:
 
 def print_shapes(analysis: Analysis, out: Console) -> None:
     """Print peak, knee and capacity of each server as tables, one for each slice, and what follows."""
-    words = analysis.words
+    load = analysis.load_kind
     for found in analysis.shapes:
         if not found.shapes:
             continue
@@ -86,11 +86,11 @@ def print_shapes(analysis: Analysis, out: Console) -> None:
         if found.part.fixed:
             out.print(Text(text.point(found.part.fixed)))
         rows = [shape_words.cells(found, shape) for shape in found.shapes]
-        out.print(_figures([*map(words, shape_words.titles(found))], rows))
+        out.print(_figures(shape_words.titles(load, found), rows))
         if costs := shape_words.cost_cells(found):
-            out.print(_figures([*map(words, shape_words.COST_TITLES)], costs))
-        for sentence in shape_words.conclusions(found):
-            out.print(Text(words(sentence)))
+            out.print(_figures(shape_words.cost_titles(load), costs))
+        for sentence in shape_words.conclusions(load, found):
+            out.print(Text(sentence))
 
 
 def _figures(titles: list[str], rows: list[list[str]]) -> Table:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcurve.explain.finding import Finding
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
-from loadcurve.report.charts.time import PANELS, Panel
+from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels
 from loadcurve.report.columns import Columns, columns, columns_of
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
@@ -92,13 +93,13 @@ def timeline(run: Run, found: Sequence[Finding], most_bytes: int = SERIES_BYTES)
         series.append(one)
     if not series:
         return None
-    panels = [shown for panel in PANELS if (shown := _with_lines_of(panel, series)) is not None]
+    drawn = [shown for panel in panels(run.kind) if (shown := _with_lines_of(panel, series)) is not None]
     held = {(one["server"], one["place"], one["trial"]) for one in series}
     return Timeline(
-        panels,
+        drawn,
         series,
         len(records),
-        quiet=list(_quiet(series)),
+        quiet=list(_quiet(run.kind, series)),
         examples=[_held(record, places, held) for record in examples],
     )
 
@@ -195,7 +196,7 @@ def _periods(load: LoadResult) -> Iterable[Row]:
 
 
 def _samples(probe: ProbeSeries) -> Columns:
-    wanted = [column for panel in PANELS if panel.source == "probe" for column in panel.lines]
+    wanted = [column for panel in PROBE_PANELS for column in panel.lines]
     taken: dict[str, list[Any]] = {"t_s": [round(t_s, 3) for t_s in probe.t_s]}
     for column in wanted:
         name, factor = PROBE_COLUMNS.get(column, (column, 1))
@@ -216,8 +217,8 @@ def _has_something(series: Sequence[dict[str, Any]], panel: Panel, column: str) 
     return bool(values - {None, 0}) if column in EVENTS else bool(values - {None})
 
 
-def _quiet(series: Sequence[dict[str, Any]]) -> Iterable[str]:
-    for panel in PANELS:
+def _quiet(load: LoadKind, series: Sequence[dict[str, Any]]) -> Iterable[str]:
+    for panel in panels(load):
         for column, title in panel.lines.items():
             if column in EVENTS and _values(series, panel, column) - {None} == {0}:
                 yield title

@@ -4,23 +4,34 @@ from collections.abc import Iterator
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
 from loadcurve.result.measures import MEASURES, point_key
 
-TRIAL_MEASURES = {
-    "throughput": "requests/s",
-    "p50": "p50, ms",
-    "p90": "p90, ms",
-    "p99": "p99, ms",
-    "max": "longest, ms",
-    "cpu_share": "CPUs in use",
-    "cpu_per_request_us": "CPU per request, µs",
-    "memory_mean_mib": "memory, MiB",
-}
-TRIAL_TITLES = {"trial": "trial", **TRIAL_MEASURES, "failed": "failed requests", "verdict": "verdict"}
-"""The columns of the table of trials, with their titles."""
+TRIAL_MEASURES = (
+    *("throughput", "p50", "p90", "p99", "max"),
+    *("cpu_share", "cpu_per_request_us", "memory_mean_mib"),
+)
+"""The measures in the table of trials."""
+
+
+def trial_titles(load: LoadKind) -> dict[str, str]:
+    """Return the columns of the table of trials, with their titles."""
+    return {
+        "trial": "trial",
+        "throughput": load.per_second,
+        "p50": "p50, ms",
+        "p90": "p90, ms",
+        "p99": "p99, ms",
+        "max": "longest, ms",
+        "cpu_share": "CPUs in use",
+        "cpu_per_request_us": f"CPU per {load.request}, µs",
+        "memory_mean_mib": "memory, MiB",
+        "failed": f"failed {load.requests}",
+        "verdict": "verdict",
+    }
 
 
 def findings_of_trials(analysis: Analysis) -> list[Row]:

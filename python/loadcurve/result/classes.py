@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
+from loadcurve.load.kinds import DATABASE, LoadKind
 from loadcurve.load.values import Count
 
 
@@ -37,9 +38,9 @@ class FailureClass(_Row):
     remark: str | None
     """What else there is to know about when it counts."""
 
-    def words(self, *, of_database: bool) -> str:
-        """Return what became of requests or operations that failed so."""
-        return (self.happened_to_operations if of_database else None) or self.happened
+    def happened_to(self, kind: LoadKind) -> str:
+        """Return what became of a load's requests or operations that failed so."""
+        return (self.happened_to_operations if kind is DATABASE else None) or self.happened
 
 
 class StatusClass(_Row):

@@ -16,7 +16,6 @@ from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
-from loadcurve.load.words import Words
 from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunFormat, RunRecord
 
 RUN_FILE = "run.json"
@@ -54,11 +53,6 @@ class Run:
     def failures(self) -> list[FailureRecord]:
         """The starts that ended early, in the order of failing."""
         return [record for record in self.records if isinstance(record, FailureRecord)]
-
-    @property
-    def words(self) -> Words:
-        """How the run's loads are spoken of."""
-        return self.kind.words
 
     @property
     def kind(self) -> LoadKind:

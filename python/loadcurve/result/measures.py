@@ -1,11 +1,11 @@
 """The measures: every figure that one trial has at one point, under the names that everything else uses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Literal
 
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.result.load import Distribution, LoadResult, Operation
 from loadcurve.result.records import Point, PointRecord
 
@@ -63,10 +63,6 @@ class Measure:
     """It is drawn along a linear axis that begins at zero; other measures along a logarithmic one."""
     value: Callable[[PointRecord], float | None]
     """The figure of a trial; ``None`` where it was not measured."""
-
-    def said(self, words: Words) -> "Measure":
-        """Return the measure as it is said of one kind of load."""
-        return replace(self, title=words(self.title), heading=words(self.heading), unit=words(self.unit))
 
 
 def measured_load(record: PointRecord) -> LoadResult:
@@ -132,76 +128,90 @@ def _by_name(*measures: Measure) -> dict[str, Measure]:
     return {measure.name: measure for measure in measures}
 
 
-THROUGHPUT = Measure(
-    "throughput",
-    column="throughput_rps",
-    title="throughput",
-    heading="requests/s",
-    unit="requests/s",
-    better="higher",
-    from_zero=True,
-    value=lambda trial: measured_load(trial).rate_rps.answered,
-)
-
 LATENCIES = _by_name(
     *map(_latency, ("mean", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")),
 )
-RESOURCES = _by_name(
-    Measure(
-        "cpu_share",
-        column="server_cpu_share",
-        title="CPUs in use",
-        heading="CPUs in use",
-        unit="CPUs",
-        better=None,
-        from_zero=True,
-        value=partial(_used, field="cpu_share"),
-    ),
-    Measure(
-        "cpu_per_request_us",
-        column="server_cpu_per_request_us",
-        title="CPU time per request",
-        heading="CPU per request, µs",
-        unit="µs",
-        better="lower",
-        from_zero=True,
-        value=partial(_used, field="cpu_per_request_us"),
-    ),
-    Measure(
-        "memory_mean_mib",
-        column="server_memory_mean_mib",
-        title="mean memory",
-        heading="resident memory, MiB",
-        unit="MiB",
-        better="lower",
-        from_zero=True,
-        value=partial(_used_mib, field="memory_mean_bytes"),
-    ),
-    Measure(
-        "memory_peak_mib",
-        column="server_memory_peak_mib",
-        title="peak memory",
-        heading="peak memory, MiB",
-        unit="MiB",
-        better="lower",
-        from_zero=True,
-        value=partial(_used_mib, field="memory_peak_bytes"),
-    ),
-    Measure(
-        "processes_max",
-        column="server_processes_max",
-        title="number of processes",
-        heading="processes",
-        unit="",
-        better=None,
-        from_zero=False,
-        value=_processes,
-    ),
-)
-"""What the server used: CPUs, processor time for each answer, resident memory, and most processes at once."""
 
-MEASURES: dict[str, Measure] = {THROUGHPUT.name: THROUGHPUT, **LATENCIES, **RESOURCES}
-"""By name: what every run is measured by."""
+
+@cache
+def measures(kind: LoadKind) -> dict[str, Measure]:
+    """Return by name what every run is measured by whose load is of this kind."""
+    throughput = Measure(
+        "throughput",
+        column="throughput_rps",
+        title="throughput",
+        heading=kind.per_second,
+        unit=kind.per_second,
+        better="higher",
+        from_zero=True,
+        value=_answered_rps,
+    )
+    return _by_name(throughput, *LATENCIES.values(), *_resources(kind))
+
+
+def _answered_rps(trial: PointRecord) -> float | None:
+    return measured_load(trial).rate_rps.answered
+
+
+def _resources(kind: LoadKind) -> tuple[Measure, ...]:
+    """Return what the server used: CPUs, time of them for each answer, resident memory, most processes."""
+    return (
+        Measure(
+            "cpu_share",
+            column="server_cpu_share",
+            title="CPUs in use",
+            heading="CPUs in use",
+            unit="CPUs",
+            better=None,
+            from_zero=True,
+            value=partial(_used, field="cpu_share"),
+        ),
+        Measure(
+            "cpu_per_request_us",
+            column="server_cpu_per_request_us",
+            title=f"CPU time per {kind.request}",
+            heading=f"CPU per {kind.request}, µs",
+            unit="µs",
+            better="lower",
+            from_zero=True,
+            value=partial(_used, field="cpu_per_request_us"),
+        ),
+        Measure(
+            "memory_mean_mib",
+            column="server_memory_mean_mib",
+            title="mean memory",
+            heading="resident memory, MiB",
+            unit="MiB",
+            better="lower",
+            from_zero=True,
+            value=partial(_used_mib, field="memory_mean_bytes"),
+        ),
+        Measure(
+            "memory_peak_mib",
+            column="server_memory_peak_mib",
+            title="peak memory",
+            heading="peak memory, MiB",
+            unit="MiB",
+            better="lower",
+            from_zero=True,
+            value=partial(_used_mib, field="memory_peak_bytes"),
+        ),
+        Measure(
+            "processes_max",
+            column="server_processes_max",
+            title="number of processes",
+            heading="processes",
+            unit="",
+            better=None,
+            from_zero=False,
+            value=_processes,
+        ),
+    )
+
+
+MEASURES = measures(WEB)
+"""By name: what runs on web servers are measured by; those on databases only call some of it otherwise."""
+THROUGHPUT = MEASURES["throughput"]
 
 
 def _of_connections(name: str, unit: str, value: Callable[[PointRecord], float | None]) -> Measure:

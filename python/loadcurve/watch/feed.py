@@ -11,6 +11,7 @@ from typing import Any
 from loadcurve.analysis.curves import curves
 from loadcurve.errors import BadInput
 from loadcurve.files import is_regular
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
@@ -152,10 +153,10 @@ def figures(run: Run) -> list[dict[str, Any]]:
     Findings and capacities are not marked in them: they are told at the end.
     """
     found = curve_parts(run, curves(run), appearances(run.run.servers))
-    return [one for place, part in enumerate(found, start=1) for one in _of_part(place, part)]
+    return [one for place, part in enumerate(found, start=1) for one in _of_part(run.kind, place, part)]
 
 
-def _of_part(place: int, part: Part) -> Iterator[dict[str, Any]]:
+def _of_part(load: LoadKind, place: int, part: Part) -> Iterator[dict[str, Any]]:
     def shown(section: str, number: int, title: str, figure: Figure) -> dict[str, Any]:
         return {
             "id": f"{section}-{place}-{number}",
@@ -165,10 +166,11 @@ def _of_part(place: int, part: Part) -> Iterator[dict[str, Any]]:
             "specification": with_columns(figure.specification),
         }
 
-    yield shown("throughput", 1, "Requests answered per second", part.throughput)
+    requests = load.requests.capitalize()
+    yield shown("throughput", 1, f"{requests} answered per second", part.throughput)
     for number, (title, figure) in enumerate(part.latency.items(), start=1):
         yield shown("latency", number, f"{title}, ms", figure)
     if part.errors is not None:
-        yield shown("errors", 1, "Requests without a right answer, % of those due", part.errors)
+        yield shown("errors", 1, f"{requests} without a right answer, % of those due", part.errors)
     for number, (title, figure) in enumerate(part.resources.items(), start=1):
         yield shown("resources", number, title[:1].upper() + title[1:], figure)

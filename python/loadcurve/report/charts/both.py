@@ -6,8 +6,7 @@ import altair
 
 from loadcurve.analysis.curves import Curve, points_in
 from loadcurve.analysis.sweep import Slice
-from loadcurve.load.kinds import WEB
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
@@ -30,7 +29,7 @@ def throughput_latency_figure(
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    words: Words = WEB.words,
+    load: LoadKind = WEB,
 ) -> Figure | None:
     """Draw throughput as full lines on the left axis and p99 as dashed lines on the right one.
 
@@ -52,7 +51,7 @@ def throughput_latency_figure(
     ]
     if not all(sides):
         return None
-    axis = altair.Axis(title=words("requests/s"), orient="left", tickCount=6)
+    axis = altair.Axis(title=load.per_second, orient="left", tickCount=6)
     datasets = Datasets()
     left = _side(datasets.named(sides[0]), shown, looks, axis, [1, 0])
     # Only the left axis has a grid: two of them would not fall on one another.

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
-from loadcurve.load.kinds import WEB
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,
@@ -106,7 +105,7 @@ def density_figure(
     distributions: Distributions,
     chosen: int,
     looks: Mapping[str, Appearance],
-    words: Words = WEB.words,
+    load: LoadKind = WEB,
 ) -> Figure | None:
     """Draw how many requests had which latency, at the point that the signal ``point`` chooses, or at all."""
     rows: list[Row] = [
@@ -145,13 +144,13 @@ def density_figure(
                 altair.Tooltip("server:N", title="server"),
                 altair.Tooltip("of:N", title="at"),
                 altair.Tooltip("x:Q", title="from, ms", format=",.3~r"),
-                altair.Tooltip("y:Q", title=words("requests, %"), format=".3~r"),
+                altair.Tooltip("y:Q", title=f"{load.requests}, %", format=".3~r"),
             ],
         )
     )
-    alternative = words(
-        "Density of latency. One line for each server at the chosen point: the share of its requests in each "
-        f"step of {CLASS_RATIO - 1:.0%} of latency."
+    alternative = (
+        "Density of latency. One line for each server at the chosen point: the share of its "
+        f"{load.requests} in each step of {CLASS_RATIO - 1:.0%} of latency."
     )
     marks = [
         base.mark_line(strokeWidth=1.8, interpolate="step-after"),

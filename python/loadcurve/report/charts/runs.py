@@ -25,7 +25,7 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
-from loadcurve.result.measures import MEASURES, Measure
+from loadcurve.result.measures import Measure
 
 DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
 """Lengths of strokes and gaps in pixels; the first line is drawn through."""
@@ -50,7 +50,7 @@ def run_look(place: int) -> RunLook:
     return RunLook(shapes[place % len(shapes)], DASHES[place % len(DASHES)])
 
 
-RUN_MEASURES = tuple(MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us"))
+RUN_MEASURES = ("throughput", "p50", "p99", "cpu_per_request_us")
 """What runs are drawn by."""
 
 

@@ -7,8 +7,7 @@ import altair
 
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.analysis.sweep import Slice
-from loadcurve.load.kinds import WEB
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
@@ -38,15 +37,15 @@ from loadcurve.report.charts.overlay import (
     finding_marks,
     latency_bound,
 )
-from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, point_key
+from loadcurve.result.measures import THROUGHPUT, Measure, point_key
 from loadcurve.result.records import Point
 from loadcurve.stats.interval import Estimate
 
 SINGLE_TRIALS = "single_trials"
 """The signal that shows single trials; those whose point is invalid are always shown."""
 
-SHOWN_RESOURCES = tuple(MEASURES[name] for name in ("cpu_share", "cpu_per_request_us", "memory_mean_mib"))
-"""What of the resources that a server used is shown."""
+SHOWN_RESOURCES = ("cpu_share", "cpu_per_request_us", "memory_mean_mib")
+"""The measures of what a server used that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def errors_figure(
     shown: Slice,
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    words: Words = WEB.words,
+    load: LoadKind = WEB,
 ) -> Figure | None:
     """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
 
@@ -107,7 +106,7 @@ def errors_figure(
     if not any(any(at.requests.wrong) for curve in curves for at in curve.points):
         return None
     drawn = Drawn(
-        title=words("requests without a right answer, %"),
+        title=f"{load.requests} without a right answer, %",
         from_zero=True,
         estimate=estimate,
         values=lambda at: [*map(_percent, at.requests.wrong, at.requests.due)],

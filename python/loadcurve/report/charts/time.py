@@ -9,8 +9,7 @@ from typing import Literal
 
 import altair
 
-from loadcurve.load.kinds import WEB
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.report.charts.figure import Figure, layered, tooltips
 
 Source = Literal["load", "probe"]
@@ -39,15 +38,7 @@ class Panel:
     logarithmic: bool = False
 
 
-PANELS = (
-    Panel("rate", "Requests per second", "load", {"answered": "answered", "failed": "failed"}),
-    Panel(
-        "latency",
-        "Latency, ms",
-        "load",
-        {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"},
-        logarithmic=True,
-    ),
+PROBE_PANELS = (
     Panel(
         "cpu",
         "CPUs in use",
@@ -86,7 +77,27 @@ PANELS = (
 )
 
 
-def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = WEB.words) -> Figure:
+def panels(load: LoadKind) -> tuple[Panel, ...]:
+    """Return the panels of a trial, the uppermost first."""
+    return (
+        Panel(
+            "rate",
+            f"{load.requests.capitalize()} per second",
+            "load",
+            {"answered": "answered", "failed": "failed"},
+        ),
+        Panel(
+            "latency",
+            "Latency, ms",
+            "load",
+            {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"},
+            logarithmic=True,
+        ),
+        *PROBE_PANELS,
+    )
+
+
+def panel_figure(panel: Panel, *, is_lowest: bool, load: LoadKind = WEB) -> Figure:
     """Draw a panel; its data are named ``load`` or ``probe``, ``slowest`` and ``silences``.
 
     ``t_s`` counts from the start of the measured window, and the signal ``end_s`` is its end.
@@ -126,7 +137,7 @@ def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = WEB.words) -> 
             strokeDash=_line_dashes(panel),
             tooltip=[
                 altair.Tooltip("t_s:Q", title="seconds", format=".2f"),
-                altair.Tooltip("value:Q", title=words(panel.title), format=",.4~r"),
+                altair.Tooltip("value:Q", title=panel.title, format=",.4~r"),
                 altair.Tooltip("column:N", title="line"),
             ],
         )
@@ -138,16 +149,16 @@ def panel_figure(panel: Panel, *, is_lowest: bool, words: Words = WEB.words) -> 
     )
     marks = [silences, drawn]
     if panel.name == "latency":
-        marks.append(_slowest(along, words))
+        marks.append(_slowest(along, load))
     alternative = (
-        f"{words(panel.title)} over time in the chosen trial: {', '.join(panel.lines.values())}. "
+        f"{panel.title} over time in the chosen trial: {', '.join(panel.lines.values())}. "
         "Grey bands are stretches in which nothing was answered."
     )
     end = altair.param(name="end_s", value=1)
     return Figure(layered(marks, alternative, PANEL_HEIGHT, [end]), alternative)
 
 
-def _slowest(along: altair.X, words: Words) -> altair.Chart:
+def _slowest(along: altair.X, load: LoadKind) -> altair.Chart:
     """Draw the slowest requests where they fell due."""
     chart: altair.Chart = (
         altair.Chart(altair.NamedData("slowest"))
@@ -156,7 +167,7 @@ def _slowest(along: altair.X, words: Words) -> altair.Chart:
             x=along,
             y=altair.Y("latency_ms:Q", title=None),
             tooltip=tooltips(
-                operation=words("slow request"), latency="latency", sent_again="SYNs sent again"
+                operation=f"slow {load.request}", latency="latency", sent_again="SYNs sent again"
             ),
         )
     )

@@ -7,7 +7,7 @@ from loadcurve.report import text
 from loadcurve.report.content import Content
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import Cell, TableRow
-from loadcurve.report.shape_words import COST_TITLES
+from loadcurve.report.shape_words import cost_titles
 
 MOST_POINTS = 8
 """A server has at most this many rows: the first and the last point, and points evenly between them."""
@@ -101,7 +101,7 @@ def _curve(content: Content) -> list[str]:
     titles = [
         "server",
         *map(text.key_title, content.keys),
-        content.run.words("requests/s"),
+        content.run.kind.per_second,
         *latencies,
         "verdict",
     ]
@@ -133,8 +133,7 @@ def _shapes(content: Content) -> list[str]:
     for part in content.shapes:
         blocks += [escaped(part.heading)] if part.heading else []
         blocks.append(_table(part.titles, part.rows))
-        cost_titles = [*map(content.run.words, COST_TITLES)]
-        blocks += [_table(cost_titles, part.costs)] if part.costs else []
+        blocks += [_table(cost_titles(content.run.kind), part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
 
 

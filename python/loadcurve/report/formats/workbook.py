@@ -12,7 +12,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from loadcurve.analysis.analysis import Analysis, RunFacts
-from loadcurve.load.words import Words
+from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.formats.workbook_charts import add_charts
 
@@ -56,7 +56,7 @@ def workbook_bytes(analysis: Analysis, answers: list[str], tables: Mapping[str, 
         charts = book.add_worksheet("charts")
         shown = {**tables, ESTIMATES: _with_reaches(tables[ESTIMATES])}
         for name, table in shown.items():
-            _table_sheet(book, name, table, analysis.words)
+            _table_sheet(book, name, table, analysis.load_kind)
         add_charts(book, charts, analysis, shown[ESTIMATES])
     return file.getvalue()
 
@@ -107,13 +107,13 @@ def _server(facts: RunFacts, name: str) -> str:
     )
 
 
-def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame, words: Words) -> None:
+def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame, load: LoadKind) -> None:
     sheet = book.add_worksheet(name)
     heading = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
     formats = {code: book.add_format({"num_format": code}) for code in _codes()}
     units = table["unit"].to_list() if "unit" in table.columns else None
     for column, (key, kind) in enumerate(table.schema.items()):
-        title = words(_heading(key))
+        title = _heading(load, key)
         sheet.write_string(0, column, title[:LONGEST_TEXT], heading)
         longest = len(title)
         for row, value in enumerate(table[key].to_list()):
@@ -142,12 +142,14 @@ def _codes() -> set[str]:
     return {PLAIN, COUNT, *(code for _, code in UNITS.values()), *FORMATS_BY_UNIT.values()}
 
 
-def _heading(key: str) -> str:
+def _heading(load: LoadKind, key: str) -> str:
     """Return a column's name in words, with its unit: ``latency p50, ms``."""
+    of_load = {"request": load.request, "requests": load.requests}
+    key = "_".join(of_load.get(part, part) for part in key.split("_"))
     for end, (unit, _) in UNITS.items():
         if key.endswith(end):
             words = key.removesuffix(end).replace("p99_9", "p99.9").replace("_", " ")
-            return f"{words}, {unit}"
+            return f"{words}, {load.per_second if end == '_rps' else unit}"
     return text.key_title(key)
 
 

@@ -3,7 +3,7 @@
 Names are references to cells, too: one that is given as text is read as a formula where it begins like one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars
@@ -40,23 +40,21 @@ class Drawn:
     is_logarithmic: bool
 
 
-DRAWN = (
-    Drawn("throughput_rps", "Throughput, requests/s", is_logarithmic=False),
-    Drawn("latency_p99_ms", "Latency p99, ms", is_logarithmic=True),
-)
-
-
 def add_charts(
     book: xlsxwriter.Workbook, sheet: Worksheet, analysis: Analysis, estimates: polars.DataFrame
 ) -> None:
     """Draw each measure along each slice of the sweep; the error bars are the intervals."""
     looks = appearances(analysis.run.servers)
+    throughput = f"Throughput, {analysis.load_kind.per_second}"
+    measures = (
+        Drawn("throughput_rps", throughput, is_logarithmic=False),
+        Drawn("latency_p99_ms", "Latency p99, ms", is_logarithmic=True),
+    )
     rows = estimates.with_row_index("row", offset=1)
     place = 0
     for part in slices(analysis.points):
-        for drawn in DRAWN:
-            said = replace(drawn, title=analysis.words(drawn.title))
-            chart = _chart(book, said, part, rows, looks)
+        for drawn in measures:
+            chart = _chart(book, drawn, part, rows, looks)
             if chart is not None:
                 sheet.insert_chart(place * ROWS_OF_A_CHART, 0, chart)
                 place += 1
