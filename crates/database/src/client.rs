@@ -12,9 +12,9 @@ use loadcurve_record::{Failure, Recorder};
 use loadcurve_ycsb::{Check, InsertedKeys, Kind, Operation};
 use tokio::sync::OnceCell;
 
+use crate::client_pool::{Assignment, ClientPool, Sending};
 use crate::clock::Clock;
 use crate::database::{ConnectionEvent, Database, Failed, Found, NewRecord, Session, Target};
-use crate::desk::{Desk, Sending, Taken};
 use crate::network::ends_connection;
 
 /// The database as the clients of one thread share it, opened by the first of them that succeeds.
@@ -72,7 +72,7 @@ struct Took {
     length: Nanos,
 }
 
-/// Records an attempt to connect; what becomes of a driver's own connections, the driver tells.
+/// Records an attempt to connect; what becomes of a driver's own connections, the driver reports.
 pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connected<S>>) {
     match attempt {
         Some(Connected { took: Some(took), .. }) => recorder.connected(took.length),
@@ -83,11 +83,11 @@ pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connec
 
 /// One client.
 pub(crate) struct Client<D: Database, C: Clock> {
-    pub(crate) desk: Rc<Desk<C>>,
+    pub(crate) pool: Rc<ClientPool<C>>,
     pub(crate) gate: Rc<Gate<D>>,
     pub(crate) inserted: Arc<InsertedKeys>,
-    /// Its place at the desk.
-    pub(crate) seat: usize,
+    /// Its place at the pool.
+    pub(crate) slot: usize,
     pub(crate) connected: Option<Connected<D::Session>>,
     /// Where its operations are made: as many as go into a batch.
     pub(crate) operations: Vec<Operation>,
@@ -105,15 +105,15 @@ struct End {
 impl<D: Database, C: Clock> Client<D, C> {
     /// Makes operations until there are no more.
     pub(crate) async fn run(mut self) {
-        let mut now = self.desk.clock.now();
-        while let Some((taken, begun)) = self.desk.next(self.seat, now).await {
+        let mut now = self.pool.clock.now();
+        while let Some((taken, begun)) = self.pool.next(self.slot, now).await {
             now = self.serve(taken, begun).await;
         }
     }
 
     /// Makes what was taken; returns when it ended, which is when the next may begin.
-    async fn serve(&mut self, taken: Taken, begun: Nanos) -> Nanos {
-        self.desk.make(&mut self.operations[..taken.operations]);
+    async fn serve(&mut self, taken: Assignment, begun: Nanos) -> Nanos {
+        self.pool.make(&mut self.operations[..taken.operations]);
         let (mut connected, sending) = match self.connected.take() {
             Some(connected) => (connected, Sending { at: begun, reused: true, connect: None }),
             None => match self.connect().await {
@@ -123,18 +123,18 @@ impl<D: Database, C: Clock> Client<D, C> {
                 }
                 Err(failed) => {
                     let operations = &self.operations[..taken.operations];
-                    let now = self.desk.clock.now();
-                    self.desk.failed(self.seat, taken, operations, None, now, &failed);
+                    let now = self.pool.clock.now();
+                    self.pool.failed(self.slot, taken, operations, None, now, &failed);
                     return self.rest().await;
                 }
             },
         };
-        self.desk.sent(self.seat, taken, sending);
+        self.pool.sent(self.slot, taken, sending);
         let operations = &self.operations[..taken.operations];
         let asks_for = asked_for(operations).filter(|record| self.inserted.is_there(*record));
         let asking = ask(&mut connected.session, operations, self.check.as_mut());
-        let End { outcome, at_once } = ended(&self.desk, self.seat, asking).await;
-        let done = self.desk.clock.now();
+        let End { outcome, at_once } = ended(&self.pool, self.slot, asking).await;
+        let done = self.pool.clock.now();
         let outcome = outcome.or_else(|failed| {
             // Another client has deleted it meanwhile, so that is the right answer.
             let is_right = asks_for.is_some_and(|record| !self.inserted.is_there(record));
@@ -143,17 +143,17 @@ impl<D: Database, C: Clock> Client<D, C> {
         match outcome {
             Ok(()) => {
                 self.back_off.reached();
-                self.desk.answered(self.seat, taken, operations, sending, done);
+                self.pool.answered(self.slot, taken, operations, sending, done);
                 for inserted in operations.iter().filter(|operation| operation.kind == Kind::Insert) {
                     self.inserted.acknowledge(inserted.record);
                 }
                 self.connected = Some(connected);
             }
             Err(failed) => {
-                self.desk.failed(self.seat, taken, operations, Some(sending), done, &failed);
+                self.pool.failed(self.slot, taken, operations, Some(sending), done, &failed);
                 if ends_connection(failed.failure) {
                     if let Some(took) = connected.took {
-                        self.desk.record(|recorder| recorder.disconnected(Some(done - took.since)));
+                        self.pool.record(|recorder| recorder.disconnected(Some(done - took.since)));
                     }
                 } else {
                     self.connected = Some(connected);
@@ -172,24 +172,24 @@ impl<D: Database, C: Clock> Client<D, C> {
 
     /// Connects; returns when that was done.
     async fn connect(&self) -> Result<(Connected<D::Session>, Nanos), Failed> {
-        let attempt = self.gate.connect(&*self.desk.clock).await;
-        self.desk.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
-        attempt.map(|connected| (connected, self.desk.clock.now()))
+        let attempt = self.gate.connect(&*self.pool.clock).await;
+        self.pool.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
+        attempt.map(|connected| (connected, self.pool.clock.now()))
     }
 
     /// Rests after a failed attempt to connect, so that a database that is down is not flooded; returns when that is over.
     async fn rest(&mut self) -> Nanos {
-        let now = self.desk.clock.now();
+        let now = self.pool.clock.now();
         let rest = self.back_off.failed(now) - now;
         tokio::time::sleep(Duration::from_nanos(rest.0)).await;
-        self.desk.clock.now()
+        self.pool.clock.now()
     }
 }
 
 impl<D: Database, C: Clock> Drop for Client<D, C> {
     /// However it ends, nobody waits for it any more.
     fn drop(&mut self) {
-        self.desk.leave();
+        self.pool.leave();
     }
 }
 
@@ -203,8 +203,8 @@ fn asked_for(operations: &[Operation]) -> Option<u64> {
 
 /// Waits for what an operation comes to, until the time for that is over.
 async fn ended<C: Clock>(
-    desk: &Desk<C>,
-    seat: usize,
+    pool: &ClientPool<C>,
+    slot: usize,
     asking: impl Future<Output = Result<(), Failed>>,
 ) -> End {
     let mut asking = pin!(asking);
@@ -214,7 +214,7 @@ async fn ended<C: Clock>(
             return Poll::Ready(outcome);
         }
         at_once = false;
-        if desk.is_overdue(seat, context) {
+        if pool.is_overdue(slot, context) {
             return Poll::Ready(Err(Failed::new(Failure::Timeout, "")));
         }
         Poll::Pending

@@ -75,8 +75,8 @@ pub trait Database: Sized + 'static {
     /// One client's way to the database.
     type Session: Session;
 
-    /// Whether a session is a connection of its own, so that making one tells how long connecting takes; otherwise the
-    /// driver connects when it sees fit, and tells of it by [`Self::take_connection_events`].
+    /// Whether a session is a connection of its own, so that making one shows how long connecting takes; otherwise the
+    /// driver connects when it sees fit, and reports it by [`Self::take_connection_events`].
     const CONNECTS: bool;
 
     /// Checks the address, the names and the settings, without connecting.
@@ -168,7 +168,7 @@ pub trait Found {
 /// One client's way to a database: one operation at a time.
 #[expect(async_fn_in_trait, reason = "only this workspace implements it, for one thread")]
 pub trait Session: 'static {
-    /// Reads a record, and tells `found` every field.
+    /// Reads a record, and gives every field to `found`.
     ///
     /// # Errors
     /// [`Failure::NotFound`](loadcurve_record::Failure) where there is no such record, or why the database does not
@@ -187,7 +187,7 @@ pub trait Session: 'static {
     /// When one is there already, or why the database does not answer.
     async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed>;
 
-    /// Reads so many records in the order of their keys from `first` on, and tells `found` every field; returns how
+    /// Reads so many records in the order of their keys from `first` on, and gives every field to `found`; returns how
     /// many there were.
     ///
     /// # Errors

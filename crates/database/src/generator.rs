@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use loadcurve_engine::{Activity, Pacing};
+use loadcurve_engine::{Activity, Scheduler};
 use loadcurve_plan::{BackOff, Nanos, Share};
 use loadcurve_record::Recorder;
 use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::client::{Client, Connected, Gate, record_attempt};
+use crate::client_pool::{ClientPool, PoolConfiguration};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
-use crate::desk::{Agenda, Desk};
 use crate::plan::DatabaseLoad;
 use crate::tallies::Tallies;
 
@@ -26,7 +26,7 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// What one thread takes from the plan.
 #[derive(Clone)]
-pub(crate) struct Orders {
+pub(crate) struct WorkerConfiguration {
     target: Target,
     share: Share,
     /// The numbers of its clients.
@@ -37,8 +37,8 @@ pub(crate) struct Orders {
     tallies: Tallies,
 }
 
-impl Orders {
-    /// The orders of thread `index`.
+impl WorkerConfiguration {
+    /// The configuration of thread `index`.
     pub(crate) fn new(
         plan: &DatabaseLoad,
         index: usize,
@@ -59,7 +59,7 @@ impl Orders {
 
 /// The clients of one thread, each connected if that was possible.
 pub(crate) struct Clients<D: Database, C> {
-    orders: Orders,
+    configuration: WorkerConfiguration,
     clock: Rc<C>,
     gate: Rc<Gate<D>>,
     connected: Vec<Option<Connected<D::Session>>>,
@@ -68,11 +68,15 @@ pub(crate) struct Clients<D: Database, C> {
 
 impl<D: Database, C: Clock> Clients<D, C> {
     /// Connects all clients before the load begins. One that fails tries again when it has an operation to make.
-    pub(crate) async fn open(orders: Orders, clock: C, should_stop: impl Fn() -> bool) -> Self {
-        let gate = Rc::new(Gate::<D>::new(orders.target.clone(), orders.clients.len()));
-        let mut recorder = Recorder::new(orders.tallies.labels().len());
+    pub(crate) async fn open(
+        configuration: WorkerConfiguration,
+        clock: C,
+        should_stop: impl Fn() -> bool,
+    ) -> Self {
+        let gate = Rc::new(Gate::<D>::new(configuration.target.clone(), configuration.clients.len()));
+        let mut recorder = Recorder::new(configuration.tallies.labels().len());
         let clock = Rc::new(clock);
-        let attempts: Vec<_> = orders
+        let attempts: Vec<_> = configuration
             .clients
             .iter()
             .map(|_| {
@@ -87,56 +91,62 @@ impl<D: Database, C: Clock> Clients<D, C> {
             record_attempt(&mut recorder, ended.as_ref());
             connected.push(ended);
         }
-        Self { orders, clock, gate, connected, recorder }
+        Self { configuration, clock, gate, connected, recorder }
     }
 
-    /// Runs the load to its end, or until told to stop; calls `observe` with the time of every outcome.
+    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every outcome.
     pub(crate) async fn run(
         self,
-        pacing: Pacing,
+        scheduler: Scheduler,
         should_stop: impl Fn() -> bool,
         observe: Box<dyn FnMut(Nanos, Activity)>,
     ) -> (Recorder, Nanos) {
-        let Self { orders, clock, gate, connected, recorder } = self;
-        let is_scheduled = pacing.is_scheduled();
-        let check = Check::new(&orders.target.workload);
-        let agenda = Agenda {
-            pacing,
-            share: orders.share,
-            operations: orders.operations,
-            batch: orders.batch,
-            timeout: Nanos::from_secs_f64(orders.target.timeout_s),
-            tallies: orders.tallies,
+        let Self { configuration, clock, gate, connected, recorder } = self;
+        let is_scheduled = scheduler.is_scheduled();
+        let check = Check::new(&configuration.target.workload);
+        let pool_configuration = PoolConfiguration {
+            scheduler,
+            share: configuration.share,
+            operations: configuration.operations,
+            batch: configuration.batch,
+            timeout: Nanos::from_secs_f64(configuration.target.timeout_s),
+            tallies: configuration.tallies,
         };
-        let desk = Rc::new(Desk::new(clock, agenda, recorder, orders.clients.into_iter(), observe));
-        let clients = connected.into_iter().enumerate().map(|(seat, connected)| Client {
-            desk: Rc::clone(&desk),
+        let pool = Rc::new(ClientPool::new(
+            clock,
+            pool_configuration,
+            recorder,
+            configuration.clients.into_iter(),
+            observe,
+        ));
+        let clients = connected.into_iter().enumerate().map(|(slot, connected)| Client {
+            pool: Rc::clone(&pool),
             gate: Rc::clone(&gate),
-            inserted: Arc::clone(&orders.inserted),
-            seat,
+            inserted: Arc::clone(&configuration.inserted),
+            slot,
             connected,
-            operations: vec![Operation::default(); orders.batch],
+            operations: vec![Operation::default(); configuration.batch],
             check: check.clone(),
             back_off: BackOff::default(),
         });
         let mut tasks: Vec<JoinHandle<()>> = clients.map(|client| spawn_local(client.run())).collect();
         if is_scheduled {
-            let desk = Rc::clone(&desk);
-            tasks.push(spawn_local(async move { desk.dispatch().await }));
+            let pool = Rc::clone(&pool);
+            tasks.push(spawn_local(async move { pool.dispatch().await }));
         }
-        oversee(&desk, &gate, look_every(orders.target.timeout_s), should_stop).await;
+        oversee(&pool, &gate, look_every(configuration.target.timeout_s), should_stop).await;
         for task in tasks {
             task.abort();
             joined(task.await);
         }
-        desk.record(|recorder| gate.record_connections(recorder));
-        Rc::into_inner(desk).expect("all who sat at the desk have left").finish()
+        pool.record(|recorder| gate.record_connections(recorder));
+        Rc::into_inner(pool).expect("every client has left the pool").finish()
     }
 }
 
 /// Waits for the end of all clients, and looks after what no client can look after while it waits for its answer.
 async fn oversee<D: Database, C: Clock>(
-    desk: &Desk<C>,
+    pool: &ClientPool<C>,
     gate: &Gate<D>,
     every: Duration,
     should_stop: impl Fn() -> bool,
@@ -144,14 +154,14 @@ async fn oversee<D: Database, C: Clock>(
     while !should_stop() {
         let mut look = pin!(tokio::time::sleep(every));
         let all_left = poll_fn(|context| {
-            if desk.poll_all_left(context).is_ready() {
+            if pool.poll_all_left(context).is_ready() {
                 return Poll::Ready(true);
             }
             look.as_mut().poll(context).map(|()| false)
         });
         let all_left = all_left.await;
-        desk.look_after_deadlines();
-        desk.record(|recorder| gate.record_connections(recorder));
+        pool.look_after_deadlines();
+        pool.record(|recorder| gate.record_connections(recorder));
         if all_left {
             break;
         }
@@ -163,7 +173,7 @@ fn look_every(timeout_s: f64) -> Duration {
     Duration::from_secs_f64(timeout_s / 10.0).clamp(SHORTEST_LOOK, LONGEST_LOOK)
 }
 
-/// What comes of a future, unless the load is told to stop before.
+/// What comes of a future, unless the load is asked to stop before.
 async fn unless<F: Future + Unpin>(should_stop: impl Fn() -> bool, future: &mut F) -> Option<F::Output> {
     while !should_stop() {
         if let Ok(output) = tokio::time::timeout(LONGEST_LOOK, &mut *future).await {
@@ -173,7 +183,7 @@ async fn unless<F: Future + Unpin>(should_stop: impl Fn() -> bool, future: &mut 
     None
 }
 
-/// What a task has returned; none where it was told to end before. A panic goes on here.
+/// What a task has returned; none where it was asked to end before. A panic goes on here.
 fn joined<T>(ended: Result<T, tokio::task::JoinError>) -> Option<T> {
     match ended {
         Ok(output) => Some(output),

@@ -1,9 +1,9 @@
 //! Loads on databases: clients that join the plan, the workload, a database's driver and the record.
 
 mod client;
+mod client_pool;
 mod clock;
 mod database;
-mod desk;
 mod generator;
 mod load;
 mod management;

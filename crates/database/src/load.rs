@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadcurve_engine::{
-    Activity, Begins, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Pacing, Part, RunningLoad,
-    StartError, Team, Terms, allow_connections,
+    Activity, Begins, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler,
+    StartError, Terms, ThreadGroup, allow_connections,
 };
 use loadcurve_plan::{Pace, Share};
 use loadcurve_record::SlowRequest;
@@ -18,7 +18,7 @@ use tokio::task::LocalSet;
 
 use crate::clock::MonotonicClock;
 use crate::database::Database;
-use crate::generator::{Clients, Orders};
+use crate::generator::{Clients, WorkerConfiguration};
 use crate::plan::{DatabaseLoad, Phase};
 use crate::product::{OnDatabase, Product};
 use crate::tallies::Tallies;
@@ -36,8 +36,8 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// than this machine allows.
 pub fn start(plan: DatabaseLoad) -> Result<RunningLoad<LoadResult>, StartError> {
     let product = Product::of(&plan.work.url).map_err(|invalid| StartError::Plan(invalid.0))?;
-    let team = product.dispatch(Start(&plan))?;
-    Ok(RunningLoad::new(team, move |finished| result(&plan, finished)))
+    let group = product.dispatch(Start(&plan))?;
+    Ok(RunningLoad::new(group, move |finished| result(&plan, finished)))
 }
 
 /// The result of what the threads of a load brought home.
@@ -72,28 +72,29 @@ pub(crate) fn operations(plan: &DatabaseLoad) -> Result<(Operations, Arc<Inserte
 struct Start<'a>(&'a DatabaseLoad);
 
 impl OnDatabase for Start<'_> {
-    type Output = Result<Team, StartError>;
+    type Output = Result<ThreadGroup, StartError>;
 
     fn on<D: Database>(self) -> Self::Output {
         let plan = self.0;
         let (operations, inserted) = operations(plan)?;
         D::check(&plan.work.target(plan.timeout_s)).map_err(|invalid| StartError::Plan(invalid.0))?;
         allow_connections(plan.model.connections())?;
-        let mut team = Team::new(plan.threads, &plan.cpus, Begins::WhenReady)?;
+        let mut group = ThreadGroup::new(plan.threads, &plan.cpus, Begins::WhenReady)?;
         // They are all made before the first thread starts, so that a refusal is known before anything is sent.
         let runtimes: Vec<_> =
             (0..plan.threads).map(|_| runtime()).collect::<io::Result<_>>().map_err(|error| {
                 StartError::Machine(format!("an epoll set or a timer is not available: {error}"))
             })?;
         for (index, (runtime, clock)) in runtimes.into_iter().enumerate() {
-            let orders = Orders::new(plan, index, operations.clone(), Arc::clone(&inserted));
+            let configuration =
+                WorkerConfiguration::new(plan, index, operations.clone(), Arc::clone(&inserted));
             let (pace, share) = (plan.pace(), Share::new(index, plan.threads));
-            team.start(move |member| {
-                let life = work::<D>(orders, clock, &pace, share, member);
+            group.start(move |member| {
+                let life = work::<D>(configuration, clock, &pace, share, member);
                 LocalSet::new().block_on(&runtime, life)
             })?;
         }
-        Ok(team)
+        Ok(group)
     }
 }
 
@@ -109,7 +110,7 @@ fn runtime() -> io::Result<(Runtime, MonotonicClock)> {
 
 /// The whole life of one thread.
 async fn work<D: Database>(
-    orders: Orders,
+    configuration: WorkerConfiguration,
     clock: MonotonicClock,
     pace: &Pace,
     share: Share,
@@ -117,14 +118,14 @@ async fn work<D: Database>(
 ) -> Part {
     let member = Rc::new(member);
     let should_stop = || member.should_stop();
-    let clients = Clients::<D, _>::open(orders, clock, should_stop).await;
+    let clients = Clients::<D, _>::open(configuration, clock, should_stop).await;
     member.ready();
     while member.begins_at().is_none() && !should_stop() {
         tokio::time::sleep(MOMENT).await;
     }
     let epoch = member.epoch();
-    let pacing = Pacing::new(pace, share, epoch).expect("the plan was validated before the start");
-    let window = pacing.window();
+    let scheduler = Scheduler::new(pace, share, epoch).expect("the plan was validated before the start");
+    let window = scheduler.window();
     let meter = Rc::new(RefCell::new((CpuMeter::new(window), Activity::default())));
     let (shown, measured) = (Rc::clone(&member), Rc::clone(&meter));
     let observe = move |now, activity| {
@@ -133,7 +134,7 @@ async fn work<D: Database>(
         *latest = activity;
         shown.publish(activity);
     };
-    let (recorder, ended) = clients.run(pacing, should_stop, Box::new(observe)).await;
+    let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(observe)).await;
     let (meter, activity) = &*meter.borrow();
     Part::of_thread(recorder, window, epoch, ended, meter.used(*activity))
 }

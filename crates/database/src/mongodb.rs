@@ -270,7 +270,7 @@ impl Session for MongoDbSession {
 }
 
 impl MongoDbSession {
-    /// Tells `each` every document that is found, read where it was received, and returns how many there were.
+    /// Gives every document to `each` that is found, read where it was received, and returns how many there were.
     async fn find(
         &self,
         filter: Document,
@@ -313,7 +313,7 @@ impl Serialize for Record<'_> {
     }
 }
 
-/// Tells the fields of a document but its key, whether they are binary data or strings.
+/// Visits the fields of a document but its key, whether they are binary data or strings.
 fn tell_fields(key: &str, document: &RawDocument, found: &mut impl Found) -> Result<(), Failed> {
     for element in document {
         let (name, value) = element.map_err(|error| malformed(&error))?;

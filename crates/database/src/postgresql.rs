@@ -216,8 +216,8 @@ impl PostgreSqlSession {
         answer
     }
 
-    /// Tells every selected field of a row, which stand from a column on.
-    fn tell(
+    /// Visits every selected field of a row, which stand from a column on.
+    fn visit(
         &self,
         key: &str,
         row: &Row,
@@ -235,7 +235,7 @@ impl PostgreSqlSession {
             }
             (_, Selection::One(field)) => tell_text(key, &fields[field], row, from, found),
             (Layout::Jsonb, Selection::All) => match text(row, from)? {
-                Some(record) => json::tell(key, record, found)
+                Some(record) => json::visit(key, record, found)
                     .map_err(|error| Failed::new(Failure::Malformed, error.to_string())),
                 None => Ok(()),
             },
@@ -247,7 +247,7 @@ impl Session for PostgreSqlSession {
     async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
         let rows = self.rows(Request::Read(selection), &[&key.as_str()]).await?;
         let row = rows.first().ok_or_else(not_found)?;
-        self.tell(key.as_str(), row, 0, selection, found)
+        self.visit(key.as_str(), row, 0, selection, found)
     }
 
     async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
@@ -291,7 +291,7 @@ impl Session for PostgreSqlSession {
         let rows = self.rows(Request::Scan(selection), &[&first.as_str(), &limit]).await?;
         for row in &rows {
             let key = text(row, 0)?.unwrap_or_default();
-            self.tell(key, row, 1, selection, found)?;
+            self.visit(key, row, 1, selection, found)?;
         }
         Ok(rows.len())
     }

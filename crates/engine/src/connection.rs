@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer};
-use loadcurve_wire::{Exchange, Response, Standing, Tag};
+use loadcurve_wire::{Exchange, Readiness, Response, Tag};
 
 use crate::places::Places;
 
@@ -37,7 +37,7 @@ pub(crate) struct Connection<E> {
     pub(crate) since: Nanos,
     /// When the connection was established, and its handshake began.
     pub(crate) connected: Nanos,
-    /// How often the SYN of the open connection was sent again; none where the kernel does not tell.
+    /// How often the SYN of the open connection was sent again; none where the kernel does not report it.
     pub(crate) syn_retransmits: Option<u32>,
     /// The requests that the slot carries, written or not.
     pub(crate) requests: Places,
@@ -91,12 +91,12 @@ impl<E: Exchange> Connection<E> {
 
     /// Whether the exchange is over its handshake.
     pub(crate) fn is_agreed(&self) -> bool {
-        self.exchange.standing() != Standing::Handshaking
+        self.exchange.readiness() != Readiness::Handshaking
     }
 
     /// Whether the slot could take one more request, connected or not.
     pub(crate) fn has_room(&self, pipeline: usize) -> bool {
-        let is_willing = self.state != State::Open || self.exchange.standing() == Standing::Open;
+        let is_willing = self.state != State::Open || self.exchange.readiness() == Readiness::Ready;
         self.requests.len() < pipeline && is_willing
     }
 

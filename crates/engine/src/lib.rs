@@ -12,15 +12,15 @@ mod http;
 mod io;
 mod kernel;
 mod load;
-mod pacing;
 mod part;
 mod places;
 mod ranges;
 mod requests;
 mod result;
 mod running;
+mod scheduler;
 mod summary;
-mod team;
+mod thread_group;
 // The tests of whole loads use it, too.
 #[cfg(test)]
 #[path = "../tests/load/support/file.rs"]
@@ -37,11 +37,11 @@ pub use clock::now;
 pub use error::StartError;
 pub use kernel::TcpCounters;
 pub use load::{result_of, start, start_part, uring_refusal};
-pub use pacing::Pacing;
 pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use requests::{ListedRequest, RequestList, body_length};
 pub use result::LoadResult;
 pub use running::RunningLoad;
+pub use scheduler::Scheduler;
 pub use summary::{Loaded, Terms};
-pub use team::{Activity, Begins, CpuMeter, Member, NotBegun, Progress, Team};
+pub use thread_group::{Activity, Begins, CpuMeter, Member, NotBegun, Progress, ThreadGroup};
 pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Status, Verdict};

@@ -12,14 +12,14 @@ use crate::http::HttpSummary;
 use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
-use crate::pacing::Pacing;
 use crate::part::{Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
-use crate::team::{Begins, CpuMeter, Member, Team};
+use crate::scheduler::Scheduler;
 use crate::thread::online_cpus;
-use crate::worker::{Orders, Worker};
+use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
+use crate::worker::{Worker, WorkerConfiguration};
 
 /// Starts a load on a web server; its limits are checked before the first connection.
 ///
@@ -39,8 +39,8 @@ pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
 pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
     match plan.work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => {
-            let begun = Begun::<Http1>::new(plan, share, Begins::WhenTold)?;
-            Ok(RunningLoad::new(begun.team, |finished| finished))
+            let begun = Begun::<Http1>::new(plan, share, Begins::OnRequest)?;
+            Ok(RunningLoad::new(begun.group, |finished| finished))
         }
     }
 }
@@ -56,8 +56,8 @@ pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Re
 }
 
 fn start_whole<E: Exchange + 'static>(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
-    let Begun { team, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), Begins::WhenReady)?;
-    Ok(RunningLoad::new(team, move |finished| {
+    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), Begins::WhenReady)?;
+    Ok(RunningLoad::new(group, move |finished| {
         let capacity = capacity.at_the_end();
         HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(&[finished])
     }))
@@ -65,7 +65,7 @@ fn start_whole<E: Exchange + 'static>(plan: HttpLoad) -> Result<RunningLoad<Load
 
 /// A share of a load whose threads have been started.
 struct Begun<E: Exchange> {
-    team: Team,
+    group: ThreadGroup,
     requests: Arc<RequestSource<E>>,
     capacity: Capacity,
     /// What results call the backend.
@@ -83,23 +83,23 @@ impl<E: Exchange + 'static> Begun<E> {
         }
         let requests = RequestSource::<E>::open(plan)?;
         let capacity = Capacity::secure(plan.work.address, connections).map_err(StartError::Machine)?;
-        let mut team = Team::new(plan.threads, &plan.cpus, begins)?;
+        let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
         let io = match plan.io {
-            IoChoice::Epoll => start_threads(&mut team, plan, &requests, &shares, epolls(plan, &shares)?)?,
-            IoChoice::Uring => start_threads(&mut team, plan, &requests, &shares, urings(plan, &shares)?)?,
+            IoChoice::Epoll => start_threads(&mut group, plan, &requests, &shares, epolls(plan, &shares)?)?,
+            IoChoice::Uring => start_threads(&mut group, plan, &requests, &shares, urings(plan, &shares)?)?,
             IoChoice::Auto => match urings(plan, &shares) {
-                Ok(backends) => start_threads(&mut team, plan, &requests, &shares, backends)?,
-                Err(_) => start_threads(&mut team, plan, &requests, &shares, epolls(plan, &shares)?)?,
+                Ok(backends) => start_threads(&mut group, plan, &requests, &shares, backends)?,
+                Err(_) => start_threads(&mut group, plan, &requests, &shares, epolls(plan, &shares)?)?,
             },
         };
-        Ok(Self { team, requests, capacity, io })
+        Ok(Self { group, requests, capacity, io })
     }
 }
 
 /// Starts one thread for each backend; returns what results call it.
 fn start_threads<I: Io + Send + 'static, E: Exchange + 'static>(
-    team: &mut Team,
+    group: &mut ThreadGroup,
     plan: &HttpLoad,
     requests: &Arc<RequestSource<E>>,
     shares: &[Share],
@@ -108,9 +108,9 @@ fn start_threads<I: Io + Send + 'static, E: Exchange + 'static>(
     // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
     let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
     for (share, io) in shares.iter().copied().zip(backends) {
-        let orders = Orders::new(plan, share, Arc::clone(requests), spins);
-        let (worker, pace) = (Worker::new(io, numbers(plan, share), orders), plan.pace());
-        team.start(move |member| work(worker, &pace, share, &member))?;
+        let configuration = WorkerConfiguration::new(plan, share, Arc::clone(requests), spins);
+        let (worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
+        group.start(move |member| work(worker, &pace, share, &member))?;
     }
     Ok(I::NAME)
 }
@@ -149,15 +149,15 @@ fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share,
     worker.open_all(should_stop);
     member.ready();
     worker.wait_for_begin(|| member.begins_at(), should_stop);
-    let mut pacing =
-        Pacing::new(pace, share, member.epoch()).expect("the plan was validated before the start");
-    let window = pacing.window();
+    let mut scheduler =
+        Scheduler::new(pace, share, member.epoch()).expect("the plan was validated before the start");
+    let window = scheduler.window();
     let mut meter = CpuMeter::new(window);
-    let began = worker.run(&mut pacing, should_stop, |now, activity| {
+    let began = worker.run(&mut scheduler, should_stop, |now, activity| {
         meter.observe(now, activity);
         member.publish(activity);
     });
     let cpu = meter.used(worker.activity());
-    let (recorder, ended) = worker.finish(&pacing);
+    let (recorder, ended) = worker.finish(&scheduler);
     Part::of_thread(recorder, window, began, ended, cpu)
 }

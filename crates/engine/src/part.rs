@@ -89,7 +89,7 @@ pub struct Finished {
     pub part: Part,
     /// How much the machine's TCP counters have grown.
     pub kernel: TcpCounters,
-    /// Whether the load was told to stop before its end.
+    /// Whether the load was asked to stop before its end.
     pub interrupted: bool,
 }
 

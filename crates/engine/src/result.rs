@@ -27,7 +27,7 @@ pub struct LoadResult {
     pub first_byte_ms: Distribution,
     pub transfer_ms: Distribution,
     pub connections: Connections,
-    /// None where the driver does not tell.
+    /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.
     pub status: Option<StatusCounts>,

@@ -3,56 +3,56 @@
 use loadcurve_plan::Nanos;
 
 use crate::part::Finished;
-use crate::team::{NotBegun, Progress, Team};
+use crate::thread_group::{NotBegun, Progress, ThreadGroup};
 
 /// A load that is running, on threads of its own, and comes to a result of this type.
 pub struct RunningLoad<R> {
-    team: Team,
+    group: ThreadGroup,
     conclude: Box<dyn FnOnce(Finished) -> R + Send + Sync>,
 }
 
 impl<R: 'static> RunningLoad<R> {
-    /// The load of a team whose threads have been started; `conclude` makes the result of what they bring home.
-    pub fn new(team: Team, conclude: impl FnOnce(Finished) -> R + Send + Sync + 'static) -> Self {
-        Self { team, conclude: Box::new(conclude) }
+    /// The load of a group whose threads have been started; `conclude` makes the result of what they bring home.
+    pub fn new(group: ThreadGroup, conclude: impl FnOnce(Finished) -> R + Send + Sync + 'static) -> Self {
+        Self { group, conclude: Box::new(conclude) }
     }
 
     /// The same load, which comes to what `change` makes of its result.
     #[must_use]
     pub fn map<T>(self, change: impl FnOnce(R) -> T + Send + Sync + 'static) -> RunningLoad<T> {
         let conclude = self.conclude;
-        RunningLoad { team: self.team, conclude: Box::new(|finished| change(conclude(finished))) }
+        RunningLoad { group: self.group, conclude: Box::new(|finished| change(conclude(finished))) }
     }
 
     /// Where the load stands now.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        self.team.progress()
+        self.group.progress()
     }
 
     /// Whether all connections have been opened, as far as that was possible.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.team.is_ready()
+        self.group.is_ready()
     }
 
-    /// Tells a load that waits for it to begin at a moment to come of the monotonic clock.
+    /// Sets the begin of a load that waits for it: a moment to come of the monotonic clock.
     ///
     /// # Errors
-    /// It cannot begin then, and has not been told to.
+    /// It cannot begin then, and its begin stays unset.
     pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
-        self.team.begin(at)
+        self.group.begin(at)
     }
 
-    /// Tells the load to end now; what was measured is kept.
+    /// Ends the load now; what was measured is kept.
     pub fn stop(&self) {
-        self.team.stop();
+        self.group.stop();
     }
 
     /// Whether the load has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.team.is_finished()
+        self.group.is_finished()
     }
 
     /// Waits for the end and returns what was measured.
@@ -61,6 +61,6 @@ impl<R: 'static> RunningLoad<R> {
     /// When a thread of the load has panicked, with the same panic.
     #[must_use]
     pub fn finish(self) -> R {
-        (self.conclude)(self.team.finish())
+        (self.conclude)(self.group.finish())
     }
 }

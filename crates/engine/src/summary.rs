@@ -11,7 +11,7 @@ use crate::result::{
 };
 use crate::verdict::{Evidence, GeneratorEvidence, KeptUp, Verdict};
 
-/// How many explanations of failures a result tells.
+/// How many explanations of failures a result has.
 const MOST_MESSAGES: usize = 20;
 
 /// What is under load.
@@ -23,7 +23,7 @@ pub enum Loaded {
     Database,
 }
 
-/// What a load was to be, as far as its result tells and judges by it.
+/// What a load was to be, as far as its result shows it and its verdict needs it.
 pub struct Terms<'a> {
     /// What was under load.
     pub loaded: Loaded,

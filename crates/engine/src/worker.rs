@@ -15,15 +15,15 @@ use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
-use crate::pacing::Pacing;
 use crate::requests::{RequestSource, TargetReader};
-use crate::team::Activity;
+use crate::scheduler::Scheduler;
+use crate::thread_group::Activity;
 
 mod begin;
 mod end;
 mod slow;
 
-/// The longest sleep, so that being told to stop is noticed soon.
+/// The longest sleep, so that being asked to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
 /// A sleep shorter than this ends so late that the answers it sleeps over seem slow.
 const SHORTEST_SLEEP: Nanos = Nanos(80_000);
@@ -35,7 +35,7 @@ const MOMENT: Nanos = Nanos::from_millis(1);
 const CONNECTS_PER_TURN: usize = 8;
 
 /// What a worker takes from the plan, for its own share.
-pub(crate) struct Orders<E: Exchange> {
+pub(crate) struct WorkerConfiguration<E: Exchange> {
     requests: Arc<RequestSource<E>>,
     share: Share,
     pipeline: usize,
@@ -48,8 +48,8 @@ pub(crate) struct Orders<E: Exchange> {
     spins: bool,
 }
 
-impl<E: Exchange> Orders<E> {
-    /// The orders of `plan` for the worker of `share`.
+impl<E: Exchange> WorkerConfiguration<E> {
+    /// The configuration of `plan` for the worker of `share`.
     pub(crate) fn new(plan: &HttpLoad, share: Share, requests: Arc<RequestSource<E>>, spins: bool) -> Self {
         Self {
             requests,
@@ -67,7 +67,7 @@ impl<E: Exchange> Orders<E> {
 /// One thread's connections and everything that happens on them.
 pub(crate) struct Worker<I, E: Exchange> {
     io: I,
-    orders: Orders<E>,
+    configuration: WorkerConfiguration<E>,
     targets: TargetReader,
     connections: Vec<Connection<E>>,
     /// Requests begun by this worker.
@@ -86,7 +86,7 @@ pub(crate) struct Worker<I, E: Exchange> {
     connect_deadlines: Deadlines,
     /// One for each place of each slot.
     answer_deadlines: Deadlines,
-    /// Slots with something that is not written yet: requests, or what their protocol has to say.
+    /// Slots with something that is not written yet: requests, or what their protocol sends.
     unwritten: Vec<Slot>,
     /// Where what goes out in one write is put together: requests, or a part of a long one.
     scratch: Vec<u8>,
@@ -101,13 +101,17 @@ pub(crate) struct Worker<I, E: Exchange> {
 
 impl<I: Io, E: Exchange> Worker<I, E> {
     /// A worker with one unconnected connection for each of `numbers`, which are its share of the load's connections.
-    pub(crate) fn new(io: I, numbers: impl ExactSizeIterator<Item = usize>, orders: Orders<E>) -> Self {
+    pub(crate) fn new(
+        io: I,
+        numbers: impl ExactSizeIterator<Item = usize>,
+        configuration: WorkerConfiguration<E>,
+    ) -> Self {
         let slots = numbers.len();
-        let pipeline = orders.pipeline;
+        let pipeline = configuration.pipeline;
         Self {
             io,
-            recorder: Recorder::new(orders.requests.tally_labels().len()),
-            targets: TargetReader::of(&orders.requests),
+            recorder: Recorder::new(configuration.requests.tally_labels().len()),
+            targets: TargetReader::of(&configuration.requests),
             connections: numbers.map(|number| Connection::new(number, pipeline)).collect(),
             begun: 0,
             connecting: 0,
@@ -124,7 +128,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             now: Nanos::ZERO,
             activity: Activity::default(),
             looking_since: None,
-            orders,
+            configuration,
         }
     }
 
@@ -132,7 +136,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// again when a request needs it.
     pub(crate) fn open_all(&mut self, should_stop: impl Fn() -> bool) {
         self.now = self.io.wait(Nanos::ZERO);
-        if self.orders.unit == Unit::Request {
+        if self.configuration.unit == Unit::Request {
             for slot in 0..self.connections.len() {
                 self.connect(slot);
                 if slot % CONNECTS_PER_TURN == CONNECTS_PER_TURN - 1 {
@@ -168,15 +172,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Runs the load to its end, or until told to stop; calls `observe` with the time of every turn. Returns when it
+    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every turn. Returns when it
     /// began.
     pub(crate) fn run(
         &mut self,
-        pacing: &mut Pacing,
+        scheduler: &mut Scheduler,
         should_stop: impl Fn() -> bool,
         mut observe: impl FnMut(Nanos, Activity),
     ) -> Nanos {
-        self.recorder.open_window(pacing.window());
+        self.recorder.open_window(scheduler.window());
         // The first request is due at the epoch at the earliest, so the turn's clock must have passed it.
         self.turn(None, Nanos::ZERO);
         for connection in &mut self.connections {
@@ -185,18 +189,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let started = self.now;
         while !should_stop() {
             let begun = self.begun;
-            self.begin_due(pacing);
+            self.begin_due(scheduler);
             if self.begun > begun {
                 self.looking_since = None;
             }
-            let sessions_wait = self.sessions > 0 && !pacing.is_over(self.now);
-            if pacing.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
+            let sessions_wait = self.sessions > 0 && !scheduler.is_over(self.now);
+            if scheduler.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
                 break;
             }
-            let could_begin = !self.free.is_empty() && !pacing.is_over(self.now);
-            self.wait_for_work(pacing);
-            if could_begin && pacing.is_over(self.now) {
-                self.held_up = pacing.never_begun(self.now);
+            let could_begin = !self.free.is_empty() && !scheduler.is_over(self.now);
+            self.wait_for_work(scheduler);
+            if could_begin && scheduler.is_over(self.now) {
+                self.held_up = scheduler.never_begun(self.now);
             }
             observe(self.now, self.activity);
         }
@@ -207,27 +211,27 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     ///
     /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent
     /// looking, where that may take a processor for itself.
-    fn wait_for_work(&mut self, pacing: &Pacing) {
-        let due = if self.free.is_empty() { None } else { pacing.next_due(self.now) };
-        let wake = self.next_wake(pacing);
-        let is_punctual = self.orders.spins && pacing.is_scheduled() && due == Some(wake);
+    fn wait_for_work(&mut self, scheduler: &Scheduler) {
+        let due = if self.free.is_empty() { None } else { scheduler.next_due(self.now) };
+        let wake = self.next_wake(scheduler);
+        let is_punctual = self.configuration.spins && scheduler.is_scheduled() && due == Some(wake);
         if !is_punctual {
-            self.turn(Some(pacing), wake);
+            self.turn(Some(scheduler), wake);
         } else if wake - self.now > SHORTEST_SLEEP + SPIN {
-            self.turn(Some(pacing), wake - SPIN);
+            self.turn(Some(scheduler), wake - SPIN);
         } else {
-            self.look_for_work(pacing);
+            self.look_for_work(scheduler);
         }
     }
 
     /// Turns at once, and counts what that has cost if it was in vain.
     ///
-    /// The cost is told by the processor's clock: on the other one a preempted thread would seem to have looked all the
+    /// The cost is read from the processor's clock: on the other one a preempted thread would seem to have looked all the
     /// while. Reading that clock is part of the cost, so one look begins where the last one in vain has ended; the first
     /// look after something has happened may still submit what was begun, and does not count.
-    fn look_for_work(&mut self, pacing: &Pacing) {
+    fn look_for_work(&mut self, scheduler: &Scheduler) {
         let last_ended_at = self.looking_since.take();
-        if !self.turn(Some(pacing), Nanos::ZERO) {
+        if !self.turn(Some(scheduler), Nanos::ZERO) {
             let ended_at = clock::thread_cpu_time();
             self.activity.spun =
                 self.activity.spun + last_ended_at.map_or(Nanos::ZERO, |last| ended_at - last);
@@ -241,49 +245,49 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
-    pub(crate) fn finish(mut self, pacing: &Pacing) -> (Recorder, Nanos) {
+    pub(crate) fn finish(mut self, scheduler: &Scheduler) -> (Recorder, Nanos) {
         for request in self.connections.iter().flat_map(|connection| connection.requests.iter()) {
             self.recorder.unanswered(request.due);
         }
-        let requests_each = match self.orders.unit {
+        let requests_each = match self.configuration.unit {
             Unit::Request => 1,
             // Of a session that never began, the first burst was due.
-            Unit::Session => self.orders.calls.min(self.orders.pipeline as u64),
+            Unit::Session => self.configuration.calls.min(self.configuration.pipeline as u64),
         };
-        self.recorder.never_sent(pacing.never_begun(self.now) * requests_each);
+        self.recorder.never_sent(scheduler.never_begun(self.now) * requests_each);
         self.recorder.never_sent_while_free = self.held_up * requests_each;
         (self.recorder, self.now)
     }
 
     /// One turn of the loop: one wait, one reading of the clock, everything that happened by then; says whether
     /// anything did.
-    fn turn(&mut self, pacing: Option<&Pacing>, until: Nanos) -> bool {
+    fn turn(&mut self, scheduler: Option<&Scheduler>, until: Nanos) -> bool {
         self.now = self.io.wait(until);
         let mut happened = false;
         // Nothing begins before all events are read: the end of a connection may come right behind its last answer.
-        while self.handle_next_event(pacing) {
+        while self.handle_next_event(scheduler) {
             happened = true;
         }
         while let Some(slot) = self.connect_deadlines.take_passed(self.now) {
             self.connect_failed(slot, Failure::ConnectTimeout);
         }
         while let Some(place) = self.answer_deadlines.take_passed(self.now) {
-            self.overdue(place / self.orders.pipeline, place % self.orders.pipeline, pacing);
+            self.overdue(place / self.configuration.pipeline, place % self.configuration.pipeline, scheduler);
         }
         while let Some(Reverse((end, slot))) = self.resting.peek().copied() {
             if end > self.now {
                 break;
             }
             self.resting.pop();
-            self.wake(slot, end, pacing);
+            self.wake(slot, end, scheduler);
         }
         self.write_begun();
         happened
     }
 
     /// When the loop has to turn again even if nothing happens.
-    fn next_wake(&self, pacing: &Pacing) -> Nanos {
-        let due = if self.free.is_empty() { None } else { pacing.next_due(self.now) };
+    fn next_wake(&self, scheduler: &Scheduler) -> Nanos {
+        let due = if self.free.is_empty() { None } else { scheduler.next_due(self.now) };
         let rest = self.resting.peek().map(|Reverse((end, _))| *end);
         let deadlines = [self.connect_deadlines.earliest(), self.answer_deadlines.earliest()];
         let wakes = [due, rest].into_iter().chain(deadlines);

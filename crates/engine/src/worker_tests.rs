@@ -310,7 +310,7 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
 
 #[test]
 fn an_interrupted_load_counts_what_was_due_until_then() {
-    // Told to stop at 0.5 s, before which requests 0 to 49 of 100 per second fell due: one is under way on the only
+    // Asked to stop at 0.5 s, before which requests 0 to 49 of 100 per second fell due: one is under way on the only
     // connection, 49 were never sent. An idle turn lasts 20 ms, so one of them ends at 0.5 s.
     let plan = open(1, 100.0, Stop::DurationS(60.0));
     let simulation = Simulation { stop_at: START + ms(500), ..Simulation::of(&plan) };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
-/// How many explanations one recording keeps: more than a result tells, so that the most frequent are among them.
+/// How many explanations one recording keeps: more than a result has, so that the most frequent are among them.
 const MOST_KEPT: usize = 64;
 
 /// One explanation, and how often it came.

@@ -4,7 +4,7 @@ use loadcurve_plan::Nanos;
 
 use crate::classes::{Failure, Origin};
 
-/// What an answer over HTTP tells beside its times.
+/// What an answer over HTTP shows beside its times.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpAnswer {
     /// When its first byte was read.
@@ -36,7 +36,7 @@ pub struct Answer {
     pub done: Nanos,
     /// How long connecting took, where this request had to wait for a connection of its own.
     pub connect: Option<Nanos>,
-    /// What it tells beside its times; none where a driver hides it.
+    /// What it shows beside its times; none where a driver hides it.
     pub http: Option<HttpAnswer>,
 }
 

@@ -10,7 +10,7 @@ const FINEST: Nanos = Nanos::from_millis(1);
 /// The most slots that are kept: nearly nine minutes of the finest, in 64 KiB.
 const MOST_SLOTS: usize = 1 << 19;
 const SLOTS_PER_WORD: usize = u64::BITS as usize;
-/// How many silences are told.
+/// How many silences are reported.
 pub const MOST_SILENCES: usize = 10;
 
 /// A stretch of time without an answer; it lasted at least so long, and at most two slots longer.

@@ -28,15 +28,15 @@ pub trait Exchange: Send {
     fn open(&mut self);
 
     /// What the connection is good for now.
-    fn standing(&self) -> Standing;
+    fn readiness(&self) -> Readiness;
 
-    /// Whether the protocol itself has something to send: a part of a handshake, or an answer to the peer.
-    fn has_to_say(&self) -> bool {
+    /// Whether the protocol itself has bytes to send: a part of a handshake, or an answer to the peer.
+    fn has_output(&self) -> bool {
         false
     }
 
     /// Appends what the protocol itself has to send to what is written next, in front of requests.
-    fn say(&mut self, _to: &mut Vec<u8>) {}
+    fn write_output(&mut self, _to: &mut Vec<u8>) {}
 
     /// Begins a request under a tag that is not in use, and appends it to what is written next; `target` is given where
     /// the template leaves it open.
@@ -57,15 +57,15 @@ pub trait Exchange: Send {
 
 /// What a connection is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Readiness {
     /// Its handshake is not over.
     Handshaking,
     /// Requests can begin.
-    Open,
+    Ready,
     /// None can begin, now or for ever; those under way are answered.
     Busy,
     /// No request can begin, and none that is under way is answered any more.
-    Over,
+    Closed,
 }
 
 /// What became of a request.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::error::Malformed;
-use crate::exchange::{Event, Exchange, Received, Standing, Tag};
+use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
 use crate::request::{InvalidRequest, Request, RequestKind};
 use crate::response::{Limits, ResponseParser};
 
@@ -50,8 +50,8 @@ impl Exchange for Http1 {
         self.is_over = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.is_over { Standing::Over } else { Standing::Open }
+    fn readiness(&self) -> Readiness {
+        if self.is_over { Readiness::Closed } else { Readiness::Ready }
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {

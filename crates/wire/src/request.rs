@@ -89,7 +89,7 @@ impl Body<'_> {
 pub enum Target<'a> {
     /// The same every time.
     Fixed(&'a str),
-    /// Another one every time, told when the request begins; whoever tells it knows that it is one ([`is_path`]).
+    /// Another one every time, given when the request begins; whoever gives it knows that it is one ([`is_path`]).
     Varying,
 }
 

@@ -1,8 +1,8 @@
 //! One connection's end of HTTP/1.x: whose answer it is, when it begins, and what the connection is good for.
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Http1, Malformed, Method, Received, Request, Response, Standing, Tag, Target,
-    Version,
+    Body, Event, Exchange as _, Http1, Malformed, Method, Readiness, Received, Request, Response, Tag,
+    Target, Version,
 };
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn answers_end_the_requests_in_the_order_in_which_they_began() {
     let head = &ANSWER[..ANSWER.len() - 2];
     let events = events_of(&mut exchange, &[ANSWER, head, ANSWER].concat()).unwrap();
     assert_eq!(events, [(2, 2), (0, 0), (1, 2)].map(|(tag, body)| answered(tag, body, head.len())));
-    assert_eq!(exchange.standing(), Standing::Open);
+    assert_eq!(exchange.readiness(), Readiness::Ready);
 }
 
 #[test]
@@ -74,9 +74,9 @@ fn bytes_that_nobody_has_asked_for_are_refused() {
 fn after_the_peers_last_answer_the_connection_is_of_no_more_use_until_a_new_one_is_opened() {
     let mut exchange = with_requests(&[(0, "GET"), (1, "GET")]);
     events_of(&mut exchange, LAST_ANSWER).unwrap();
-    assert_eq!(exchange.standing(), Standing::Over);
+    assert_eq!(exchange.readiness(), Readiness::Closed);
     exchange.open();
-    assert_eq!(exchange.standing(), Standing::Open);
+    assert_eq!(exchange.readiness(), Readiness::Ready);
     // The request that was under way on the old connection is not on the new one.
     assert_eq!(events_of(&mut exchange, ANSWER), Err(Malformed::Unasked));
 }
@@ -86,18 +86,18 @@ fn the_end_of_the_input_completes_an_answer_that_lasts_until_then_and_no_other()
     let mut exchange = with_requests(&[(3, "GET")]);
     assert_eq!(events_of(&mut exchange, b"HTTP/1.1 200 OK\r\n\r\nbody"), Ok(vec![Event::Begun(3)]));
     let Some(Event::Answered(3, response)) = exchange.end_of_input() else { panic!("it is complete") };
-    assert_eq!((response.body_bytes, exchange.standing()), (4, Standing::Over));
+    assert_eq!((response.body_bytes, exchange.readiness()), (4, Readiness::Closed));
     assert_eq!(exchange.end_of_input(), None);
     let mut cut_off = with_requests(&[(3, "GET")]);
     events_of(&mut cut_off, &ANSWER[..ANSWER.len() - 1]).unwrap();
-    assert_eq!((cut_off.end_of_input(), cut_off.standing()), (None, Standing::Over));
+    assert_eq!((cut_off.end_of_input(), cut_off.readiness()), (None, Readiness::Closed));
 }
 
 #[test]
 fn a_request_cannot_be_given_up_alone() {
     let mut exchange = with_requests(&[(0, "GET"), (1, "GET")]);
     assert!(!exchange.cancel(0));
-    assert_eq!(exchange.standing(), Standing::Over);
+    assert_eq!(exchange.readiness(), Readiness::Closed);
 }
 
 proptest! {

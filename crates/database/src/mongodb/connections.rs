@@ -1,4 +1,4 @@
-//! What the driver tells of the connections in its pools.
+//! What the driver reports of the connections in its pools.
 
 use std::collections::HashMap;
 use std::mem;
@@ -51,7 +51,7 @@ impl Told {
 }
 
 impl Connections {
-    /// What the driver must tell its events to.
+    /// What receives the driver's events.
     pub(super) fn handler(&self) -> EventHandler<CmapEvent> {
         let told = self.clone();
         EventHandler::Callback(Arc::new(move |event| told.lock().hear(event)))

@@ -83,7 +83,7 @@ pub(super) struct Reachability {
 }
 
 impl Reachability {
-    /// The news, and what the driver must tell its events to.
+    /// The news, and what receives the driver's events.
     pub(super) fn new() -> (Self, EventHandler<SdamEvent>) {
         let (tell, news) = watch::channel(Reach::Unknown);
         let servers = Mutex::new(Servers::default());

@@ -25,8 +25,8 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// Tells every field of a JSON object that is a string.
-pub(super) fn tell(key: &str, text: &str, found: &mut impl Found) -> serde_json::Result<()> {
+/// Visits every field of a JSON object that is a string.
+pub(super) fn visit(key: &str, text: &str, found: &mut impl Found) -> serde_json::Result<()> {
     serde_json::Deserializer::from_str(text).deserialize_map(Teller { key, found })
 }
 
@@ -70,14 +70,14 @@ mod tests {
         let text = written(&values, &fields);
         assert_eq!(text, r#"{"field0":"plain","field1":"quote \" and \\ backslash"}"#);
         let mut told = Told::default();
-        tell("user1", &text, &mut told).unwrap();
+        visit("user1", &text, &mut told).unwrap();
         let expected = [("field0", "plain"), ("field1", r#"quote " and \ backslash"#)];
         assert_eq!(told.0, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
     }
 
     #[test]
     fn what_is_no_record_is_an_error() {
-        assert!(tell("user1", "[1]", &mut Told::default()).is_err());
-        assert!(tell("user1", r#"{"field0": 1}"#, &mut Told::default()).is_err());
+        assert!(visit("user1", "[1]", &mut Told::default()).is_err());
+        assert!(visit("user1", r#"{"field0": 1}"#, &mut Told::default()).is_err());
     }
 }

@@ -184,7 +184,7 @@ impl Database for Memory {
 }
 
 impl MemorySession {
-    fn tell(&self, key: &str, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
+    fn visit(&self, key: &str, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
         with(|server| {
             let record = server.records.get(key).ok_or_else(not_found)?;
             for (field, text) in record {
@@ -204,7 +204,7 @@ fn not_found() -> Failed {
 impl Session for MemorySession {
     async fn read(&mut self, key: &Key, selection: Selection, found: &mut impl Found) -> Result<(), Failed> {
         ask("read", key, 1).await?;
-        self.tell(key.as_str(), selection, found)
+        self.visit(key.as_str(), selection, found)
     }
 
     async fn update(&mut self, key: &Key, values: &Values) -> Result<(), Failed> {
@@ -241,7 +241,7 @@ impl Session for MemorySession {
         let keys: Vec<String> =
             with(|server| server.records.range(from..).take(records).map(|(key, _)| key.clone()).collect());
         for key in &keys {
-            self.tell(key, selection, found)?;
+            self.visit(key, selection, found)?;
         }
         Ok(keys.len())
     }

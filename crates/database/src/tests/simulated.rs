@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use loadcurve_engine::{CpuUse, Finished, LoadResult, Pacing, Part, TcpCounters};
+use loadcurve_engine::{CpuUse, Finished, LoadResult, Part, Scheduler, TcpCounters};
 use loadcurve_plan::{Nanos, Share};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::memory::{Memory, Server, install};
 use crate::clock::Clock;
-use crate::generator::{Clients, Orders};
+use crate::generator::{Clients, WorkerConfiguration};
 use crate::load::{operations, result};
 use crate::plan::DatabaseLoad;
 
@@ -42,7 +42,7 @@ impl Clock for SimulatedClock {
 /// One simulated load.
 pub(super) struct Simulation {
     pub(super) plan: DatabaseLoad,
-    /// When the load is told to stop, since its start; never for most.
+    /// When the load is asked to stop, since its start; never for most.
     pub(super) stop_at: Duration,
     /// Until when, since the start, nothing is handed out that falls due.
     pub(super) held_up_until: Duration,
@@ -65,8 +65,9 @@ impl Simulation {
         let (operations, inserted) = operations(&self.plan).unwrap();
         let parts = (0..self.plan.threads)
             .map(|index| {
-                let orders = Orders::new(&self.plan, index, operations.clone(), Arc::clone(&inserted));
-                self.part(orders, Share::new(index, self.plan.threads))
+                let configuration =
+                    WorkerConfiguration::new(&self.plan, index, operations.clone(), Arc::clone(&inserted));
+                self.part(configuration, Share::new(index, self.plan.threads))
             })
             .collect();
         let (kernel, interrupted) = (TcpCounters::default(), self.stop_at != Duration::MAX);
@@ -77,16 +78,16 @@ impl Simulation {
         Outcome { result, server: install(Server::taking(0)) }
     }
 
-    fn part(&self, orders: Orders, share: Share) -> Part {
+    fn part(&self, configuration: WorkerConfiguration, share: Share) -> Part {
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         LocalSet::new().block_on(&runtime, async {
             let started = Instant::now();
             let clock = SimulatedClock { started, held_up_until: Rc::new(Cell::new(self.held_up_until)) };
             let should_stop = || started.elapsed() >= self.stop_at;
-            let clients = Clients::<Memory, _>::open(orders, clock.clone(), should_stop).await;
-            let pacing = Pacing::new(&self.plan.pace(), share, clock.now()).unwrap();
-            let window = pacing.window();
-            let (recorder, ended) = clients.run(pacing, should_stop, Box::new(|_, _| {})).await;
+            let clients = Clients::<Memory, _>::open(configuration, clock.clone(), should_stop).await;
+            let scheduler = Scheduler::new(&self.plan.pace(), share, clock.now()).unwrap();
+            let window = scheduler.window();
+            let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(|_, _| {})).await;
             Part::of_thread(recorder, window, window.start, ended, CpuUse::default())
         })
     }

@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::clock;
 use crate::io::{
-    EVENTS_PER_TURN, Event, Io, Slot, Tell, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+    EVENTS_PER_TURN, Event, Io, Notify, Slot, broken_failure, connect_failure, is_end_by_peer, tcp_info,
 };
 
 /// Large enough that one read empties the socket of every answer but long ones.
@@ -30,8 +30,8 @@ struct Socket {
     connecting: bool,
     /// What the kernel has not taken yet of the bytes to send.
     unsent: Vec<u8>,
-    /// Whether to tell when all of them are taken.
-    tells: bool,
+    /// Whether an event reports that all of them are taken.
+    notifies: bool,
     /// Why no more can be sent, where reading will meet the end, too.
     send_failure: Option<Failure>,
     /// Its readiness that is handled in a later turn; it then stands in the queue of those.
@@ -45,14 +45,14 @@ impl Default for Socket {
             generation: 0,
             connecting: false,
             unsent: Vec::new(),
-            tells: false,
+            notifies: false,
             send_failure: None,
             carried: EventFlags::empty(),
         }
     }
 }
 
-/// An event as the kernel gave it, told apart before its bytes are borrowed.
+/// An event as the kernel gave it, known before its bytes are borrowed.
 enum Step {
     Connected,
     ConnectFailed(Failure),
@@ -109,7 +109,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Lets a connection go on in a later turn as if the kernel had told this of it again.
+    /// Lets a connection go on in a later turn as if the kernel had reported it again.
     fn carry(&mut self, slot: Slot, flags: EventFlags) {
         let socket = &mut self.sockets[slot];
         if socket.carried.is_empty() {
@@ -118,7 +118,7 @@ impl Epoll {
         socket.carried |= flags;
     }
 
-    /// What the event under the cursor still has to tell, or none when it is used up.
+    /// What the event under the cursor still holds, or none when it is used up.
     fn step(&mut self, slot: Slot, flags: EventFlags) -> Option<Step> {
         let socket = &mut self.sockets[slot];
         let descriptor = socket.descriptor.as_ref()?;
@@ -147,8 +147,8 @@ impl Epoll {
                     }
                 }
             }
-            if socket.tells && socket.unsent.is_empty() {
-                socket.tells = false;
+            if socket.notifies && socket.unsent.is_empty() {
+                socket.notifies = false;
                 return Some(Step::Taken);
             }
         }
@@ -191,7 +191,7 @@ impl Io for Epoll {
         self.begin_connect(slot).map_err(connect_failure)
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
         // An answer may come before its request is written whole; the next request then waits behind the rest of it.
@@ -201,9 +201,9 @@ impl Io for Epoll {
             0
         };
         socket.unsent.extend_from_slice(&bytes[taken..]);
-        socket.tells = tell == Tell::WhenTaken;
-        if socket.tells && socket.unsent.is_empty() {
-            // The kernel will not tell that there is room, for there has been room all the time.
+        socket.notifies = notify == Notify::WhenWritten;
+        if socket.notifies && socket.unsent.is_empty() {
+            // The kernel will not report that there is room, for there has been room all the time.
             self.carry(slot, EventFlags::OUT);
         }
         Ok(())
@@ -219,7 +219,7 @@ impl Io for Epoll {
         socket.descriptor = None;
         socket.connecting = false;
         socket.unsent.clear();
-        socket.tells = false;
+        socket.notifies = false;
         socket.send_failure = None;
         socket.carried = EventFlags::empty();
     }
@@ -266,7 +266,7 @@ impl Io for Epoll {
             Step::Connected => Event::Connected,
             Step::ConnectFailed(failure) => Event::ConnectFailed(failure),
             Step::Received(length) => Event::Received(&self.buffer[..length]),
-            Step::Taken => Event::Taken,
+            Step::Taken => Event::Written,
             Step::Closed => Event::Closed,
             Step::Broken(failure) => Event::Broken(failure),
         };

@@ -28,21 +28,21 @@ pub(crate) enum Event<'a> {
     ConnectFailed(Failure),
     /// Bytes arrived.
     Received(&'a [u8]),
-    /// The connection has taken all bytes of a send with [`Tell::WhenTaken`].
-    Taken,
+    /// The connection has taken all bytes of a send with [`Notify::WhenWritten`].
+    Written,
     /// The peer will send no more.
     Closed,
     /// The connection broke.
     Broken(Failure),
 }
 
-/// What is to be known of a send.
+/// When an event reports that a send has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tell {
-    /// Nothing: its answer will tell.
-    Nothing,
-    /// When the connection has taken all of it, by [`Event::Taken`]: more follows, and should not pile up.
-    WhenTaken,
+pub(crate) enum Notify {
+    /// Never: the answer shows it.
+    Never,
+    /// When the connection has taken all of it, by [`Event::Written`]: more follows, and should not pile up.
+    WhenWritten,
 }
 
 /// A set of connections to one address.
@@ -59,10 +59,10 @@ pub(crate) trait Io {
     ///
     /// Where the peer has ended the connection, what it has sent before comes first: it may be the answer to a request
     /// of which it does not want the rest.
-    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure>;
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure>;
 
     /// How many segments the slot's connection has sent again so far, its SYN among them; none where there is no
-    /// connection, or the kernel does not tell. To be asked sparingly: the answer costs a system call.
+    /// connection, or the kernel does not report it. To be asked sparingly: the answer costs a system call.
     fn retransmits(&self, slot: Slot) -> Option<u32>;
 
     /// Closes the slot, whatever its state.

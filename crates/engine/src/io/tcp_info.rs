@@ -1,6 +1,6 @@
-//! What the kernel tells of a connection by `TCP_INFO` (tcp(7)), an option that `rustix` does not read.
+//! What the kernel reports of a connection by `TCP_INFO` (tcp(7)), an option that `rustix` does not read.
 
-#![expect(unsafe_code, reason = "the kernel writes the answer where it is told to")]
+#![expect(unsafe_code, reason = "the kernel writes the answer at an address that it gets")]
 
 use std::mem::offset_of;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketType, sockopt};
 use crate::clock;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
-use crate::io::{EVENTS_PER_TURN, Event, Io, Slot, Tell};
+use crate::io::{EVENTS_PER_TURN, Event, Io, Notify, Slot};
 
 mod sending;
 
@@ -109,7 +109,7 @@ fn next(io: &mut impl Io) -> Option<(Slot, Taken)> {
         Event::Connected => Taken::Connected,
         Event::ConnectFailed(failure) => Taken::ConnectFailed(failure),
         Event::Received(bytes) => Taken::Received(bytes.to_vec()),
-        Event::Taken => Taken::TookAll,
+        Event::Written => Taken::TookAll,
         Event::Closed => Taken::Closed,
         Event::Broken(failure) => Taken::Broken(failure),
     };
@@ -203,7 +203,7 @@ fn a_closed_port_refuses<I: Backend>() {
     let (_socket, address) = refusing_address();
     let mut io = I::open(address, 1).unwrap();
     for _ in 0..2 {
-        // A backend may know it at once or tell it later.
+        // A backend may know it at once or report it later.
         if let Err(failure) = io.connect(0) {
             assert_eq!(failure, Failure::ConnectRefused);
         } else {
@@ -270,8 +270,8 @@ fn a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_close
 fn bytes_arrive_in_both_directions<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
     for round in 0..100_u8 {
-        io.send(0, &[round, 1], Tell::Nothing).unwrap();
-        io.send(0, &[2], Tell::Nothing).unwrap();
+        io.send(0, &[round, 1], Notify::Never).unwrap();
+        io.send(0, &[2], Notify::Never).unwrap();
         assert_eq!(read_exactly(&mut io, &mut peer, 3), [round, 1, 2]);
         peer.write_all(&[round; 5]).unwrap();
         let mut received = Vec::new();
@@ -381,7 +381,7 @@ fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>
         // Bytes of both connections have arrived, one of them is delivered, and then slot 0 is connected anew.
         first.write_all(b"late").unwrap();
         other.write_all(b"kept").unwrap();
-        io.send(0, b"told", Tell::WhenTaken).unwrap();
+        io.send(0, b"told", Notify::WhenWritten).unwrap();
         io.wait(clock::now() + PATIENCE);
         let mut kept = Vec::new();
         if let Some((1, Taken::Received(bytes))) = next(&mut io) {
@@ -390,7 +390,7 @@ fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>
         io.close(0);
         reset(first);
         io.connect(0).unwrap();
-        io.send(0, b"", Tell::Nothing).unwrap();
+        io.send(0, b"", Notify::Never).unwrap();
         let mut is_connected = false;
         while !is_connected || kept.len() < 4 {
             match await_event(&mut io) {
@@ -434,14 +434,14 @@ fn many_connections_each_get_their_own_answers<I: Backend>() {
     // Two questions on each connection, one after the other.
     while received.iter().any(|bytes| *bytes < 2 * ANSWER_BYTES) {
         match await_event(&mut io) {
-            (slot, Taken::Connected) => io.send(slot, &question(slot), Tell::Nothing).unwrap(),
+            (slot, Taken::Connected) => io.send(slot, &question(slot), Notify::Never).unwrap(),
             (slot, Taken::Received(bytes)) => {
                 for byte in bytes {
                     assert_eq!(byte, question(slot)[received[slot] % 2], "slot {slot}");
                     received[slot] += 1;
                 }
                 if received[slot] == ANSWER_BYTES {
-                    io.send(slot, &question(slot), Tell::Nothing).unwrap();
+                    io.send(slot, &question(slot), Notify::Never).unwrap();
                 }
             }
             (slot, other) => panic!("{other:?} on slot {slot}"),

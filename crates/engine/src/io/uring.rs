@@ -1,6 +1,6 @@
 //! Completions by `io_uring`: one call of the kernel submits what a turn has begun and waits for the next one.
 
-#![expect(unsafe_code, reason = "the kernel is told where bytes are, and finds or leaves them there later")]
+#![expect(unsafe_code, reason = "the kernel gets addresses at which it reads or writes later")]
 
 mod buffers;
 mod ring;
@@ -21,13 +21,13 @@ use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
 use crate::io::uring::socket::{Kind, Socket, Stage, Token};
 use crate::io::{
-    EVENTS_PER_TURN, Event, Io, Slot, Tell, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+    EVENTS_PER_TURN, Event, Io, Notify, Slot, broken_failure, connect_failure, is_end_by_peer, tcp_info,
 };
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
 const LONGEST_END: Nanos = Nanos::from_millis(1000);
 
-/// A completion of which the loop has to be told.
+/// A completion that the loop needs.
 struct Arrival {
     token: Token,
     result: Result<usize, Errno>,
@@ -105,7 +105,7 @@ impl Uring {
                 let operation = match kind {
                     Kind::Connect => Operation::Connect(&self.address),
                     Kind::Receive => Operation::Receive,
-                    Kind::SendNow => Operation::SendNow { bytes: &socket.unsent, tells: socket.tells },
+                    Kind::SendNow => Operation::SendNow { bytes: &socket.unsent, notifies: socket.notifies },
                     Kind::Send => Operation::Send(&socket.unsent),
                 };
                 let token = Token { kind, slot, generation: socket.generation };
@@ -137,7 +137,7 @@ impl Uring {
         }
     }
 
-    /// Does at once what a completion asks for, and keeps what the loop has to be told.
+    /// Does at once what a completion asks for, and keeps what the loop needs.
     fn take(&mut self, completion: Completion) {
         let Completion { token, result, buffer, more } = completion;
         let token = Token::unpack(token);
@@ -204,12 +204,12 @@ impl Io for Uring {
         self.begin_connect(slot).map_err(connect_failure)
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         if socket.descriptor.is_none() {
             return Err(Failure::ClosedEarly);
         }
-        socket.add(bytes, tell);
+        socket.add(bytes, notify);
         self.touched.push(slot);
         Ok(())
     }
@@ -273,7 +273,7 @@ impl Io for Uring {
             (Kind::Connect, Err(errno), _) => Event::ConnectFailed(connect_failure(errno)),
             // SAFETY: the completion says that the buffer is filled so far; it is offered again by the next call.
             (_, Ok(length), Some(buffer)) => Event::Received(unsafe { self.buffers.filled(buffer, length) }),
-            (Kind::SendNow | Kind::Send, Ok(_), None) => Event::Taken,
+            (Kind::SendNow | Kind::Send, Ok(_), None) => Event::Written,
             (_, Ok(_), None) => send_failure.map_or(Event::Closed, Event::Broken),
             (_, Err(errno), _) => Event::Broken(send_failure.unwrap_or(broken_failure(errno))),
         };

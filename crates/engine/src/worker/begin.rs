@@ -6,9 +6,9 @@ use loadcurve_wire::Exchange;
 
 use super::Worker;
 use crate::connection::{State, Upload};
-use crate::io::{Io, Slot, Tell};
-use crate::pacing::Pacing;
+use crate::io::{Io, Notify, Slot};
 use crate::places::InFlight;
+use crate::scheduler::Scheduler;
 
 /// How much of a long request is written at once. The next part is read from its file when the connection has taken this
 /// one, so a body takes no more memory than this on each connection, however long it is.
@@ -16,8 +16,8 @@ const PART_BYTES: usize = 64 * 1024;
 
 impl<I: Io, E: Exchange> Worker<I, E> {
     /// Begins requests or sessions while one is due and a slot is free.
-    pub(super) fn begin_due(&mut self, pacing: &mut Pacing) {
-        while let Some(due) = pacing.next_due(self.now) {
+    pub(super) fn begin_due(&mut self, scheduler: &mut Scheduler) {
+        while let Some(due) = scheduler.next_due(self.now) {
             if due > self.now {
                 break;
             }
@@ -27,17 +27,17 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if connection.rests_until.is_some() {
                 continue;
             }
-            pacing.take(due);
-            match self.orders.unit {
+            scheduler.take(due);
+            match self.configuration.unit {
                 Unit::Request => {
-                    self.note_lateness(slot, due, pacing);
+                    self.note_lateness(slot, due, scheduler);
                     self.begin(slot, due);
                     self.list_if_free(slot);
                 }
                 Unit::Session => {
                     self.sessions += 1;
-                    self.connections[slot].session = Some(self.orders.calls);
-                    self.note_lateness(slot, due, pacing);
+                    self.connections[slot].session = Some(self.configuration.calls);
+                    self.note_lateness(slot, due, scheduler);
                     self.begin_burst(slot, due);
                 }
             }
@@ -45,19 +45,19 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.write_begun();
     }
 
-    fn note_lateness(&mut self, slot: Slot, due: Nanos, pacing: &Pacing) {
+    fn note_lateness(&mut self, slot: Slot, due: Nanos, scheduler: &Scheduler) {
         let connection = &self.connections[slot];
         // A request that opens its connection is written when the server lets it.
-        let can_be_late = connection.state == State::Open || self.orders.unit == Unit::Session;
-        if pacing.is_scheduled() && can_be_late {
+        let can_be_late = connection.state == State::Open || self.configuration.unit == Unit::Session;
+        if scheduler.is_scheduled() && can_be_late {
             self.recorder.late_by(due, self.now - due.max(connection.free_since));
         }
     }
 
     /// Begins one request on a slot; it is written with the others that begin now, or when the slot is connected.
     fn begin(&mut self, slot: Slot, due: Nanos) {
-        let number = self.orders.share.position(self.begun);
-        let operation = self.orders.requests.operation(number);
+        let number = self.configuration.share.position(self.begun);
+        let operation = self.configuration.requests.operation(number);
         self.begun += 1;
         self.in_flight += 1;
         self.recorder.begun(due);
@@ -91,7 +91,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Begins as many requests of a session as go together.
     pub(super) fn begin_burst(&mut self, slot: Slot, due: Nanos) {
         let Some(left) = self.connections[slot].session else { return };
-        let burst = left.min(self.orders.pipeline as u64);
+        let burst = left.min(self.configuration.pipeline as u64);
         self.connections[slot].session = Some(left - burst);
         for _ in 0..burst {
             // A burst whose connection cannot be made ends with its session.
@@ -105,7 +105,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.connections[slot].state = State::Connecting;
         self.connections[slot].since = self.now;
         self.connecting += 1;
-        self.connect_deadlines.set(slot, self.now + self.orders.timeout);
+        self.connect_deadlines.set(slot, self.now + self.configuration.timeout);
         if let Err(failure) = self.io.connect(slot) {
             self.connect_failed(slot, failure);
         }
@@ -122,12 +122,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Writes what the protocol has to say, the next part of the body under way, if there is one, and all requests that
+    /// Writes what the protocol sends, the next part of the body under way, if there is one, and all requests that
     /// can follow.
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
-        let written = self.gather(slot).and_then(|tell| {
-            if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, tell) }
+        let written = self.gather(slot).and_then(|notify| {
+            if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, notify) }
         });
         if let Err(failure) = written {
             self.fail(slot, failure);
@@ -135,18 +135,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Puts together what is written next; more of it follows where the end of a body was not reached.
-    fn gather(&mut self, slot: Slot) -> Result<Tell, Failure> {
+    fn gather(&mut self, slot: Slot) -> Result<Notify, Failure> {
         let connection = &mut self.connections[slot];
-        connection.exchange.say(&mut self.scratch);
+        connection.exchange.write_output(&mut self.scratch);
         if connection.state != State::Open {
-            return Ok(Tell::Nothing);
+            return Ok(Notify::Never);
         }
         loop {
             if self.connections[slot].upload.is_some() && !self.gather_upload(slot)? {
-                return Ok(Tell::WhenTaken);
+                return Ok(Notify::WhenWritten);
             }
             if !self.gather_request(slot)? {
-                return Ok(Tell::Nothing);
+                return Ok(Notify::Never);
             }
         }
     }
@@ -156,7 +156,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let connection = &mut self.connections[slot];
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
         let InFlight { number, operation, due, reused, .. } = *request;
-        let (before, template) = (self.scratch.len(), self.orders.requests.template(operation));
+        let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
         let target = self.targets.target(number)?;
         connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
         request.sent = Some(self.now);
@@ -164,7 +164,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if template.body.is_some() {
             connection.upload = Some(Upload { operation, offset: 0, due, tag });
         }
-        self.answer_deadlines.set(slot * self.orders.pipeline + tag, self.now + self.orders.timeout);
+        self.answer_deadlines
+            .set(slot * self.configuration.pipeline + tag, self.now + self.configuration.timeout);
         Ok(true)
     }
 
@@ -175,14 +176,16 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn gather_upload(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
         let Some(upload) = &mut connection.upload else { return Ok(true) };
-        let Some(body) = &self.orders.requests.template(upload.operation).body else { return Ok(true) };
+        let Some(body) = &self.configuration.requests.template(upload.operation).body else {
+            return Ok(true);
+        };
         let room = PART_BYTES.saturating_sub(self.scratch.len());
         let added = body.append(upload.offset, room, &mut self.scratch)?;
         upload.offset += added as u64;
         self.recorder.sent_more(upload.due, added);
         let Upload { offset, tag, .. } = *upload;
-        let deadline = slot * self.orders.pipeline + tag;
-        self.answer_deadlines.set(deadline, self.now + self.orders.timeout);
+        let deadline = slot * self.configuration.pipeline + tag;
+        self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
         if offset < body.length() {
             return Ok(false);
         }

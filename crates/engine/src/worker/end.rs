@@ -4,16 +4,16 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
-use loadcurve_wire::{self as wire, Exchange, Received, Standing, Tag};
+use loadcurve_wire::{self as wire, Exchange, Readiness, Received, Tag};
 
 use super::Worker;
 use crate::connection::State;
 use crate::io::{Event, Io, Slot};
-use crate::pacing::Pacing;
+use crate::scheduler::Scheduler;
 
 impl<I: Io, E: Exchange> Worker<I, E> {
     /// Handles the next event of this turn; false when there is none.
-    pub(super) fn handle_next_event(&mut self, pacing: Option<&Pacing>) -> bool {
+    pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
         let Some((slot, event)) = self.io.next() else { return false };
         let (mut rest, is_end): (&[u8], bool) = match event {
             Event::Received(bytes) => (bytes, false),
@@ -22,7 +22,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 self.connected(slot);
                 return true;
             }
-            Event::Taken => {
+            Event::Written => {
                 self.write(slot);
                 return true;
             }
@@ -57,7 +57,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                         break Some(Failure::Malformed);
                     };
                     ended = true;
-                    if self.orders.requests.template(answer.operation).is_mismatched_by(&response) {
+                    if self.configuration.requests.template(answer.operation).is_mismatched_by(&response) {
                         self.slow_requests.extend(self.recorder.mismatched(&answer));
                         self.activity.failed += 1;
                     } else {
@@ -67,7 +67,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     self.in_flight -= 1;
                     // The deadline of an upload stays: the next request waits for the rest of it.
                     if connection.upload.is_none_or(|upload| upload.tag != tag) {
-                        self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
+                        self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
                     }
                 }
                 Some(wire::Event::Refused(tag)) => {
@@ -78,15 +78,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     self.slow_requests.extend(self.recorder.failed(&failed));
                     self.activity.failed += 1;
                     self.in_flight -= 1;
-                    self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
+                    self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
                 }
                 None if is_end => break Some(Failure::ClosedEarly),
                 None => {}
             }
-            match connection.exchange.standing() {
+            match connection.exchange.readiness() {
                 // The peer answers none of the requests that are left.
-                Standing::Over if !is_end => break Some(Failure::ClosedEarly),
-                Standing::Busy if connection.requests.is_empty() => break Some(Failure::ClosedEarly),
+                Readiness::Closed if !is_end => break Some(Failure::ClosedEarly),
+                Readiness::Busy if connection.requests.is_empty() => break Some(Failure::ClosedEarly),
                 _ if rest.is_empty() && !is_end => break None,
                 _ => {}
             }
@@ -97,7 +97,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             Some(failure) => self.leave(slot, failure),
         }
         if ended || self.connections[slot].session.is_some() {
-            self.settle(slot, pacing);
+            self.settle(slot, scheduler);
         }
         true
     }
@@ -105,7 +105,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Sees to what bytes have brought beside ends of requests.
     fn go_on_talking(&mut self, slot: Slot) {
         let connection = &self.connections[slot];
-        if connection.exchange.has_to_say() {
+        if connection.exchange.has_output() {
             self.will_write(slot);
         }
         let connection = &self.connections[slot];
@@ -127,7 +127,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// The answer to a request is overdue.
-    pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, pacing: Option<&Pacing>) {
+    pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
         if !self.connections[slot].exchange.cancel(tag) {
             self.fail(slot, Failure::Timeout);
             return;
@@ -135,12 +135,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.end_request(slot, tag, Failure::Timeout);
         self.keep_slow(slot);
         self.go_on_talking(slot);
-        self.settle(slot, pacing);
+        self.settle(slot, scheduler);
     }
 
     /// Lets a slot go on after an answer, or after the peer has closed it.
-    fn settle(&mut self, slot: Slot, pacing: Option<&Pacing>) {
-        let calls = self.orders.calls;
+    fn settle(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
+        let calls = self.configuration.calls;
         let connection = &mut self.connections[slot];
         connection.free_since = self.now;
         if !connection.requests.is_empty() {
@@ -149,7 +149,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         let is_closed = connection.state == State::Closed;
         let ends = match connection.session {
-            Some(left) => left == 0 || is_closed || pacing.is_none_or(|pacing| pacing.is_over(self.now)),
+            Some(left) => {
+                left == 0 || is_closed || scheduler.is_none_or(|scheduler| scheduler.is_over(self.now))
+            }
             None => false,
         };
         if ends {
@@ -159,8 +161,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.calls >= calls {
             self.disconnect(slot);
         }
-        if self.orders.think > Nanos::ZERO {
-            self.rest(slot, self.now + self.orders.think);
+        if self.configuration.think > Nanos::ZERO {
+            self.rest(slot, self.now + self.configuration.think);
         } else {
             self.go_on(slot, self.now);
         }
@@ -182,14 +184,14 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// A rest is over: the slot goes on, unless what it rested for has ended meanwhile.
-    pub(super) fn wake(&mut self, slot: Slot, end: Nanos, pacing: Option<&Pacing>) {
+    pub(super) fn wake(&mut self, slot: Slot, end: Nanos, scheduler: Option<&Scheduler>) {
         let connection = &mut self.connections[slot];
         if connection.rests_until != Some(end) {
             return;
         }
         connection.rests_until = None;
         connection.free_since = end;
-        if connection.session.is_some() && pacing.is_none_or(|pacing| pacing.is_over(self.now)) {
+        if connection.session.is_some() && scheduler.is_none_or(|scheduler| scheduler.is_over(self.now)) {
             self.end_session(slot);
         } else {
             self.go_on(slot, end);
@@ -219,7 +221,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.is_agreed() {
             self.opened(slot);
         } else {
-            self.connect_deadlines.set(slot, self.now + self.orders.timeout);
+            self.connect_deadlines.set(slot, self.now + self.configuration.timeout);
             self.will_write(slot);
         }
     }
@@ -238,7 +240,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 request.connect = Some(length);
             }
         }
-        if !connection.requests.is_empty() || connection.exchange.has_to_say() {
+        if !connection.requests.is_empty() || connection.exchange.has_output() {
             self.will_write(slot);
         }
     }
@@ -276,7 +278,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Records the failure of every request that a slot carries.
     fn end_requests(&mut self, slot: Slot, failure: Failure) {
         self.connections[slot].requests.give_up_writing();
-        for tag in 0..self.orders.pipeline {
+        for tag in 0..self.configuration.pipeline {
             self.end_request(slot, tag, failure);
         }
         self.keep_slow(slot);
@@ -286,7 +288,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
         let Some(failed) = self.connections[slot].take_failed(tag, failure, self.now) else { return };
         self.slow_requests.extend(self.recorder.failed(&failed));
-        self.answer_deadlines.clear(slot * self.orders.pipeline + tag);
+        self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
         self.activity.failed += 1;
         self.in_flight -= 1;
     }
@@ -297,7 +299,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.recorder.disconnected(Some(self.now - connection.since));
         }
         if let Some(upload) = connection.upload {
-            self.answer_deadlines.clear(slot * self.orders.pipeline + upload.tag);
+            self.answer_deadlines.clear(slot * self.configuration.pipeline + upload.tag);
         }
         connection.reset();
         self.io.close(slot);
@@ -306,7 +308,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Lists a slot that can take a request; a slot stands in the list at most once.
     pub(super) fn list_if_free(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
-        let has_room = connection.has_room(self.orders.pipeline) && connection.calls < self.orders.calls;
+        let has_room =
+            connection.has_room(self.configuration.pipeline) && connection.calls < self.configuration.calls;
         let is_bound = connection.session.is_some() || connection.rests_until.is_some();
         if has_room && !is_bound && !connection.is_listed {
             connection.is_listed = true;

@@ -8,16 +8,16 @@ use std::rc::Rc;
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Share, Stop};
 use loadcurve_record::{Failure, Recorder};
 use loadcurve_wire::{
-    Event, Exchange, InvalidRequest, Malformed, Received, Request, Response, Standing, Tag,
+    Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Request, Response, Tag,
 };
 
 use super::simulated::START;
 use super::{closed, ms};
-use crate::io::{self, Io, Slot, Tell};
+use crate::io::{self, Io, Notify, Slot};
 use crate::load::numbers;
-use crate::pacing::Pacing;
 use crate::requests::RequestSource;
-use crate::worker::{Orders, Worker};
+use crate::scheduler::Scheduler;
+use crate::worker::{Worker, WorkerConfiguration};
 
 const CONNECTING: Nanos = ms(10);
 const ROUND_TRIP: Nanos = ms(30);
@@ -47,7 +47,7 @@ impl Frame {
 }
 
 struct Multiplexed {
-    standing: Standing,
+    readiness: Readiness,
     own: Vec<u8>,
 }
 
@@ -59,22 +59,22 @@ impl Exchange for Multiplexed {
     }
 
     fn new(_: usize) -> Self {
-        Self { standing: Standing::Handshaking, own: Vec::new() }
+        Self { readiness: Readiness::Handshaking, own: Vec::new() }
     }
 
     fn open(&mut self) {
-        *self = Self { standing: Standing::Handshaking, own: b"h\0".to_vec() };
+        *self = Self { readiness: Readiness::Handshaking, own: b"h\0".to_vec() };
     }
 
-    fn standing(&self) -> Standing {
-        self.standing
+    fn readiness(&self) -> Readiness {
+        self.readiness
     }
 
-    fn has_to_say(&self) -> bool {
+    fn has_output(&self) -> bool {
         !self.own.is_empty()
     }
 
-    fn say(&mut self, to: &mut Vec<u8>) {
+    fn write_output(&mut self, to: &mut Vec<u8>) {
         to.append(&mut self.own);
     }
 
@@ -86,8 +86,8 @@ impl Exchange for Multiplexed {
         let (letter, tag) = (bytes[0], usize::from(bytes[1]));
         let mut event = None;
         match letter {
-            b'H' => self.standing = Standing::Open,
-            b'G' => self.standing = Standing::Busy,
+            b'H' => self.readiness = Readiness::Ready,
+            b'G' => self.readiness = Readiness::Busy,
             b'P' => self.own.extend(b"o\0"),
             b'B' => event = Some(Event::Begun(tag)),
             b'R' => event = Some(Event::Refused(tag)),
@@ -108,7 +108,7 @@ impl Exchange for Multiplexed {
     }
 
     fn end_of_input(&mut self) -> Option<Event> {
-        self.standing = Standing::Over;
+        self.readiness = Readiness::Closed;
         None
     }
 
@@ -151,7 +151,7 @@ impl Io for Server {
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], _: Tell) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], _: Notify) -> Result<(), Failure> {
         let now = self.clock.get();
         self.written.borrow_mut().push((now - START, bytes.to_vec()));
         for frame in bytes.chunks(2) {
@@ -238,12 +238,12 @@ fn run(
         bytes: [0; 2],
     };
     let requests = RequestSource::<Multiplexed>::open(plan).unwrap();
-    let orders = Orders::new(plan, Share::whole(), requests, false);
-    let mut worker = Worker::new(server, numbers(plan, Share::whole()), orders);
+    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, false);
+    let mut worker = Worker::new(server, numbers(plan, Share::whole()), configuration);
     worker.open_all(|| false);
-    let mut pacing = Pacing::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
-    worker.run(&mut pacing, || false, |_, _| {});
-    let (recorder, _) = worker.finish(&pacing);
+    let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
+    worker.run(&mut scheduler, || false, |_, _| {});
+    let (recorder, _) = worker.finish(&scheduler);
     Outcome { recorder, written: written.take() }
 }
 

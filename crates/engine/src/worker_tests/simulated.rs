@@ -11,14 +11,14 @@ use loadcurve_record::Failure;
 use loadcurve_wire::{Exchange as _, Http1};
 
 use crate::http::HttpSummary;
-use crate::io::{Event, Io, Slot, Tell};
+use crate::io::{Event, Io, Notify, Slot};
 use crate::kernel::TcpCounters;
 use crate::load::numbers;
-use crate::pacing::Pacing;
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
-use crate::worker::{Orders, Worker};
+use crate::scheduler::Scheduler;
+use crate::worker::{Worker, WorkerConfiguration};
 
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
@@ -44,7 +44,7 @@ pub(super) enum Answering {
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
 
-/// How many segments a connection has sent again, when the kernel is asked now; none where it does not tell.
+/// How many segments a connection has sent again, when the kernel is asked now; none where it does not report it.
 type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,12 +117,12 @@ impl Io for SimulatedIo {
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], tell: Tell) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure> {
         let request_bytes = self.request_bytes;
         let line = &mut self.lines[slot];
         assert!(line.in_use, "a request was sent on slot {slot}, which is closed");
         assert!(!line.is_full, "more was sent on slot {slot} before it had taken the part of a long request");
-        line.is_full = tell == Tell::WhenTaken;
+        line.is_full = notify == Notify::WhenWritten;
         let before = line.arrived_bytes;
         line.arrived_bytes += bytes.len() as u64;
         let after = line.arrived_bytes;
@@ -139,7 +139,7 @@ impl Io for SimulatedIo {
                 self.happen(done, slot, Happening::Answered);
             }
         }
-        if tell == Tell::WhenTaken {
+        if notify == Notify::WhenWritten {
             self.happen(self.clock.get() + self.part_time, slot, Happening::Taken);
         }
         Ok(())
@@ -178,7 +178,7 @@ impl Io for SimulatedIo {
                 let event = match happening {
                     Happening::Connected => Event::Connected,
                     Happening::Refused => Event::ConnectFailed(Failure::ConnectRefused),
-                    Happening::Taken => Event::Taken,
+                    Happening::Taken => Event::Written,
                     Happening::Answered => Event::Received(ANSWER),
                 };
                 return Some((slot, event));
@@ -212,7 +212,7 @@ pub(super) struct Simulation<'a> {
     pub(super) part_time: Nanos,
     /// When the worker's thread does not run although it could; never for most.
     pub(super) held_up: Range<Nanos>,
-    /// When the load is told to stop, on the clock; never for most.
+    /// When the load is asked to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
     /// What the workers that were run have sent.
     pub(super) sent: Rc<RefCell<Vec<Sent>>>,
@@ -262,17 +262,18 @@ impl<'a> Simulation<'a> {
             coming: BinaryHeap::new(),
             ready: VecDeque::new(),
         };
-        let mut worker = Worker::new(io, numbers, Orders::new(self.plan, share, requests, false));
+        let mut worker =
+            Worker::new(io, numbers, WorkerConfiguration::new(self.plan, share, requests, false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
-        let mut pacing = Pacing::new(&self.plan.pace(), share, epoch).unwrap();
-        let began = worker.run(&mut pacing, should_stop, |_, _| {});
-        let (recorder, ended) = worker.finish(&pacing);
+        let mut scheduler = Scheduler::new(&self.plan.pace(), share, epoch).unwrap();
+        let began = worker.run(&mut scheduler, should_stop, |_, _| {});
+        let (recorder, ended) = worker.finish(&scheduler);
         let counts = recorder.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
-        (Part::of_thread(recorder, pacing.window(), began, ended, CpuUse::default()), epoch)
+        (Part::of_thread(recorder, scheduler.window(), began, ended, CpuUse::default()), epoch)
     }
 
     /// The result of a plan for one thread.

@@ -59,7 +59,7 @@ fn a_moment_that_has_passed_is_an_error_and_nothing_is_sent_until_another_is_giv
     assert!(matches!(first.begin(now() - Nanos(1)), Err(NotBegun::Passed(_))));
     assert_eq!(first.begin(now() + Nanos::from_millis(50)), Ok(()));
     assert_eq!(first.begin(now() + Nanos::from_millis(90)), Err(NotBegun::Begun));
-    // The second one is told to end before it has begun.
+    // The second one is asked to end before it has begun.
     second.stop();
     let finished: Vec<Finished> = parts.into_iter().map(RunningLoad::finish).collect();
     let answered: Vec<u64> =

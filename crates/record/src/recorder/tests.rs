@@ -1,4 +1,4 @@
-//! What becomes of the outcomes that a recorder is told.
+//! What becomes of the outcomes that a recorder gets.
 
 use super::{Recorder, RequestCounts, WarmUpCounts, Window};
 use crate::{Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody, SlowRequest};

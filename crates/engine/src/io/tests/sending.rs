@@ -1,4 +1,4 @@
-//! What is sent, when it is told of, and what becomes of it at an end.
+//! What is sent, when that is reported, and what becomes of it at an end.
 
 use std::io::{Read, Write};
 
@@ -9,22 +9,22 @@ use super::{
     next, read_exactly,
 };
 use crate::clock;
-use crate::io::{EVENTS_PER_TURN, Tell};
+use crate::io::{EVENTS_PER_TURN, Notify};
 
 pub(super) fn a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
     let mut sent = Vec::new();
     for round in 0..10_u8 {
         let part = vec![round; 1000];
-        io.send(0, &part, Tell::WhenTaken).unwrap();
+        io.send(0, &part, Notify::WhenWritten).unwrap();
         assert_eq!(await_event(&mut io), (0, Taken::TookAll));
         sent.extend(part);
     }
     let mut received = vec![0; sent.len()];
     peer.read_exact(&mut received).unwrap();
     assert_eq!(received, sent);
-    // While the sockets are full there is nothing to tell.
-    io.send(0, &vec![b'x'; TOO_MANY_BYTES], Tell::WhenTaken).unwrap();
+    // While the sockets are full there is nothing to report.
+    io.send(0, &vec![b'x'; TOO_MANY_BYTES], Notify::WhenWritten).unwrap();
     io.wait(clock::now() + SHORT);
     assert_eq!(next(&mut io), None);
     let reader = std::thread::spawn(move || {
@@ -44,11 +44,11 @@ pub(super) fn many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives<
     let mut io = I::open(address, UPLOADS + 1).unwrap();
     let peers: Vec<_> = (0..=UPLOADS).map(|slot| connect(&mut io, slot, &listener)).collect();
     for slot in 0..UPLOADS {
-        io.send(slot, b"x", Tell::WhenTaken).unwrap();
+        io.send(slot, b"x", Notify::WhenWritten).unwrap();
     }
     (&peers[UPLOADS]).write_all(b"answer").unwrap();
     let mut told = vec![0; UPLOADS];
-    // Every upload goes on whenever it is told, for ever; the answer does not wait for an end.
+    // Every upload goes on whenever that is reported, for ever; the answer does not wait for an end.
     let end = clock::now() + PATIENCE;
     loop {
         assert!(io.wait(end) < end, "the answer is not heard");
@@ -61,7 +61,7 @@ pub(super) fn many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives<
             }
             assert_eq!(event, Taken::TookAll);
             told[slot] += 1;
-            io.send(slot, b"x", Tell::WhenTaken).unwrap();
+            io.send(slot, b"x", Notify::WhenWritten).unwrap();
         }
         assert!(events <= EVENTS_PER_TURN, "{events} events");
     }
@@ -72,16 +72,16 @@ pub(super) fn what_the_peer_says_before_it_ends_the_connection_comes_before_the_
 >() {
     // Sending fails either where the bytes have waited for room, or where it begins after the end.
     for (first_bytes, then) in [(TOO_MANY_BYTES, None), (1000, Some(b"more"))] {
-        for tell in [Tell::Nothing, Tell::WhenTaken] {
+        for notify in [Notify::Never, Notify::WhenWritten] {
             let (mut io, mut peer) = connected::<I>();
-            io.send(0, &vec![b'x'; first_bytes], Tell::Nothing).unwrap();
+            io.send(0, &vec![b'x'; first_bytes], Notify::Never).unwrap();
             io.wait(clock::now() + SHORT);
             assert_eq!(next(&mut io), None);
             peer.write_all(b"enough").unwrap();
             // Bytes wait to be read, so closing is a reset.
             drop(peer);
             if let Some(bytes) = then {
-                io.send(0, bytes, tell).unwrap();
+                io.send(0, bytes, notify).unwrap();
             }
             let (bytes, end) = await_bytes(&mut io);
             assert_eq!(bytes, b"enough");
@@ -92,14 +92,14 @@ pub(super) fn what_the_peer_says_before_it_ends_the_connection_comes_before_the_
 
 pub(super) fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
-    io.send(0, &vec![b'1'; TOO_MANY_BYTES], Tell::Nothing).unwrap();
-    io.send(0, &[b'2'; 1000], Tell::Nothing).unwrap();
+    io.send(0, &vec![b'1'; TOO_MANY_BYTES], Notify::Never).unwrap();
+    io.send(0, &[b'2'; 1000], Notify::Never).unwrap();
     io.wait(clock::now() + SHORT);
     assert_eq!(next(&mut io), None);
     // The peer makes room, and before the backend has noticed there is more to send.
     let mut received = vec![0; 1 << 20];
     peer.read_exact(&mut received).unwrap();
-    io.send(0, &[b'3'; 1000], Tell::Nothing).unwrap();
+    io.send(0, &[b'3'; 1000], Notify::Never).unwrap();
     received.extend(read_exactly(&mut io, &mut peer, TOO_MANY_BYTES + 2000 - received.len()));
     assert!(received.is_sorted());
     assert_eq!(received[TOO_MANY_BYTES..], [[b'2'; 1000], [b'3'; 1000]].concat());
@@ -107,7 +107,7 @@ pub(super) fn bytes_are_sent_in_order_even_where_earlier_ones_still_wait<I: Back
 
 pub(super) fn what_was_sent_last_leaves_before_the_backend_ends<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
-    io.send(0, b"the last words", Tell::Nothing).unwrap();
+    io.send(0, b"the last words", Notify::Never).unwrap();
     drop(io);
     let mut received = String::new();
     peer.read_to_string(&mut received).unwrap();
@@ -119,9 +119,9 @@ pub(super) fn closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer<I: Backend
     let mut io = I::open(address, 1).unwrap();
     for _ in 0..3 {
         let mut peer = connect(&mut io, 0, &listener);
-        io.send(0, &vec![b'x'; TOO_MANY_BYTES], Tell::Nothing).unwrap();
+        io.send(0, &vec![b'x'; TOO_MANY_BYTES], Notify::Never).unwrap();
         io.wait(clock::now() + SHORT);
-        io.send(0, b"more", Tell::Nothing).unwrap();
+        io.send(0, b"more", Notify::Never).unwrap();
         io.close(0);
         let mut received = Vec::new();
         peer.read_to_end(&mut received).unwrap();

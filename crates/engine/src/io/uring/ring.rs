@@ -60,11 +60,11 @@ pub(super) enum Operation<'a> {
     Connect(&'a SocketAddrAny),
     /// Receives into buffers of the ring until the end, one completion for each.
     Receive,
-    /// Sends all of the bytes at once. If the connection does not take all of them, or if it is to be told in any case,
+    /// Sends all of the bytes at once. If the connection does not take all of them, or if that is to be reported in any case,
     /// there is a completion when the operation has been submitted; it says how many were taken.
     SendNow {
         bytes: &'a [u8],
-        tells: bool,
+        notifies: bool,
     },
     /// Sends all of the bytes, as soon as the connection takes them.
     Send(&'a [u8]),
@@ -139,9 +139,10 @@ impl Ring {
                 opcode::Connect::new(socket, address.as_ptr().cast(), address.addr_len()).build()
             }
             Operation::Receive => opcode::RecvMulti::new(socket, BUFFER_GROUP).build(),
-            Operation::SendNow { bytes, tells } => {
-                let unless_told = if *tells { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
-                send(socket, bytes, SendFlags::DONTWAIT).flags(unless_told)
+            Operation::SendNow { bytes, notifies } => {
+                let unless_notified =
+                    if *notifies { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
+                send(socket, bytes, SendFlags::DONTWAIT).flags(unless_notified)
             }
             Operation::Send(bytes) => send(socket, bytes, SendFlags::empty()),
         };

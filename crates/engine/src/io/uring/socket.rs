@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use loadcurve_record::Failure;
 
-use crate::io::{Slot, Tell};
+use crate::io::{Notify, Slot};
 
 /// Up to here bytes are sent at once or, where the connection is full, by a second operation; more hardly fit.
 const MOST_BYTES_AT_ONCE: usize = 64 * 1024;
@@ -92,8 +92,8 @@ pub(super) struct Socket {
     pub(super) unsent: Vec<u8>,
     /// Bytes to send behind those of the operation under way.
     queued: Vec<u8>,
-    /// Whether to tell when all of them are taken.
-    pub(super) tells: bool,
+    /// Whether an event reports that all of them are taken.
+    pub(super) notifies: bool,
     /// Why no more can be sent, where receiving will meet the end, too.
     pub(super) send_failure: Option<Failure>,
 }
@@ -139,8 +139,8 @@ impl Socket {
     }
 
     /// Adds bytes to send.
-    pub(super) fn add(&mut self, bytes: &[u8], tell: Tell) {
-        self.tells = tell == Tell::WhenTaken;
+    pub(super) fn add(&mut self, bytes: &[u8], notify: Notify) {
+        self.notifies = notify == Notify::WhenWritten;
         if self.send_failure.is_some() {
             return;
         }
@@ -151,7 +151,7 @@ impl Socket {
     }
 
     /// The operation that sends is complete, and the connection has taken so many bytes; it may be full. Says whether
-    /// the loop has to be told that it has taken all.
+    /// the loop awaits a report that it has taken all.
     pub(super) fn taken(&mut self, bytes: usize) -> bool {
         self.unsent.drain(..bytes);
         self.unsent.append(&mut self.queued);
@@ -160,7 +160,7 @@ impl Socket {
             return false;
         }
         self.sending = Sending::Collecting;
-        mem::take(&mut self.tells)
+        mem::take(&mut self.notifies)
     }
 
     /// All that an operation of [`Kind::SendNow`] was to send is sent, if it has not said otherwise.

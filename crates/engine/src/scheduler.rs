@@ -4,7 +4,7 @@ use loadcurve_plan::{InvalidPlan, Nanos, Pace, Schedule, Share, Stop};
 use loadcurve_record::Window;
 
 /// One worker's share of a load on the clock's time line.
-pub struct Pacing {
+pub struct Scheduler {
     /// The arrivals of requests or sessions; a closed loop begins a request whenever a slot is free.
     schedule: Option<Schedule>,
     /// The measured arrivals of this worker, where their number ends the load.
@@ -15,7 +15,7 @@ pub struct Pacing {
     begun: u64,
 }
 
-impl Pacing {
+impl Scheduler {
     /// The share of the load that `share` names, when it begins at `epoch`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Pacing {
 
 #[cfg(test)]
 mod tests {
-    use super::Pacing;
+    use super::Scheduler;
     use crate::worker_tests;
     use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Share, Stop};
 
@@ -99,17 +99,17 @@ mod tests {
         Model::Open { connections: 1, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }
     }
 
-    fn pacing(plan: &HttpLoad) -> Pacing {
-        Pacing::new(&plan.pace(), Share::whole(), EPOCH).unwrap()
+    fn scheduler(plan: &HttpLoad) -> Scheduler {
+        Scheduler::new(&plan.pace(), Share::whole(), EPOCH).unwrap()
     }
 
     /// Takes every request at its due time, on a clock that jumps from one to the next.
-    fn take_all(pacing: &mut Pacing) -> Vec<Nanos> {
+    fn take_all(scheduler: &mut Scheduler) -> Vec<Nanos> {
         let mut taken = Vec::new();
         let mut now = EPOCH;
-        while let Some(due) = pacing.next_due(now) {
+        while let Some(due) = scheduler.next_due(now) {
             now = now.max(due);
-            pacing.take(due);
+            scheduler.take(due);
             taken.push(due - EPOCH);
         }
         taken
@@ -117,21 +117,21 @@ mod tests {
 
     #[test]
     fn an_open_loop_of_ten_per_second_for_half_a_second_has_five_requests_a_tenth_apart() {
-        let mut pacing = pacing(&plan(open(10.0), Stop::DurationS(0.5), 0.0));
-        assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+        let mut scheduler = scheduler(&plan(open(10.0), Stop::DurationS(0.5), 0.0));
+        assert_eq!(take_all(&mut scheduler), [0, 100, 200, 300, 400].map(Nanos::from_millis));
     }
 
     #[test]
     fn the_warm_up_runs_on_the_same_schedule_and_does_not_count_for_the_number_of_requests() {
-        let mut pacing = pacing(&plan(open(10.0), Stop::RequestsTotal(3), 0.2));
-        assert_eq!(take_all(&mut pacing), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+        let mut scheduler = scheduler(&plan(open(10.0), Stop::RequestsTotal(3), 0.2));
+        assert_eq!(take_all(&mut scheduler), [0, 100, 200, 300, 400].map(Nanos::from_millis));
     }
 
     #[test]
     fn a_worker_without_a_measured_request_takes_its_share_of_the_warm_up() {
         // Due every 100 ms: the first is of the warm-up and the first of four workers', the other three are measured.
         let plan = plan(open(10.0), Stop::RequestsTotal(3), 0.1);
-        let taken = |index| take_all(&mut Pacing::new(&plan.pace(), Share::new(index, 4), EPOCH).unwrap());
+        let taken = |index| take_all(&mut Scheduler::new(&plan.pace(), Share::new(index, 4), EPOCH).unwrap());
         assert_eq!(
             (0..4).map(taken).collect::<Vec<_>>(),
             [0, 100, 200, 300].map(|due| vec![Nanos::from_millis(due)])
@@ -140,21 +140,21 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_due_at_once_until_the_window_ends() {
-        let pacing = pacing(&plan(Model::Closed { connections: 1 }, Stop::DurationS(1.0), 1.0));
+        let scheduler = scheduler(&plan(Model::Closed { connections: 1 }, Stop::DurationS(1.0), 1.0));
         let just_before_the_end = EPOCH + Nanos(1_999_999_999);
-        assert_eq!(pacing.next_due(just_before_the_end), Some(just_before_the_end));
-        assert_eq!(pacing.next_due(EPOCH + Nanos::from_millis(2_000)), None);
+        assert_eq!(scheduler.next_due(just_before_the_end), Some(just_before_the_end));
+        assert_eq!(scheduler.next_due(EPOCH + Nanos::from_millis(2_000)), None);
     }
 
     #[test]
     fn requests_that_were_due_and_not_begun_are_counted_up_to_an_early_end() {
-        let mut pacing = pacing(&plan(open(10.0), Stop::DurationS(2.0), 1.0));
+        let mut scheduler = scheduler(&plan(open(10.0), Stop::DurationS(2.0), 1.0));
         // Ten requests of the warm-up and two of the window were begun; fifteen of the window were due by 2.5 s.
         for _ in 0..12 {
-            let due = pacing.next_due(EPOCH + Nanos::from_millis(2_500)).unwrap();
-            pacing.take(due);
+            let due = scheduler.next_due(EPOCH + Nanos::from_millis(2_500)).unwrap();
+            scheduler.take(due);
         }
-        assert_eq!(pacing.never_begun(EPOCH + Nanos::from_millis(2_500)), 13);
-        assert_eq!(pacing.never_begun(EPOCH + Nanos::from_millis(99_000)), 18);
+        assert_eq!(scheduler.never_begun(EPOCH + Nanos::from_millis(2_500)), 13);
+        assert_eq!(scheduler.never_begun(EPOCH + Nanos::from_millis(99_000)), 18);
     }
 }

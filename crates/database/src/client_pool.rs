@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use loadcurve_engine::{Activity, Pacing};
+use loadcurve_engine::{Activity, Scheduler};
 use loadcurve_plan::{Nanos, Share};
 use loadcurve_record::{Answer, FailedRequest, Recorder};
 use loadcurve_ycsb::{Operation, Operations};
@@ -17,7 +17,7 @@ use crate::tallies::Tallies;
 
 /// What a client has to make: one operation, or a batch of them, with one due time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Assignment {
     pub(crate) due: Nanos,
     pub(crate) operations: usize,
     /// From when on the client could have begun.
@@ -34,20 +34,20 @@ pub(crate) struct Sending {
     pub(crate) connect: Option<Nanos>,
 }
 
-/// What a client is told that waits for something to fall due.
+/// What a client gets that waits for something to fall due.
 #[derive(Clone, Copy, Debug)]
 enum Handed {
-    Work(Taken),
+    Work(Assignment),
     /// Nothing falls due any more.
     End,
 }
 
 /// The place of one client among those of its thread.
-struct Seat {
+struct ClientSlot {
     /// The number of the client in the whole load.
     client: usize,
     /// What has begun and not ended.
-    under_way: Option<Taken>,
+    under_way: Option<Assignment>,
     /// Until when that must be answered.
     deadline: Nanos,
     /// Whether it was not answered until then.
@@ -59,13 +59,13 @@ struct Seat {
 }
 
 /// What the clients of one thread share. They take turns, so nothing of it stays borrowed while one waits.
-pub(crate) struct Desk<C> {
+pub(crate) struct ClientPool<C> {
     pub(crate) clock: Rc<C>,
     state: RefCell<State>,
 }
 
 struct State {
-    pacing: Pacing,
+    scheduler: Scheduler,
     share: Share,
     operations: Operations,
     /// Operations made by this thread.
@@ -76,7 +76,7 @@ struct State {
     recorder: Recorder,
     activity: Activity,
     observe: Box<dyn FnMut(Nanos, Activity)>,
-    seats: Vec<Seat>,
+    slots: Vec<ClientSlot>,
     /// Clients that have not come to their end.
     clients: usize,
     /// Those that wait for an operation to fall due, the longest free one first.
@@ -86,12 +86,12 @@ struct State {
     /// Wakes who hands out what falls due.
     dispatcher: Option<Waker>,
     /// Wakes who waits for the end of all clients.
-    overseer: Option<Waker>,
+    supervisor: Option<Waker>,
 }
 
-/// What a desk is made of.
-pub(crate) struct Agenda {
-    pub(crate) pacing: Pacing,
+/// What a pool is made of.
+pub(crate) struct PoolConfiguration {
+    pub(crate) scheduler: Scheduler,
     pub(crate) share: Share,
     pub(crate) operations: Operations,
     pub(crate) batch: usize,
@@ -99,18 +99,18 @@ pub(crate) struct Agenda {
     pub(crate) tallies: Tallies,
 }
 
-impl<C: Clock> Desk<C> {
-    /// A desk for clients of these numbers, which have recorded how they were connected.
+impl<C: Clock> ClientPool<C> {
+    /// A pool for clients of these numbers, which have recorded how they were connected.
     pub(crate) fn new(
         clock: Rc<C>,
-        agenda: Agenda,
+        configuration: PoolConfiguration,
         mut recorder: Recorder,
         clients: impl Iterator<Item = usize>,
         observe: Box<dyn FnMut(Nanos, Activity)>,
     ) -> Self {
-        let Agenda { pacing, share, operations, batch, timeout, tallies } = agenda;
-        recorder.open_window(pacing.window());
-        let seat = |client| Seat {
+        let PoolConfiguration { scheduler, share, operations, batch, timeout, tallies } = configuration;
+        recorder.open_window(scheduler.window());
+        let slot = |client| ClientSlot {
             client,
             under_way: None,
             deadline: Nanos::NEVER,
@@ -119,9 +119,9 @@ impl<C: Clock> Desk<C> {
             free_since: Nanos::ZERO,
             waker: None,
         };
-        let seats: Vec<Seat> = clients.map(seat).collect();
+        let slots: Vec<ClientSlot> = clients.map(slot).collect();
         let state = State {
-            pacing,
+            scheduler,
             share,
             operations,
             made: 0,
@@ -131,31 +131,31 @@ impl<C: Clock> Desk<C> {
             recorder,
             activity: Activity::default(),
             observe,
-            clients: seats.len(),
-            free: VecDeque::with_capacity(seats.len()),
-            seats,
+            clients: slots.len(),
+            free: VecDeque::with_capacity(slots.len()),
+            slots,
             held_up: 0,
             dispatcher: None,
-            overseer: None,
+            supervisor: None,
         };
         Self { clock, state: RefCell::new(state) }
     }
 
     /// What a client that is free from `now` on has to make next, and when it begins with it; none when there is no
     /// more. Where nothing is due yet it waits.
-    pub(crate) async fn next(&self, seat: usize, now: Nanos) -> Option<(Taken, Nanos)> {
+    pub(crate) async fn next(&self, slot: usize, now: Nanos) -> Option<(Assignment, Nanos)> {
         {
             let mut state = self.state.borrow_mut();
             if let Some(taken) = state.take(now, now) {
-                state.seats[seat].under_way = Some(taken);
+                state.slots[slot].under_way = Some(taken);
                 return Some((taken, now));
             }
-            state.pacing.next_due(now)?;
-            state.seats[seat].free_since = now;
-            state.free.push_back(seat);
+            state.scheduler.next_due(now)?;
+            state.slots[slot].free_since = now;
+            state.free.push_back(slot);
             wake(state.dispatcher.as_ref());
         }
-        match poll_fn(|context| self.state.borrow_mut().seats[seat].poll_handed(context)).await {
+        match poll_fn(|context| self.state.borrow_mut().slots[slot].poll_handed(context)).await {
             Handed::Work(taken) => Some((taken, self.clock.now())),
             Handed::End => None,
         }
@@ -186,32 +186,32 @@ impl<C: Clock> Desk<C> {
     }
 
     /// A client sends what it has taken.
-    pub(crate) fn sent(&self, seat: usize, taken: Taken, sending: Sending) {
+    pub(crate) fn sent(&self, slot: usize, taken: Assignment, sending: Sending) {
         let state = &mut *self.state.borrow_mut();
         let Sending { at, reused, .. } = sending;
-        state.seats[seat].deadline = at + state.timeout;
-        state.seats[seat].is_overdue = false;
+        state.slots[slot].deadline = at + state.timeout;
+        state.slots[slot].is_overdue = false;
         for _ in 0..taken.operations {
             state.recorder.sent(taken.due, at, 0, reused);
             // A client that had to connect first was not ready when the operation fell due.
-            if reused && state.pacing.is_scheduled() {
+            if reused && state.scheduler.is_scheduled() {
                 state.recorder.late_by(taken.due, at - taken.due.max(taken.free_since));
             }
         }
     }
 
     /// Whether the client's operation should have been answered by now; otherwise it is woken when that comes true.
-    pub(crate) fn is_overdue(&self, seat: usize, context: &Context<'_>) -> bool {
-        let seat = &mut self.state.borrow_mut().seats[seat];
-        seat.remember(context);
-        seat.is_overdue
+    pub(crate) fn is_overdue(&self, slot: usize, context: &Context<'_>) -> bool {
+        let slot = &mut self.state.borrow_mut().slots[slot];
+        slot.remember(context);
+        slot.is_overdue
     }
 
     /// The database has answered a client.
     pub(crate) fn answered(
         &self,
-        seat: usize,
-        taken: Taken,
+        slot: usize,
+        taken: Assignment,
         operations: &[Operation],
         sending: Sending,
         done: Nanos,
@@ -221,7 +221,7 @@ impl<C: Clock> Desk<C> {
             let answer = Answer {
                 number: operation.record,
                 operation: state.tallies.of(operation.kind),
-                connection: state.seats[seat].client,
+                connection: state.slots[slot].client,
                 due: taken.due,
                 sent: sending.at,
                 done,
@@ -233,14 +233,14 @@ impl<C: Clock> Desk<C> {
             }
         }
         state.activity.answered += operations.len() as u64;
-        state.ended(seat, done);
+        state.ended(slot, done);
     }
 
     /// The operations of a client have failed, before they were sent or after.
     pub(crate) fn failed(
         &self,
-        seat: usize,
-        taken: Taken,
+        slot: usize,
+        taken: Assignment,
         operations: &[Operation],
         sending: Option<Sending>,
         done: Nanos,
@@ -252,7 +252,7 @@ impl<C: Clock> Desk<C> {
             let failed = FailedRequest {
                 number: operation.record,
                 operation: tally,
-                connection: state.seats[seat].client,
+                connection: state.slots[slot].client,
                 due: taken.due,
                 sent: sending.map(|sending| sending.at),
                 first_byte: None,
@@ -268,7 +268,7 @@ impl<C: Clock> Desk<C> {
             }
         }
         state.activity.failed += operations.len() as u64;
-        state.ended(seat, done);
+        state.ended(slot, done);
     }
 
     /// What is recorded of the clients' connections.
@@ -281,7 +281,7 @@ impl<C: Clock> Desk<C> {
         let mut state = self.state.borrow_mut();
         state.clients -= 1;
         if state.clients == 0 {
-            wake(state.overseer.as_ref());
+            wake(state.supervisor.as_ref());
         }
     }
 
@@ -291,7 +291,7 @@ impl<C: Clock> Desk<C> {
         if state.clients == 0 {
             return Poll::Ready(());
         }
-        state.overseer = Some(context.waker().clone());
+        state.supervisor = Some(context.waker().clone());
         Poll::Pending
     }
 
@@ -299,10 +299,10 @@ impl<C: Clock> Desk<C> {
     pub(crate) fn look_after_deadlines(&self) {
         let now = self.clock.now();
         let state = &mut *self.state.borrow_mut();
-        for seat in state.seats.iter_mut().filter(|seat| seat.deadline <= now) {
-            seat.deadline = Nanos::NEVER;
-            seat.is_overdue = true;
-            wake(seat.waker.as_ref());
+        for slot in state.slots.iter_mut().filter(|slot| slot.deadline <= now) {
+            slot.deadline = Nanos::NEVER;
+            slot.is_overdue = true;
+            wake(slot.waker.as_ref());
         }
         (state.observe)(now, state.activity);
     }
@@ -311,10 +311,10 @@ impl<C: Clock> Desk<C> {
     pub(crate) fn finish(self) -> (Recorder, Nanos) {
         let ended = self.clock.now();
         let mut state = self.state.into_inner();
-        for taken in state.seats.iter().filter_map(|seat| seat.under_way) {
+        for taken in state.slots.iter().filter_map(|slot| slot.under_way) {
             (0..taken.operations).for_each(|_| state.recorder.unanswered(taken.due));
         }
-        state.recorder.never_sent(state.pacing.never_begun(ended));
+        state.recorder.never_sent(state.scheduler.never_begun(ended));
         state.recorder.never_sent_while_free = state.held_up;
         (state.recorder, ended)
     }
@@ -322,41 +322,41 @@ impl<C: Clock> Desk<C> {
 
 impl State {
     /// Takes what is due for a client, as many operations as go into a batch; none where nothing is due.
-    fn take(&mut self, now: Nanos, free_since: Nanos) -> Option<Taken> {
-        let due = self.pacing.next_due(now).filter(|due| *due <= now)?;
+    fn take(&mut self, now: Nanos, free_since: Nanos) -> Option<Assignment> {
+        let due = self.scheduler.next_due(now).filter(|due| *due <= now)?;
         let mut operations = 0;
         while operations < self.batch {
             // The others of a batch need not be due: it goes when its first is.
-            let Some(next) = self.pacing.next_due(now) else { break };
-            self.pacing.take(next);
+            let Some(next) = self.scheduler.next_due(now) else { break };
+            self.scheduler.take(next);
             self.recorder.begun(due);
             operations += 1;
         }
-        Some(Taken { due, operations, free_since })
+        Some(Assignment { due, operations, free_since })
     }
 
     /// Hands what is due to free clients. Returns when the next is; none when no more falls due, which the clients that
-    /// wait are told.
+    /// wait are woken.
     fn hand_out(&mut self, now: Nanos) -> Option<Nanos> {
-        while let Some(&seat) = self.free.front() {
-            let free_since = self.seats[seat].free_since;
+        while let Some(&slot) = self.free.front() {
+            let free_since = self.slots[slot].free_since;
             let Some(taken) = self.take(now, free_since) else { break };
             self.free.pop_front();
-            let seat = &mut self.seats[seat];
-            seat.under_way = Some(taken);
-            seat.handed = Some(Handed::Work(taken));
-            wake(seat.waker.as_ref());
+            let slot = &mut self.slots[slot];
+            slot.under_way = Some(taken);
+            slot.handed = Some(Handed::Work(taken));
+            wake(slot.waker.as_ref());
         }
-        let next = self.pacing.next_due(now);
+        let next = self.scheduler.next_due(now);
         if next.is_none() {
-            let longest_free = self.free.front().map(|seat| self.seats[*seat].free_since);
-            if longest_free.is_some_and(|since| since < self.pacing.window().end) {
-                self.held_up = self.pacing.never_begun(now);
+            let longest_free = self.free.front().map(|slot| self.slots[*slot].free_since);
+            if longest_free.is_some_and(|since| since < self.scheduler.window().end) {
+                self.held_up = self.scheduler.never_begun(now);
             }
-            for seat in self.free.drain(..) {
-                let seat = &mut self.seats[seat];
-                seat.handed = Some(Handed::End);
-                wake(seat.waker.as_ref());
+            for slot in self.free.drain(..) {
+                let slot = &mut self.slots[slot];
+                slot.handed = Some(Handed::End);
+                wake(slot.waker.as_ref());
             }
         }
         next
@@ -370,15 +370,15 @@ impl State {
         Poll::Ready(())
     }
 
-    fn ended(&mut self, seat: usize, done: Nanos) {
-        let seat = &mut self.seats[seat];
-        seat.under_way = None;
-        seat.deadline = Nanos::NEVER;
+    fn ended(&mut self, slot: usize, done: Nanos) {
+        let slot = &mut self.slots[slot];
+        slot.under_way = None;
+        slot.deadline = Nanos::NEVER;
         (self.observe)(done, self.activity);
     }
 }
 
-impl Seat {
+impl ClientSlot {
     fn poll_handed(&mut self, context: &Context<'_>) -> Poll<Handed> {
         if let Some(handed) = self.handed.take() {
             return Poll::Ready(handed);

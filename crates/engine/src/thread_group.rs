@@ -41,8 +41,8 @@ pub struct Activity {
 pub enum Begins {
     /// When the last thread has opened its connections.
     WhenReady,
-    /// On request, once all threads have opened theirs: see [`Team::begin`].
-    WhenTold,
+    /// On request, once all threads have opened theirs: see [`ThreadGroup::begin`].
+    OnRequest,
 }
 
 /// Why a load cannot begin at a moment.
@@ -52,7 +52,7 @@ pub enum NotBegun {
     NotReady,
     /// The moment was so long ago.
     Passed(Nanos),
-    /// It has begun, or has been told when to begin, before.
+    /// It has begun, or its begin is set already.
     Begun,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for NotBegun {
             Self::Passed(ago) => {
                 write!(formatter, "the moment was {} ms ago; give one that is to come", ago.as_millis_f64())
             }
-            Self::Begun => formatter.write_str("the load has been told before when to begin"),
+            Self::Begun => formatter.write_str("the begin of the load was set before; it can be set once"),
         }
     }
 }
@@ -101,7 +101,7 @@ struct SharedActivity {
 }
 
 /// The threads of one load.
-pub struct Team {
+pub struct ThreadGroup {
     shared: Arc<Shared>,
     /// The processor of each thread; empty leaves them unbound.
     cpus: Vec<usize>,
@@ -109,8 +109,8 @@ pub struct Team {
     counters_before: TcpCounters,
 }
 
-impl Team {
-    /// A team of `threads` threads whose load begins as `begins` says, bound to `cpus` in turn; each processor is tried
+impl ThreadGroup {
+    /// A group of `threads` threads whose load begins as `begins` says, bound to `cpus` in turn; each processor is tried
     /// before anything is started.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Team {
     /// Starts the next thread with its work; a load begins no sooner than all of its threads are ready.
     ///
     /// # Errors
-    /// When the machine has no thread left; those that did start are told to stop, for they would wait for it.
+    /// When the machine has no thread left; those that did start are asked to stop, for they would wait for it.
     pub fn start(&mut self, work: impl FnOnce(Member) -> Part + Send + 'static) -> Result<(), StartError> {
         let index = self.threads.len();
         let cpu = self.cpus.iter().copied().cycle().nth(index);
@@ -167,10 +167,10 @@ impl Team {
         self.shared.is_ready()
     }
 
-    /// Tells the threads of a load that [`Begins::WhenTold`] to begin at a moment to come of the monotonic clock.
+    /// Sets the begin of a load that [`Begins::OnRequest`]: a moment to come of the monotonic clock.
     ///
     /// # Errors
-    /// It cannot begin then, and has not been told to.
+    /// It cannot begin then, and its begin stays unset.
     pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
         let now = clock::now();
         if !self.is_ready() {
@@ -195,7 +195,7 @@ impl Team {
         }
     }
 
-    /// Tells the threads to end now; what was measured is kept.
+    /// Ends the threads now; what was measured is kept.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
@@ -222,7 +222,7 @@ impl Team {
     }
 }
 
-/// One thread's way to the others of its team.
+/// One thread's way to the others of its group.
 pub struct Member {
     shared: Arc<Shared>,
     index: usize,
@@ -235,7 +235,7 @@ impl Member {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Says that this thread could begin; the last one to be ready sets the epoch for all that begin then.
+    /// Reports that this thread could begin; the last one to be ready sets the epoch for all that begin then.
     pub fn ready(&self) {
         self.shared.ready.fetch_add(1, Ordering::AcqRel);
         if self.shared.is_ready() && self.shared.begins == Begins::WhenReady {
@@ -264,7 +264,7 @@ impl Member {
 }
 
 impl Drop for Member {
-    /// Tells the other threads to stop when this one panics: they would wait for it forever.
+    /// Stops the other threads when this one panics: they would wait for it forever.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.shared.stop.store(true, Ordering::Relaxed);
@@ -311,7 +311,7 @@ mod tests {
     use loadcurve_plan::Nanos;
     use loadcurve_record::{Recorder, Window};
 
-    use super::{Begins, Member, NotBegun, Team};
+    use super::{Begins, Member, NotBegun, ThreadGroup};
     use crate::clock;
     use crate::part::{CpuUse, Part};
 
@@ -327,19 +327,19 @@ mod tests {
 
     #[test]
     fn a_load_that_is_told_to_begins_then_and_not_sooner() {
-        let mut team = Team::new(2, &[], Begins::WhenTold).unwrap();
-        team.start(|member| begin_and_end(&member)).unwrap();
-        assert_eq!(team.begin(Nanos::NEVER), Err(NotBegun::NotReady));
-        team.start(|member| begin_and_end(&member)).unwrap();
-        while !team.is_ready() {
+        let mut group = ThreadGroup::new(2, &[], Begins::OnRequest).unwrap();
+        group.start(|member| begin_and_end(&member)).unwrap();
+        assert_eq!(group.begin(Nanos::NEVER), Err(NotBegun::NotReady));
+        group.start(|member| begin_and_end(&member)).unwrap();
+        while !group.is_ready() {
             std::thread::yield_now();
         }
-        let Err(NotBegun::Passed(ago)) = team.begin(Nanos(1)) else { panic!("the moment has passed") };
+        let Err(NotBegun::Passed(ago)) = group.begin(Nanos(1)) else { panic!("the moment has passed") };
         assert!(ago < clock::now());
         let at = clock::now() + Nanos::from_millis(300);
-        assert_eq!(team.begin(at), Ok(()));
-        assert_eq!(team.begin(at + Nanos(1)), Err(NotBegun::Begun));
-        let finished = team.finish();
+        assert_eq!(group.begin(at), Ok(()));
+        assert_eq!(group.begin(at + Nanos(1)), Err(NotBegun::Begun));
+        let finished = group.finish();
         assert!(finished.part.began >= at);
         assert_eq!(finished.part.threads, 2);
     }
