@@ -134,7 +134,8 @@ async fn work<D: Database>(
         *latest = activity;
         shown.publish(activity);
     };
+    let began = loadcurve_engine::now().max(epoch);
     let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(observe)).await;
     let (meter, activity) = &*meter.borrow();
-    Part::of_thread(recorder, window, epoch, ended, meter.used(*activity))
+    Part::of_thread(recorder, window, began, ended, meter.used(*activity))
 }

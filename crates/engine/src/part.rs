@@ -61,13 +61,18 @@ impl Part {
 
     /// Adds what other threads of the same load bring home; the order is of no matter.
     pub fn merge(&mut self, other: &Self) {
-        let last = (self.began + self.began_within).max(other.began + other.began_within);
+        let last = self.last_began().max(other.last_began());
         self.recorder.merge(&other.recorder);
         self.began = self.began.min(other.began);
         self.began_within = last - self.began;
         self.ended = self.ended.max(other.ended);
         self.cpu.add(other.cpu);
         self.threads += other.threads;
+    }
+
+    /// When the last thread began.
+    pub(crate) fn last_began(&self) -> Nanos {
+        self.began + self.began_within
     }
 
     /// The same part where a time line's start is not at `from`, but at `to`.

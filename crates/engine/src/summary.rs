@@ -109,6 +109,8 @@ pub(crate) struct Merged {
     pub(crate) recorder: Recorder,
     /// The start of the window.
     pub(crate) start: Nanos,
+    /// How long after that the last thread began; zero for most.
+    pub(crate) began_late: Nanos,
     /// The length of the window; shorter than planned when interrupted.
     pub(crate) length: Nanos,
     /// From the start of the warm-up to the end of the last thread.
@@ -128,6 +130,7 @@ impl Merged {
             part.merge(&other.part);
             kernel = kernel.and(other.kernel);
         }
+        let began_late = part.last_began() - part.window.start;
         let Part { recorder, window, ended, cpu, threads, .. } = part;
         let end = match pace.stop {
             Stop::DurationS(_) if interrupted => window.end.min(ended),
@@ -138,7 +141,7 @@ impl Merged {
         };
         let whole = ended - (window.start - pace.warmup());
         let length = end - window.start;
-        Self { recorder, start: window.start, length, whole, cpu, threads, kernel, interrupted }
+        Self { recorder, start: window.start, began_late, length, whole, cpu, threads, kernel, interrupted }
     }
 
     /// For how long at the end of the window nothing was answered any more while requests failed.

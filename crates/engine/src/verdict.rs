@@ -54,6 +54,7 @@ impl Verdict {
     pub(crate) fn of(evidence: &Evidence) -> Self {
         let mut verdict = Self::default();
         verdict.judge_completeness(evidence);
+        verdict.judge_begin(evidence);
         verdict.judge_failures(evidence);
         verdict.judge_end(evidence);
         verdict.judge_lengths(evidence);

@@ -99,6 +99,11 @@ table! {
         meaning: "loading a database: the table does not hold as many records as were to be loaded",
         invalid: Some("always"),
     }
+    BeganLate {
+        code: "began_late", origin: Some(Origin::Generator),
+        meaning: "how far into the window a part of the load began; a warm-up absorbs it",
+        suspect: Some("from 0.1 s and 1 %"),
+    }
     DescriptorsShort {
         code: "descriptors_short", origin: Some(Origin::Generator),
         meaning: "requests without an open file for their connection",

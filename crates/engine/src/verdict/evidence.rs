@@ -17,6 +17,8 @@ pub(crate) struct Evidence {
     /// How long the window was.
     pub(crate) duration_s: f64,
     pub(crate) requests: Requests,
+    /// How long after the start of the window the last part of the load began; zero for most.
+    pub(crate) began_late_s: f64,
     /// For how long at the end of the window nothing was answered any more while requests failed; none where that is not
     /// so.
     pub(crate) silent_at_end_s: Option<f64>,
@@ -149,6 +151,7 @@ impl Evidence {
             interrupted: result.interrupted,
             duration_s: result.duration_s,
             requests: result.requests,
+            began_late_s: merged.began_late.as_secs_f64(),
             silent_at_end_s: merged.silent_at_end_s(),
             warm_up: merged.recorder.warm_up,
             failures: result.errors,

@@ -3,6 +3,10 @@
 use super::{Busy, Code, Evidence, KeptUp, Scheduled, Status, Verdict};
 use crate::words::{grouped, percentage, rate};
 
+/// A part of a load that begins this far into the window, as a share of it and in s, was not there for all of it.
+const LATE_BEGIN_SHARE: f64 = 0.01;
+/// What threads of a busy machine may need to begin, in s.
+const LATE_BEGIN_S: f64 = 0.1;
 /// A generator whose threads are this busy may itself be the limit.
 const SATURATED_CPU_SHARE: f64 = 0.95;
 /// Below this share of what fell due, the load was not the one that was asked for.
@@ -36,6 +40,20 @@ impl Evidence {
 }
 
 impl Verdict {
+    /// What falls due before a part begins is sent at its begin, and no connection was free for it before: lateness does
+    /// not tell.
+    pub(super) fn judge_begin(&mut self, evidence: &Evidence) {
+        let late_s = evidence.began_late_s;
+        if late_s >= LATE_BEGIN_S.max(LATE_BEGIN_SHARE * evidence.duration_s) {
+            let text = format!(
+                "a part of the load began {late_s:.2} s after the start of the measured part, so until then less was \
+                 asked than was to be; let nothing else run on the generator's CPUs, and let parts on several machines \
+                 begin at a moment that all of them know early enough"
+            );
+            self.add(Status::Suspect, Code::BeganLate, text);
+        }
+    }
+
     /// Requests that were not sent although a connection was free were the generator's to send.
     pub(super) fn judge_sent_rate(&mut self, evidence: &Evidence) {
         let Some(Scheduled { due_rps, sent_rps, never_sent_while_free }) = evidence.scheduled else { return };

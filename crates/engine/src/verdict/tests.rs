@@ -32,6 +32,7 @@ fn closed() -> Evidence {
         interrupted: false,
         duration_s: 10.0,
         requests: REQUESTS,
+        began_late_s: 0.0,
         silent_at_end_s: None,
         warm_up: WarmUpCounts::default(),
         failures: FailureCounts::default(),
@@ -91,6 +92,18 @@ fn a_load_without_an_answer_is_invalid() {
     let evidence = Evidence { requests: nothing, mean_latency_ms: None, answered_rps: None, ..closed() };
     assert_eq!(verdict(&evidence), (Status::Invalid, vec![Code::NothingAnswered, Code::Unanswered]));
     assert_says(&evidence, Code::NothingAnswered, &["none of the 100,000 requests"]);
+}
+
+#[test]
+fn a_part_that_begins_within_the_window_casts_doubt_from_a_tenth_of_a_second_and_one_percent_of_it() {
+    let began = |began_late_s, duration_s| Evidence { duration_s, began_late_s, ..closed() };
+    for punctual in [began(0.09, 1.0), began(0.19, 20.0)] {
+        assert_eq!(verdict(&punctual), (Status::Valid, vec![]));
+    }
+    for late in [began(0.1, 1.0), began(0.2, 20.0), began(15.0, 20.0)] {
+        assert_eq!(verdict(&late), (Status::Suspect, vec![Code::BeganLate]));
+    }
+    assert_says(&began(15.0, 20.0), Code::BeganLate, &["began 15.00 s after"]);
 }
 
 #[test]

@@ -210,6 +210,8 @@ pub(super) struct Simulation<'a> {
     pub(super) retransmits: Rc<Retransmits>,
     /// How long a connection takes for a part of a long request.
     pub(super) part_time: Nanos,
+    /// How long after the load the worker begins.
+    pub(super) begins_late: Nanos,
     /// When the worker's thread does not run although it could; never for most.
     pub(super) held_up: Range<Nanos>,
     /// When the load is asked to stop, on the clock; never for most.
@@ -226,6 +228,7 @@ impl<'a> Simulation<'a> {
             answering: Answering::TheWhole,
             retransmits: Rc::new(|_| None),
             part_time: Nanos::ZERO,
+            begins_late: Nanos::ZERO,
             held_up: START..START,
             stop_at: Nanos::NEVER,
             sent: Rc::default(),
@@ -268,6 +271,7 @@ impl<'a> Simulation<'a> {
         worker.open_all(should_stop);
         let epoch = clock.get();
         let mut scheduler = Scheduler::new(&self.plan.pace(), share, epoch).unwrap();
+        clock.set(epoch + self.begins_late);
         let began = worker.run(&mut scheduler, should_stop, |_, _| {});
         let (recorder, ended) = worker.finish(&scheduler);
         let counts = recorder.requests;

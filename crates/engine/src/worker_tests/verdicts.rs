@@ -48,6 +48,27 @@ fn sessions_that_find_no_connection_free_have_not_reached_the_rate() {
 }
 
 #[test]
+fn a_worker_that_begins_after_its_warm_up_leaves_out_a_part_of_its_window() {
+    // 8 connections of 2 ms answer 4000 requests per second, for 1.85 of the 2 s, or for all of them.
+    let plan = HttpLoad { warmup_s: 0.1, ..closed(8, Stop::DurationS(2.0)) };
+    let begun = |begins_late| Simulation { begins_late, ..Simulation::of(&plan) }.result(taking(ms(2)));
+    let late = begun(ms(250));
+    assert_eq!((codes(&late), late.requests.answered), (vec!["began_late"], 7_400));
+    let absorbed = begun(ms(100));
+    assert_eq!((codes(&absorbed), absorbed.requests.answered), (vec![], 8_000));
+}
+
+#[test]
+fn what_was_due_before_a_worker_began_waits_for_it_and_no_lateness_tells() {
+    // Of 100 requests due in a second, those of the first 0.2 s are sent at its end: 200, 190 … 10 ms after they were due.
+    let plan = open(30, 100.0, Stop::DurationS(1.0));
+    let simulation = Simulation { begins_late: ms(200), ..Simulation::of(&plan) };
+    let result = simulation.result(taking(ms(1)));
+    assert_eq!((codes(&result), result.requests.answered), (vec!["began_late"], 100));
+    assert_eq!((result.latency_ms.max, result.generator.lateness_ms.unwrap().max), (Some(201.0), Some(0.0)));
+}
+
+#[test]
 fn what_falls_due_while_the_generator_is_held_up_at_the_end_is_its_own_doing() {
     // Of 1000 requests due in a second, those from 0.9 s on are not sent, although all connections are free.
     let plan = open(10, 1_000.0, Stop::DurationS(1.0));
