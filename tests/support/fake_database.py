@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
-from loadcurve.run import load
+from loadcurve.generate import engine as generator_module
 from support import synthetic_database_run as synthetic
 
 
@@ -25,7 +25,9 @@ class FakeEngine:
 
     def install(self, monkeypatch, *modules):
         """Put it into the place of the engine in modules that manage tables, and where loads are run."""
-        monkeypatch.setattr(load.Load, "start", lambda plan: FakeLoad(self, json.loads(plan)["ycsb"]))
+        monkeypatch.setattr(
+            generator_module.Load, "start", lambda plan: FakeLoad(self, json.loads(plan)["ycsb"])
+        )
         for module in modules:
             monkeypatch.setattr(module, "Database", lambda target: FakeDatabase(self, json.loads(target)))
             monkeypatch.setattr(module, "DatabaseError", FakeDatabaseError)

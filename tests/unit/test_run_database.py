@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve.generate.engine import ENGINE
 from loadcurve.run import database as database_module
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
@@ -36,7 +37,7 @@ def under_load(folder, load, server=None):
     head = 'title = "x"\n[load]\nmodel = "ycsb"\nworkload = "a"\n'
     path.write_text(f"{head}{load}\n[sweep]\ntimeout = [1, 2]\n[servers.ferretdb]\n")
     plans = DatabasePlans("mongodb://127.0.0.1:1", {}, (0,))
-    return DatabaseUnderLoad("ferretdb", server or FakeServer(), read_study(path).load, plans)
+    return DatabaseUnderLoad("ferretdb", server or FakeServer(), read_study(path).load, plans, ENGINE)
 
 
 def measured(database, points=1):

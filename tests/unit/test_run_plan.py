@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from loadcurve.generate.engine import ENGINE
 from loadcurve.load.http import ClosedLoad
 from loadcurve.result.records import ContentRecord
-from loadcurve.run.load import run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.study.model import Study
 from support.limit_server import limit_server
@@ -43,7 +43,7 @@ def address(tmp_path_factory):
 
 def measured(address, load):
     # Without CPUs, as other tests may run beside this one.
-    return run_load(replace(plan(load, address), cpus=()), lambda _: None)
+    return ENGINE.run(replace(plan(load, address), cpus=()), lambda _: None)
 
 
 def written(load, **more):

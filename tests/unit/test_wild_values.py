@@ -4,6 +4,7 @@ import json
 import math
 import random
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as some
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
+from loadcurve.load.values import Record
 from loadcurve.report.comparison import ratio_in_words
 from loadcurve.report.formats.write import write_formats
+from loadcurve.report.load import load_summary
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
@@ -166,3 +169,40 @@ def test_every_form_of_the_report_is_written_of_such_a_run(wild_run: Run, tmp_pa
 def test_a_run_that_scatters_can_be_compared_with_itself(wild_run: Run):
     comparison = compare_runs(analyse(wild_run), analyse(wild_run))
     assert all(len(ratio_in_words(change)) < 40 for change in comparison.curves)
+
+
+@pytest.fixture(scope="module")
+def bare_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two servers under a generator that knows no more than what became of the requests and their latency."""
+    run = large_run(servers=2, points=3, trials=2)
+    records = [bare(one) for one in run.records if isinstance(one, PointRecord)]
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run"), run.run, list(records)))
+
+
+def bare(record: PointRecord) -> PointRecord:
+    """Return the record without all that its result may lack."""
+
+    def nothing(part: Record) -> Record:
+        fields = type(part).model_fields.items()
+        lacking = [name for name, field in fields if type(None) in get_args(field.annotation)]
+        return part.model_copy(update=dict.fromkeys(lacking))
+
+    load = record.load
+    parts = ("connections", "generator", "kernel", "histograms")
+    groups = {name: nothing(getattr(load, name)) for name in parts}
+    lists = {"slowest": [], "silences": [], "series": [], "operations": []}
+    return record.model_copy(update={"load": nothing(load).model_copy(update={**groups, **lists})})
+
+
+def test_every_form_of_the_report_is_written_of_results_that_lack_what_a_generator_cannot_know(
+    bare_run: Run, tmp_path: Path
+):
+    paths = write_formats(bare_run.folder, ["html", "md", "csv", "json", "xlsx"], None, tmp_path)
+    assert {path.suffix for path in paths} >= {".html", ".md", ".csv", ".json", ".xlsx"}
+    assert "server-1" in printed(summary(analyse(bare_run)), width=200)
+
+
+def test_a_load_is_shown_by_what_its_generator_knows(bare_run: Run):
+    shown = printed(load_summary(bare_run.points[0].load), width=80)
+    assert "requests/s" in shown
+    assert "None" not in shown

@@ -8,11 +8,11 @@ from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_study import Options, cpus_of, database_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.load.plan import DatabasePlan
 from loadcurve.result.load import LoadResult
 from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import DatabasePlans
-from loadcurve.run.load import LoadInterrupted
 from loadcurve.server.credentials import without_password
 
 

@@ -4,8 +4,8 @@ from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_study import Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
+from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.load.plan import HttpPlan
-from loadcurve.run.load import LoadInterrupted
 from loadcurve.server.target import reachable_address, read_url
 
 

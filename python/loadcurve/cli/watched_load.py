@@ -8,8 +8,9 @@ from rich.live import Live
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.generator import Plan, Progress
 from loadcurve.result.load import LoadResult
-from loadcurve.run.load import Plan, Progress, run_load
 
 REFRESH_PER_SECOND = 4
 
@@ -29,7 +30,7 @@ def watched(plan: Plan) -> LoadResult:
         else nullcontext()
     )
     with live:
-        return run_load(plan, lambda progress: _show_progress(line, progress, plan))
+        return ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan))
 
 
 def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:

@@ -56,8 +56,8 @@ def _hidden(record: PointRecord) -> Hidden | None:
     return None
 
 
-def _value(distribution: Distribution, percentile: str) -> float | None:
-    value: float | None = getattr(distribution, percentile)
+def _value(distribution: Distribution | None, percentile: str) -> float | None:
+    value: float | None = getattr(distribution, percentile, None)
     return value
 
 

@@ -84,7 +84,7 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
     syn_retransmits = _most(load.kernel.syn_retransmits, tcp.syn_retransmits if tcp else None)
     if syn_retransmits == 0:
         return None
-    longest = load.connect_ms.max
+    longest = load.connect_ms.max if load.connect_ms else None
     by_moment: dict[float, int] = {}
     if longest is not None and longest >= FIRST_TIMEOUT_MS - EARLY_MS:
         by_moment = _counts(record, moments_s)
@@ -103,9 +103,11 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
 
     Raises ``BadInput`` where their histogram cannot be decoded.
     """
-    count = record.load.connect_ms.count
+    times, histogram = record.load.connect_ms, record.load.histograms.connect
+    if times is None or histogram is None:
+        return {}
     try:
-        steps = [(0.0, 0.0), *_engine.percentile_curve([record.load.histograms.connect])]
+        steps = [(0.0, 0.0), *_engine.percentile_curve([histogram])]
     except ValueError as error:
         raise BadInput(
             f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point} "
@@ -115,7 +117,7 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
     for (below, _), (percentile, time_ms) in pairwise(steps):
         for moment_s in moments_s:
             if -EARLY_MS <= time_ms - moment_s * 1000 <= LATE_MS:
-                so_many = round((percentile - below) / 100 * count)
+                so_many = round((percentile - below) / 100 * times.count)
                 counts[moment_s] = counts.get(moment_s, 0) + so_many
                 break
     return {moment_s: so_many for moment_s, so_many in counts.items() if so_many}

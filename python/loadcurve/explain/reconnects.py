@@ -51,6 +51,8 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     if isinstance(load.load, DatabaseAsRun) or load.load.calls is not None or load.load.model == "sessions":
         return None
     connections = load.connections
+    if connections.opened is None:
+        return None
     # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
     # in the warm-up is not counted, so what the server closes must be more than what failures explain.
     failed = load.requests.failed
@@ -66,8 +68,8 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         reconnects=reconnects,
         share=min(share, 1.0),
         replies_per_connection=replies,
-        lifetime_p50_ms=connections.lifetime_ms.p50,
-        connect_p50_ms=load.connect_ms.p50,
+        lifetime_p50_ms=connections.lifetime_ms.p50 if connections.lifetime_ms else None,
+        connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
         closed_early=load.errors["closed_early"] + load.errors["reset"],
         think_s=load.load.think_s,
     )

@@ -50,12 +50,11 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
     if not codes:
         return None
     generator = load.generator
-    busy_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s
     available_s = load.duration_s * generator.threads
     lateness = generator.lateness_ms
     return Limited(
         codes=codes,
-        generator_cpu_share=busy_s / available_s if available_s else None,
+        generator_cpu_share=generator.cpu_busy_s / available_s if available_s else None,
         lateness_p99_ms=None if lateness is None else lateness.p99,
         never_sent=load.requests.never_sent,
         ceiling_rps=None if ceiling is None else ceiling.requests_per_s_at(load.load.connections),

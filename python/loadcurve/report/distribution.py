@@ -47,18 +47,22 @@ class LatencyDistribution:
 
 
 def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyDistribution | None:
-    """Merge the latency histograms of the trials at one point; ``None`` where none was answered.
+    """Merge the latency histograms of the trials at one point; ``None`` where there is none of any answer.
 
     The maximum stands at one request in as many as there were, the smallest tail that the samples can show.
 
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
-    answered = [load for load in map(measured_load, trials) if load.latency_ms.count]
+    answered = [
+        (load.latency_ms.count, load.histograms.latency)
+        for load in map(measured_load, trials)
+        if load.latency_ms.count and load.histograms.latency is not None
+    ]
     if not answered:
         return None
-    count = sum(load.latency_ms.count for load in answered)
+    count = sum(count for count, _ in answered)
     try:
-        curve = _engine.percentile_curve([load.histograms.latency for load in answered])
+        curve = _engine.percentile_curve([histogram for _, histogram in answered])
     except ValueError as error:
         raise BadInput(
             f"a latency histogram of {server} at {text.point(trials[0].point)} "

@@ -10,6 +10,7 @@ from loadcurve.load.rates import Rate
 from loadcurve.load.record import DatabaseAsRun, HttpAsRun
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.load import (
+    Connections,
     Distribution,
     ErrorMessage,
     Lateness,
@@ -86,20 +87,18 @@ def _latency_table(result: LoadResult) -> Table:
     table.add_column("ms")
     for title in ("mean", *PERCENTILES.values(), "max"):
         table.add_column(title, justify="right")
-    rows = {
-        "latency": result.latency_ms,
-        "service time": result.service_time_ms,
-    }
-    # What was never observed has no row: a driver tells no first byte, for instance.
+    rows = {"latency": result.latency_ms}
+    # What was never observed has no row: a driver reports no first byte, for instance.
     observed = {
+        "service time": result.service_time_ms,
         "first byte": result.first_byte_ms,
         "connect": result.connect_ms,
         "connection": result.connections.lifetime_ms,
     }
-    rows |= {name: distribution for name, distribution in observed.items() if distribution.count}
+    rows |= {name: times for name, times in observed.items() if times is not None and times.count}
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
-        del rows["service time"]
+        rows.pop("service time", None)
     for name, distribution in rows.items():
         table.add_row(name, *_times(distribution))
     return table
@@ -133,6 +132,15 @@ def _messages_table(messages: list[ErrorMessage]) -> Table:
     return table
 
 
+def _connections(counts: Connections) -> str:
+    facts = {
+        "{:,} opened": counts.opened,
+        "{:,} failed": counts.failed,
+        "at most {:,} at once": counts.concurrent_max,
+    }
+    return ", ".join(fact.format(count) for fact, count in facts.items() if count is not None) or ABSENT
+
+
 def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
@@ -146,19 +154,15 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if result.status is not None:
         status = result.status.nonzero()
         table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
-    table.add_row(
-        "connections",
-        f"{result.connections.opened:,} opened, {result.connections.failed:,} failed, "
-        f"at most {result.connections.concurrent_max:,} at once",
-    )
+    table.add_row("connections", _connections(result.connections))
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
         table.add_row("received", f"{_size(received)}, of it {_size(body)} in bodies")
     generator = result.generator
-    facts: list[str] = [generator.io]
+    facts: list[str] = [generator.io] if generator.io else []
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {kind.request}")
-    table.add_row("generator", ", ".join(facts))
+    table.add_row("generator", ", ".join(facts) or ABSENT)
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))
     return table

@@ -53,13 +53,13 @@ class RequestRate(Record):
 class Connections(Record):
     """The connections of the whole load, warm-up included; ``reused`` counts requests that found one open."""
 
-    opened: Count
-    failed: Count
-    reused: Count
-    concurrent_max: Count
+    opened: Count | None
+    failed: Count | None
+    reused: Count | None
+    concurrent_max: Count | None
     rate_cps: Time | None
     replies_per_connection: Time | None
-    lifetime_ms: Distribution
+    lifetime_ms: Distribution | None
     """From the begin of connecting to the close, of the connections that were closed."""
 
 
@@ -94,13 +94,18 @@ class Generator(Record):
     """What the load cost the generator."""
 
     threads: Count
-    io: Literal["epoll", "uring"]
+    io: Literal["epoll", "uring"] | None
     cpu_user_s: Time
     cpu_system_s: Time
-    cpu_spun_s: Time
+    cpu_spun_s: Time | None
     """The part of the two that went into looking for work instead of sleeping, to be punctual."""
     cpu_per_request_us: Time | None
     lateness_ms: Lateness | None
+
+    @property
+    def cpu_busy_s(self) -> float:
+        """The processor time that the load needed, without the part that only looked for work."""
+        return self.cpu_user_s + self.cpu_system_s - (self.cpu_spun_s or 0.0)
 
 
 class Kernel(Record):
@@ -168,11 +173,11 @@ class SeriesPeriod(Record):
 class Histograms(Record):
     """HdrHistograms of nanoseconds, of three significant digits, encoding V2 with deflate, base64."""
 
-    latency: str
-    service_time: str
-    connect: str
-    first_byte: str
-    transfer: str
+    latency: str | None
+    service_time: str | None
+    connect: str | None
+    first_byte: str | None
+    transfer: str | None
 
 
 class Reason(Record):
@@ -197,7 +202,11 @@ class Verdict(Record):
 
 
 class LoadResult(Record):
-    """One load against one server."""
+    """One load against one server.
+
+    Figures that another generator than the engine cannot know are ``None``. What became of the requests and
+    their latency are always there.
+    """
 
     format: Literal["loadcurve-load/1"]
     load: LoadAsRun
@@ -208,10 +217,10 @@ class LoadResult(Record):
     requests: Requests
     rate_rps: RequestRate
     latency_ms: Distribution
-    service_time_ms: Distribution
-    connect_ms: Distribution
-    first_byte_ms: Distribution
-    transfer_ms: Distribution
+    service_time_ms: Distribution | None
+    connect_ms: Distribution | None
+    first_byte_ms: Distribution | None
+    transfer_ms: Distribution | None
     connections: Connections
     bytes: Bytes | None
     """``None`` for a database, whose driver does not tell."""

@@ -89,8 +89,8 @@ def wrong_answers(record: PointRecord) -> int:
     return requests.failed + requests.answered - requests.ok
 
 
-def _statistic(times_ms: Distribution, name: str) -> float | None:
-    figure: float | None = getattr(times_ms, name)
+def _statistic(times_ms: Distribution | None, name: str) -> float | None:
+    figure: float | None = getattr(times_ms, name, None)
     return figure
 
 

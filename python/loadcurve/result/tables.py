@@ -146,7 +146,8 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     queue = record.probe.listen_queue
     distributions: dict[str, Any] = {}
     for name in DISTRIBUTIONS:
-        distributions |= _distribution_columns(name, getattr(load, name))
+        if (distribution := getattr(load, name)) is not None:
+            distributions |= _distribution_columns(name, distribution)
     return {
         **_identity(record.server, record.trial, record.block, record.started_at),
         **{key: record.point.get(key) for key in keys},

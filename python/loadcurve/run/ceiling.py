@@ -5,13 +5,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from loadcurve.generate.engine import ENGINE
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.load.http import ClosedLoad
 from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.load import LoadResult
 from loadcurve.run.kept import rig_of
-from loadcurve.run.load import run_load
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.trial import utc_now
 from loadcurve.server.catalog import load_catalog
@@ -56,7 +56,7 @@ def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lamb
                     warmup=WARMUP_S,
                 )
                 plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
-                points.append(_point([run_load(plan, lambda _: None) for _ in range(RUNS)]))
+                points.append(_point([ENGINE.run(plan, lambda _: None) for _ in range(RUNS)]))
     facts = host_facts()
     return Ceiling(
         measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, facts), host=facts, points=points
@@ -68,7 +68,6 @@ def _point(results: Sequence[LoadResult]) -> CeilingPoint:
     median = statistics.median_low(rates)
     result = next(result for result, rate in _rates(results) if rate == median)
     generator = result.generator
-    used_s = generator.cpu_user_s + generator.cpu_system_s - generator.cpu_spun_s
     return CeilingPoint(
         connections=result.load.connections,
         runs=len(results),
@@ -77,7 +76,7 @@ def _point(results: Sequence[LoadResult]) -> CeilingPoint:
         highest_requests_per_s=max(rates),
         p50_ms=result.latency_ms.p50 or 0.0,
         p99_ms=result.latency_ms.p99,
-        generator_cpu_share=used_s / (result.duration_s * generator.threads),
+        generator_cpu_share=generator.cpu_busy_s / (result.duration_s * generator.threads),
         verdict=result.verdict,
     )
 

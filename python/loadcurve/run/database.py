@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from loadcurve._engine import Database, DatabaseError
+from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.load import LoadResult, Reason
 from loadcurve.result.records import Point
 from loadcurve.run.database_plan import DatabasePlans
-from loadcurve.run.load import run_load
-from loadcurve.run.under_load import Measured, Observe
+from loadcurve.run.under_load import Measured
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
 
@@ -25,12 +25,20 @@ RECORDS_MISSING: Final = "records_missing"
 class DatabaseUnderLoad:
     """One started database, with the table of a trial's loads."""
 
-    def __init__(self, title: str, server: LiveServer, load: DatabaseLoadTable, plans: DatabasePlans) -> None:
+    def __init__(
+        self,
+        title: str,
+        server: LiveServer,
+        load: DatabaseLoadTable,
+        plans: DatabasePlans,
+        generator: Generator,
+    ) -> None:
         """Put the study's load on a server by ``plans`` made for it; ``title`` names it in failures."""
         self._title = title
         self._server = server
         self._load = load
         self._plans = plans
+        self._generator = generator
         self._made: DatabaseTarget | None = None
         """Where there is a table of ours."""
 
@@ -66,7 +74,7 @@ class DatabaseUnderLoad:
         if self._made is None or load.reload == "point":
             loading = self._loaded(load, seed, observe)
             self._require_records(load, loading)
-        return Measured(run_load(self._plans.run_phase(load, seed), observe), loading)
+        return Measured(self._generator.run(self._plans.run_phase(load, seed), observe), loading)
 
     def _loaded(self, load: DatabaseLoad, seed: int, observe: Observe) -> LoadResult:
         """Insert the records of a load into a new table."""
@@ -77,7 +85,7 @@ class DatabaseUnderLoad:
                 table.remove()
             table.create()
         self._made = plan.target
-        return run_load(plan, observe)
+        return self._generator.run(plan, observe)
 
     def _count(self) -> int:
         if self._made is None:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from loadcurve.generate.generator import Progress
 from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
-from loadcurve.run.load import Progress
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.model import Study
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError, refusal
+from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.generator import Progress
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
@@ -13,7 +15,6 @@ from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Poin
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.display import Display
-from loadcurve.run.load import Progress
 from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
 from loadcurve.run.under_load import Measured, UnderLoad
@@ -115,9 +116,9 @@ class TrialRunner:
         arm = self.study.arms[trial.server]
         if isinstance(arm.load, DatabaseLoadTable):
             plans = DatabasePlans(server.url, arm.server.driver, self.cpus.load)
-            return DatabaseUnderLoad(arm.name, server, arm.load, plans)
+            return DatabaseUnderLoad(arm.name, server, arm.load, plans, ENGINE)
         content = self.served.records if self.served else {}
-        return WebServerUnderLoad(server, arm.load, content, self.cpus.load)
+        return WebServerUnderLoad(server, arm.load, content, self.cpus.load, ENGINE)
 
     def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measured:
         """Measure one point while its server lives; raises ServerFailure where it does not."""

@@ -1,16 +1,12 @@
 """What a trial does with a started server: verify it, and put one load after the other on it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from loadcurve.generate.generator import Observe
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import Point
-from loadcurve.run.load import Progress
-
-Observe = Callable[[Progress], None]
-"""Watches a load, about twenty times a second; it may end the load by raising."""
 
 
 @dataclass(frozen=True)

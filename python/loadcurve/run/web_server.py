@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.http import HttpLoadTable, complete_http_type
 from loadcurve.result.records import ContentRecord, Point
-from loadcurve.run.load import run_load
 from loadcurve.run.plan import plan_at_point
-from loadcurve.run.under_load import Measured, Observe
+from loadcurve.run.under_load import Measured
 from loadcurve.server.live import LiveServer
 
 
@@ -22,6 +22,7 @@ class WebServerUnderLoad:
     """The study's."""
     content: Mapping[str, ContentRecord]
     cpus: Sequence[int]
+    generator: Generator
 
     def __enter__(self) -> Self:
         """Do nothing."""
@@ -41,4 +42,4 @@ class WebServerUnderLoad:
         load = self.load.with_values(point, complete_http_type(self.load))
         address, authority = self.server.address, self.server.authority
         plan = plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
-        return Measured(run_load(plan, observe))
+        return Measured(self.generator.run(plan, observe))

@@ -1,0 +1,1 @@
+"""What sends a load: behind one protocol, our engine."""
