@@ -76,7 +76,6 @@ def test_a_process_that_needs_more_memory_is_killed_and_that_is_counted(group: C
     finished = run_inside(group, GREEDY)
     assert finished.returncode == -9
     use = group.use()
-    assert use is not None
     assert use.oom_kills == 1
     assert use.memory_peak_bytes is not None
     assert 32 * MIB < use.memory_peak_bytes <= 64 * MIB
@@ -86,7 +85,6 @@ def test_a_process_that_needs_more_memory_is_killed_and_that_is_counted(group: C
 def test_a_modest_process_inside_both_limits_is_not_touched(group: ControlGroup) -> None:
     assert run_inside(group, GREEDY).stdout.strip() == str(256 * MIB)
     use = group.use()
-    assert use is not None
     assert use.oom_kills == 0
 
 
@@ -141,7 +139,6 @@ def test_version_2_is_read_as_the_kernel_documents_it(
     (tmp_path / "group/memory.events").write_text("low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\n")
     (tmp_path / "group/memory.peak").write_text("67108864\n")
     use = group.use()
-    assert use is not None
     assert (use.oom_kills, use.memory_peak_bytes) == (1, 64 * MIB)
 
 
@@ -184,7 +181,6 @@ def test_the_limits_of_a_container_are_found_in_the_group_around_its_first_proce
     limits = Limits(cpus=0.5, memory_bytes=64 * MIB)
     group = ControlGroup.that_holds(limited_container, limits, limited_container)
     use = group.use()
-    assert use is not None
     assert use.oom_kills == 1
 
 

@@ -24,7 +24,6 @@ def rows(specification: dict[str, Any], place: int = 0) -> list[dict[str, Any]]:
 
 def test_the_longest_bar_comes_first_and_all_begin_at_zero():
     figure = bar_figure("requests/s", [bar("a", 10), bar("b", 30)], LOOKS)
-    assert figure is not None
     [bars, _] = figure.specification["layer"]
     assert [(row["server"], row["x"]) for row in rows(figure.specification)] == [("b", 30), ("a", 10)]
     assert bars["encoding"]["y"]["sort"] == ["b", "a"]
@@ -34,7 +33,6 @@ def test_the_longest_bar_comes_first_and_all_begin_at_zero():
 
 def test_a_bar_without_an_interval_has_no_line_over_it():
     figure = bar_figure("requests/s", [bar("a", 10, 9, 11), bar("b", 30)], LOOKS)
-    assert figure is not None
     [row] = rows(figure.specification, 1)
     assert (row["server"], row["low"], row["high"]) == ("a", 9, 11)
 

@@ -32,7 +32,6 @@ def drawn(run: Run) -> tuple[Slice, list[Curve]]:
 
 def layers(figure: Figure | None, mark: str, **properties: Any) -> list[list[dict[str, Any]]]:
     """The data of the layers of a kind of mark that have these properties."""
-    assert figure is not None
     specification = figure.specification
     return [
         specification["datasets"][layer["data"]["name"]]
@@ -66,7 +65,6 @@ def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):
     assert {row["x"]: row["y"] for row in rows} == dict.fromkeys(synthetic.CONNECTIONS, 40_000) | {
         200: 60_000
     }
-    assert figure is not None
     assert figure.note is None
 
 
@@ -75,7 +73,6 @@ def test_a_ceiling_far_above_the_curves_is_told_instead_of_pressing_them_flat(ru
         THROUGHPUT, *drawn(run), LOOKS, Overlay(ceiling=ceiling((1, 400_000), (200, 500_000)))
     )
     assert layers(figure, "line", strokeDash=[6, 4]) == []
-    assert figure is not None
     assert figure.note == "The rig's ceiling is far above these curves: 400,000 to 500,000 requests/s."
 
 
@@ -93,7 +90,6 @@ def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):
 def test_a_limit_beyond_the_curves_is_within_the_axis(run: Run):
     overlay = Overlay(objective=parse_objective("p99 < 1s"))
     figure = measure_figure(MEASURES["p99"], *drawn(run), LOOKS, overlay)
-    assert figure is not None
     for layer in figure.specification["layer"]:
         assert layer["encoding"]["y"]["scale"]["domain"][1] >= 1000
 
@@ -115,7 +111,6 @@ def test_a_finding_over_the_whole_sweep_marks_no_place(run: Run):
 
 def test_single_trials_wait_for_their_signal_and_invalid_ones_do_not(run: Run):
     figure = measure_figure(THROUGHPUT, *drawn(run), LOOKS)
-    assert figure is not None
     assert {"name": "single_trials", "value": False} in figure.specification["params"]
     filters = {
         layer["mark"]["size"]: layer.get("transform") for layer in figure.specification["layer"]
@@ -143,7 +138,6 @@ def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Ru
 
 def test_throughput_and_latency_have_an_axis_each(run: Run):
     figure = throughput_latency_figure(*drawn(run), LOOKS)
-    assert figure is not None
     [both] = figure.specification["layer"]
     assert both["resolve"] == {"scale": {"y": "independent"}}
     titles = [side["layer"][0]["encoding"]["y"]["axis"]["title"] for side in both["layer"]]
@@ -177,7 +171,6 @@ def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_fl
     changed = dataclasses.replace(point, figures=figures)
     found[0] = dataclasses.replace(found[0], points=[changed, *found[0].points[1:]])
     drawing = measure_figure(THROUGHPUT, shown, found, LOOKS)
-    assert drawing is not None
     domains = [layer["encoding"]["y"]["scale"].get("domain") for layer in drawing.specification["layer"]]
     whole = None if expected is None else [0, pytest.approx(expected * greatest, rel=1e-5)]
     assert domains == [whole] * len(domains)

@@ -42,7 +42,6 @@ def records_at(run: Run, server: str, connections: int) -> list[PointRecord]:
 def test_the_density_of_a_known_distribution_is_that_distribution(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
     found = latency_distribution("nginx", records_at(run, "nginx", 25))
-    assert found is not None
     truth = synthetic.SERVERS["nginx"]
     median = truth.latency_ms(25)
     below = sum(one.share for one in found.density if one.from_ms * CLASS_RATIO <= median)
@@ -55,7 +54,6 @@ def test_the_figure_shows_one_point_or_all(tmp_path: Path):
     found = latency_distribution("nginx", records_at(run, "nginx", 1))
     assert found is not None
     figure = density_figure([("connections = 1", {"nginx": found})], 0, appearances(["nginx"]))
-    assert figure is not None
     for layer in figure.specification["layer"]:
         assert {"filter": f"point === {ALL_POINTS} || datum.place === point"} in layer["transform"]
     [rows] = figure.specification["datasets"].values()
@@ -70,7 +68,6 @@ def test_the_highest_step_of_a_density_has_the_mark_of_its_server(tmp_path: Path
         if (distribution := latency_distribution(server, records_at(run, server, 1))) is not None
     }
     figure = density_figure([("connections = 1", found)], 0, appearances(found))
-    assert figure is not None
     [rows] = figure.specification["datasets"].values()
     for server in found:
         of_server = [row for row in rows if row["server"] == server]

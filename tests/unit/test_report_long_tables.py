@@ -64,7 +64,6 @@ def test_a_table_of_few_rows_stands_on_the_page_whole():
 
 def test_what_does_not_stand_on_the_page_is_there_as_data():
     rest = rest_of(rows(MOST_ROWS + 30), appearances(["a", "b"]))
-    assert rest is not None
     stored = rows_of(rest["rows"])
     assert [row["place"] for row in stored] == list(range(MOST_ROWS, MOST_ROWS + 30))
     assert (stored[0]["shown-1"], stored[0]["sort-1"], stored[0]["margin-1"]) == (

@@ -72,7 +72,6 @@ def test_there_are_as_many_pictures_as_figures_on_the_page(tmp_path: Path):
     run = synthetic.write_run(tmp_path)
     drawn = render_report(run).count("data-chart=")
     content = content_of(read_run(run), analyse(read_run(run)))
-    assert content.trials is not None
     # The panels over time of each trial that a finding names are one picture.
     assert len(pictures(content)) == drawn - len(content.trials.panels) + len(OVER_TIME) == len(NAMES)
 

@@ -55,19 +55,16 @@ def test_equal_values_share_the_mean_of_their_ranks():
 def test_the_rank_correlation_is_spearmans():
     # The differences of the ranks are 1, -1, 0, 1, -1: 1 - 6 * 4 / (5 * 24) = 0.8.
     found = agreement({1: 2, 2: 1, 3: 3, 4: 5, 5: 4}, {1: 10, 2: 20, 3: 30, 4: 40, 5: 50})
-    assert found is not None
     assert found.rank_correlation == pytest.approx(0.8)
 
 
 def test_shapes_that_differ_by_a_factor_alone_agree_wholly():
     found = agreement({1: 1, 2: 3, 4: 5, 8: 4}, {1: 1000, 2: 3000, 4: 5000, 8: 4000, 16: 9000})
-    assert found is not None
     assert (found.n, found.rank_correlation, found.gap) == (4, pytest.approx(1), pytest.approx(0))
 
 
 def test_the_gap_is_between_curves_divided_by_their_own_greatest_value():
     found = agreement({1: 50, 2: 100}, {1: 1, 2: 4})
-    assert found is not None
     # One has half of its greatest value at 1, and the other a quarter.
     assert (found.gap, found.gap_at) == (pytest.approx(0.25), 1)
 
@@ -75,8 +72,6 @@ def test_the_gap_is_between_curves_divided_by_their_own_greatest_value():
 def test_too_few_or_level_values_have_no_rank_correlation():
     few = agreement({1: 1, 2: 2, 3: 3}, {1: 1, 2: 2, 3: 3})
     level = agreement({1: 1, 2: 1, 3: 1, 4: 1}, {1: 1, 2: 2, 3: 3, 4: 4})
-    assert few is not None
-    assert level is not None
     assert few.rank_correlation is level.rank_correlation is None
     assert agreement({1: 1, 2: 2}, {2: 1, 3: 2}) is None
 
@@ -97,7 +92,6 @@ def test_the_words_say_where_each_curve_is_greatest_and_never_compare_numbers(tm
 def test_each_curve_over_the_others_is_one_where_it_is_greatest_of_the_shared_points(tmp_path: Path):
     run = run_beside(tmp_path, FIGURE, servers={"Two": "apache"})
     [comparison] = published(run).comparisons
-    assert comparison.relative is not None
     [rows] = [rows for rows in comparison.relative.specification["datasets"].values() if len(rows) > 8]
     lines = {row["line"] for row in rows}
     # The third series stands for no server, so there is nothing to lay it over.

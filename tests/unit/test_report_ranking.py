@@ -68,7 +68,6 @@ def test_the_rigs_own_noise_stands_beside_that_of_the_run(tmp_path: Path):
     record = synthetic.run_record()
     record = record.model_copy(update={"noise": MEASURED.model_copy(update={"spreads": spreads})})
     content = ranking_content(analyse(read_run(synthetic.write_run(tmp_path, record))))
-    assert content is not None
     # Three pairs find 3.264 standard deviations with 80 %: exp(3.264 * 0.05) - 1 = 17.7 %.
     assert content.visible[-1].startswith(
         "This rig's noise, limit against itself at one point, loads of 1.0 s: with 3 trials 18 % in p99"

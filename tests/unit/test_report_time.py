@@ -24,13 +24,11 @@ def with_probe(record: PointRecord, **probed: Any) -> PointRecord:
 
 
 def shown(found: Timeline | None) -> list[tuple[str, int, int]]:
-    assert found is not None
     return [(one["server"], one["place"], one["trial"]) for one in found.series]
 
 
 def test_a_period_has_its_rates_and_the_last_step_ends_with_the_window(run: Run):
     found = timeline(run, [])
-    assert found is not None
     rows = rows_of(found.series[0]["load"])
     # Two seconds with half of the 500 samples each, and the last one again where it ends.
     assert [row["t_s"] for row in rows] == [0, 1, 2]
@@ -58,7 +56,6 @@ def test_a_finding_is_shown_by_its_trial_with_the_longest_latency_however_little
     low = next(one for one in run.points if one.server == "nginx")
     odd = finding(1, 50, trials=[low.trial])
     shown_of_two = timeline(run, [odd], most_bytes=1)
-    assert shown_of_two is not None
     # Latency grows with the connections, so the trial's point of 50 of them has the longest.
     assert shown_of_two.examples == [Example("nginx", synthetic.CONNECTIONS.index(50), low.trial)]
     assert shown(shown_of_two) == [("nginx", synthetic.CONNECTIONS.index(50), low.trial)]
@@ -68,15 +65,12 @@ def test_a_finding_without_a_series_on_the_page_leads_nowhere(run: Run):
     first, other = run.points[0], run.points[-1]
     findings = [finding(server=one.server, points=[one.point], trials=[one.trial]) for one in (first, other)]
     found = timeline(run, findings, most_bytes=1)
-    assert found is not None
     assert [one is None for one in found.examples] == [False, True]
 
 
 def test_the_page_holds_as_many_series_as_fit_and_says_how_many_there_are(run: Run):
     everything = timeline(run, [])
     few = timeline(run, [], most_bytes=10_000)
-    assert everything is not None
-    assert few is not None
     size = sum(len(json.dumps(one, separators=(",", ":"))) for one in few.series)
     assert 0 < size <= 10_000
     assert few.series == everything.series[: len(few.series)]
@@ -86,7 +80,6 @@ def test_the_page_holds_as_many_series_as_fit_and_says_how_many_there_are(run: R
 def test_the_probes_samples_are_in_the_units_of_their_panels(run: Run):
     record = with_probe(run.points[0], throttled_s=[0.0] * 19 + [0.05], memory_bytes=[3 * 2**20] * 20)
     found = timeline(synthetic.with_records(run, [record]), [])
-    assert found is not None
     rows = rows_of(found.series[0]["probe"])
     assert [row["t_s"] for row in rows][:2] == [0.05, 0.15]
     assert {row["memory_mib"] for row in rows} == {3}
@@ -96,7 +89,6 @@ def test_the_probes_samples_are_in_the_units_of_their_panels(run: Run):
 def test_events_that_never_happened_are_named_and_not_drawn(run: Run):
     quiet = with_probe(run.points[0], listen_overflows=[0] * 20, syn_retransmits=[0] * 19 + [2])
     found = timeline(synthetic.with_records(run, [quiet]), [])
-    assert found is not None
     assert {"listen overflows", "throttled"} <= set(found.quiet)
     [kernel] = [panel for panel in found.panels if panel.name == "kernel"]
     assert list(kernel.lines) == ["syn_retransmits"]
@@ -105,7 +97,6 @@ def test_events_that_never_happened_are_named_and_not_drawn(run: Run):
 
 def test_a_run_without_the_probes_series_has_the_panels_of_the_load_alone(run: Run):
     found = timeline(run, [])
-    assert found is not None
     assert [panel.name for panel in found.panels] == ["rate", "latency"]
 
 

@@ -22,7 +22,6 @@ def trial(*figures: tuple[float, float | None]) -> list[Observation]:
 def test_the_capacity_lies_where_the_logarithm_of_the_latency_crosses_the_limit():
     # From 1 to 100 ms, 10 ms is halfway on a logarithmic scale.
     found = trial_capacity(trial((100, 0.5), (200, 1), (300, 100), (400, 200)), P99)
-    assert found is not None
     assert (found.bound, found.load, found.throughput_rps) == ("exact", 250, 2_500)
     assert found.holds_again_at is None
 
@@ -31,32 +30,27 @@ def test_of_several_limits_the_one_that_is_crossed_first_counts():
     held = Observation(100, holds=True, values=(1.0, 0.0), throughput_rps=1_000)
     broken = Observation(200, holds=False, values=(100.0, 0.04), throughput_rps=2_000)
     found = trial_capacity([held, broken], BOTH)
-    assert found is not None
     # The latency crosses at 150, and the errors, a share on a straight line, at 100 + 100 / 4.
     assert found.load == pytest.approx(125)
 
 
 def test_a_limit_that_holds_at_every_load_says_at_least():
     found = trial_capacity(trial((100, 1), (200, 2)), P99)
-    assert found is not None
     assert (found.bound, found.load) == ("at_least", 200)
 
 
 def test_a_limit_that_fails_at_the_lowest_load_says_below():
     found = trial_capacity(trial((100, 11), (200, 20)), P99)
-    assert found is not None
     assert (found.bound, found.load, found.throughput_rps) == ("below", 100, None)
 
 
 def test_a_limit_that_fails_and_holds_again_counts_up_to_the_failure_and_says_so():
     found = trial_capacity(trial((10, 1), (15, 100), (20, 1), (50, 100)), P99)
-    assert found is not None
     assert (found.load, found.holds_again_at) == (12.5, 20)
 
 
 def test_what_cannot_be_told_is_passed_over():
     found = trial_capacity(trial((50, None), (100, 1), (200, None), (300, 100)), P99)
-    assert found is not None
     assert found.load == 200
     assert trial_capacity(trial((50, None)), P99) is None
 
@@ -64,7 +58,6 @@ def test_what_cannot_be_told_is_passed_over():
 def test_where_the_limits_fail_for_another_reason_than_their_figures_the_load_below_counts():
     died = Observation(200, holds=False)
     found = trial_capacity([*trial((100, 1)), died], P99)
-    assert found is not None
     assert (found.load, found.bound) == (100, "exact")
 
 
@@ -94,8 +87,6 @@ def test_an_invalid_point_fails_if_it_is_the_servers_doing_and_else_tells_nothin
 
 def test_over_trials_the_capacity_is_a_geometric_mean_with_an_interval():
     found = capacity([trial((100, 1), (limit, 10), (4_000, 50)) for limit in (200, 400, 800)], P99)
-    assert found is not None
-    assert found.load is not None
     assert (found.bound, found.load.value, found.load.n) == ("exact", pytest.approx(400), 3)
     assert found.throughput_rps.value == pytest.approx(4_000)
     # The logarithms are ln 2 apart: s = ln 2, and t(0.975, 2) = 4.302653.
@@ -105,13 +96,11 @@ def test_over_trials_the_capacity_is_a_geometric_mean_with_an_interval():
 
 def test_trials_of_which_some_reach_the_end_have_no_mean():
     found = capacity([trial((100, 1), (200, 100)), trial((100, 1), (200, 2))], P99)
-    assert found is not None
     assert (found.bound, found.load, found.safe_load) == ("mixed", None, 150)
 
 
 def test_one_trial_has_no_interval_and_is_as_safe_as_it_is():
     found = capacity([trial((100, 1), (200, 100))], P99)
-    assert found is not None
     assert (found.load.value, found.load.low, found.safe_load) == (pytest.approx(150), None, 150)
 
 

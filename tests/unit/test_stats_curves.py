@@ -21,7 +21,6 @@ def at(run: Run, server: str, connections: int) -> CurvePoint:
 def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: int):
     truth = synthetic.SERVERS["nginx"].throughput_rps(connections)
     estimate = at(run, "nginx", connections).estimate(THROUGHPUT)
-    assert estimate is not None
     assert (estimate.value, estimate.n) == (pytest.approx(truth), 3)
     assert (estimate.low, estimate.high) == pytest.approx(
         (truth / synthetic.REACH, truth * synthetic.REACH), rel=1e-6
@@ -31,7 +30,6 @@ def test_the_geometric_mean_over_the_trials_is_the_truth(run: Run, connections: 
 def test_a_percentile_is_taken_within_each_trial_and_averaged_over_the_trials(run: Run):
     median = synthetic.SERVERS["nginx"].latency_ms(25, (250 - 0.5) / synthetic.SAMPLES)
     estimate = at(run, "nginx", 25).estimate(MEASURES["p50"])
-    assert estimate is not None
     assert estimate.value == pytest.approx(median)
     assert estimate.high == pytest.approx(median * synthetic.REACH, rel=1e-6)
 

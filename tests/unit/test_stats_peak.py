@@ -21,41 +21,35 @@ def trials_of(truth: list[float], trials: int, seed: int, *, drift: float = 0.1,
 
 def test_the_peak_is_the_load_with_the_greatest_throughput_and_has_its_mean():
     found = peak(LOADS, [[rate * factor for rate in TRUTH_RPS] for factor in (0.5, 1.0, 2.0)])
-    assert found is not None
     assert (found.load, found.place, found.alike) == (100, "inside", (100,))
     assert found.value.value == pytest.approx(10_000)  # The geometric mean of 0.5, 1 and 2 is 1.
 
 
 def test_drift_between_trials_widens_the_interval_but_does_not_blur_where_the_peak_is():
     found = peak(LOADS, trials_of(TRUTH_RPS, 5, seed=1, drift=0.3, noise=0.005))
-    assert found is not None
     assert found.alike == (100,)
     assert found.value.high / found.value.low > 1.2
 
 
 def test_loads_within_the_noise_cannot_be_told_apart_from_the_peak():
     found = peak(LOADS, trials_of([1_000, 6_000, 9_990, 10_000, 9_995], 5, seed=2, noise=0.02))
-    assert found is not None
     assert set(found.alike) >= {50, 100, 200}
     assert 1 not in found.alike
 
 
 def test_a_peak_at_the_end_of_the_sweep_was_not_reached():
     found = peak(LOADS, trials_of([1_000, 6_000, 9_000, 10_000, 12_000], 3, seed=3))
-    assert found is not None
     assert (found.load, found.place) == (200, "last")
 
 
 def test_one_trial_has_a_peak_without_an_interval_and_tells_nothing_apart():
     found = peak(LOADS, [TRUTH_RPS])
-    assert found is not None
     assert (found.load, found.value.low, found.value.high, found.alike) == (100, None, None, None)
 
 
 def test_a_load_that_most_trials_lack_is_left_out_and_so_is_a_trial_that_lacks_another():
     trials = [[1.0, 2.0, 9.0, None], [1.0, 2.0, 3.0, None], [1.0, None, 3.0, 99.0]]
     found = peak([1, 2, 3, 4], trials)
-    assert found is not None
     assert (found.load, found.value.n, found.place) == (3, 2, "last")
 
 
@@ -105,7 +99,6 @@ def test_the_knee_of_an_open_queue_is_where_it_is_half_busy():
     rates = [1_000, 3_000, 5_000, 7_000, 9_000]
     latency_ms = [1000 / (10_000 - rate) for rate in rates]
     found = knee(rates, [rates] * 3, [latency_ms] * 3)
-    assert found is not None
     assert found.load == 5_000
 
 
@@ -116,5 +109,4 @@ def test_the_knee_of_a_closed_loop_is_where_its_server_becomes_full_however_long
     rates = [min(1_000 * load, 8_000) for load in loads]
     latency_ms = [1000 * load / rate for load, rate in zip(loads, rates, strict=True)]
     found = knee(loads, [rates] * 3, [latency_ms] * 3)
-    assert found is not None
     assert found.load == 8

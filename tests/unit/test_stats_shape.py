@@ -23,7 +23,6 @@ def shape_of(run: Run, server: str, limits: str | None = None) -> Shape:
 
 def test_a_curve_that_only_rises_has_not_reached_its_peak(run: Run):
     top = shape_of(run, "nginx").peak
-    assert top is not None
     assert (top.load, top.place) == (200, "last")
     # The factors of the three trials have a geometric mean of 1.
     assert top.value.value == pytest.approx(synthetic.SERVERS["nginx"].throughput_rps(200))
@@ -32,7 +31,6 @@ def test_a_curve_that_only_rises_has_not_reached_its_peak(run: Run):
 def test_the_knee_is_where_throughput_over_latency_is_greatest(run: Run):
     # X = P c / (c + h) and R = c / X, so X / R = P^2 c / (c + h)^2, which is greatest at c = h = 9.
     bend = shape_of(run, "nginx").knee
-    assert bend is not None
     assert bend.load == 10
 
 
@@ -48,8 +46,6 @@ def test_the_capacity_of_a_sweep_is_where_the_latency_crosses_the_limit(run: Run
     truth = synthetic.SERVERS["nginx"]
     median_at_50 = truth.latency_ms(50)
     found = shape_of(run, "nginx", f"p50 < {median_at_50:.4f}ms").capacity
-    assert found is not None
-    assert found.load is not None
     # The median grows with connections + 9: by 1 % for each 0.6 of them, as the trials differ by 2 %.
     assert found.load.value == pytest.approx(50, rel=0.03)
     assert found.load.low < 50 < found.load.high
@@ -62,10 +58,8 @@ def test_without_limits_there_is_no_capacity(run: Run):
 def test_the_cost_is_that_at_the_capacity_or_else_at_the_peak():
     run = machine_run()
     at_peak = shape_of(run, "t2.micro").cost
-    assert at_peak is not None
     assert at_peak.requests_per_usd.value == pytest.approx(2_304.04 * 3600 / 0.0116, rel=1e-4)
     at_limit = shape_of(run, "t2.micro", "p90 < 20ms").cost
-    assert at_limit is not None
     # At 600 connections: 2304.04 * (1 - 500 / 4000).
     assert at_limit.requests_per_usd.value == pytest.approx(2_016.03 * 3600 / 0.0116, rel=1e-3)
 
@@ -83,7 +77,6 @@ def test_a_load_that_the_server_does_not_survive_breaks_the_limits(run: Run):
     ]
     limits = "p50 < 1s"
     found = shape_of(synthetic.with_records(run, died), "apache", limits).capacity
-    assert found is not None
     # Two trials hold throughout; the third died at 50 connections, and 25 had held.
     assert [(one.bound, one.load) for one in found.trials].count(("at_least", 200)) == 2
     assert ("exact", 25) in [(one.bound, one.load) for one in found.trials]
@@ -95,7 +88,6 @@ def test_a_search_has_its_own_limits_and_no_curve(run: Run):
     assert searched.sweep_points == run.run.points
     shape = shape_of(searched, "nginx")
     assert (shape.peak, shape.knee, shape.scalability) == (None, None, None)
-    assert shape.capacity is not None
     assert shape.capacity.bound == "at_least"
 
 

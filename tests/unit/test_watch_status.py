@@ -135,7 +135,6 @@ def test_each_line_is_read_once_and_an_unfinished_one_later(run: GrowingRun):
 
 
 def points_of(run: Run | None) -> int:
-    assert run is not None
     return len(run.points)
 
 
@@ -152,7 +151,6 @@ def test_a_file_of_progress_is_written_over_by_shorter_texts(run: GrowingRun):
     run.says(point={"connections": 123_456_789}, left_s=1234.5678)
     run.says(point=None)
     kept = read_progress(run.folder)
-    assert kept is not None
     assert (kept.progress.point, kept.progress.left_s, kept.run_lives) == (None, None, True)
 
 
