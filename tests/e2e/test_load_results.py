@@ -4,15 +4,13 @@ import json
 import random
 import re
 import time
-from pathlib import Path
 
 import pytest
 from hdrh.histogram import HdrHistogram
-from jsonschema import Draft202012Validator
 
 from support.recording_server import recording_server, silent_listener
+from support.schemas import validate
 
-SCHEMA_FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 NS_PER_MS = 1e6
 CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 PERCENTILES = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p99_9": 99.9, "p99_99": 99.99}
@@ -37,8 +35,7 @@ def assert_every_request_is_accounted_for(result):
 
 def test_the_json_follows_its_schema_and_its_parts_agree(sandbox, limit_url):
     result = measured(sandbox.run("load", limit_url, "-c", 4, "-d", "1200ms", "--json"))
-    schema = json.loads((SCHEMA_FOLDER / "load.schema.json").read_text())
-    Draft202012Validator(schema).validate(result)
+    validate(result, "load")
     assert_every_request_is_accounted_for(result)
     answered = result["requests"]["answered"]
     assert result["bytes"]["body"] == 1024 * answered

@@ -9,13 +9,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from loadcurve.study.order import trial_order
 from support.sandbox import Sandbox
+from support.schemas import validate
 from support.tiny_study import study_text, write_counted_server, write_missing_server
 
-SCHEMA_FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 SEED = 7
 SERVERS = "[servers.limit]\n[servers.counted]\n[servers.gone]"
@@ -61,11 +60,9 @@ def test_a_finished_run_leaves_only_its_folder_behind(finished):
 
 
 def test_every_record_follows_its_schema(finished):
-    schema = json.loads((SCHEMA_FOLDER / "run.schema.json").read_text())
-    Draft202012Validator(schema).validate(finished.record)
-    schema = json.loads((SCHEMA_FOLDER / "trial.schema.json").read_text())
+    validate(finished.record, "run")
     for trial in finished.trials:
-        Draft202012Validator(schema).validate(trial)
+        validate(trial, "trial")
 
 
 def test_every_point_is_measured_in_the_order_that_the_seed_draws(finished):

@@ -3,19 +3,17 @@
 import json
 from pathlib import Path
 
-import jsonschema
-
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.numbers import Numbers
-from loadcurve.report.formats.schema import published_schemas
 from loadcurve.result.folder import read_run
 from loadcurve.stats.slo import parse_objective
 from support.report_formats import formats_of
+from support.schemas import validate
 
 
 def test_it_is_the_analysis_with_its_limits_by_the_published_schema(tmp_path: Path):
     report = json.loads(formats_of(tmp_path, "json", limits="p99 < 10ms")["report.json"])
-    jsonschema.validate(report, published_schemas()["numbers.schema.json"])
+    validate(report, "numbers")
     numbers = Numbers.model_validate(report)
     assert numbers.analysis == analyse(read_run(tmp_path / "run"), parse_objective("p99 < 10ms"))
     assert numbers.summary.answer.startswith("nginx keeps p99 < 10ms up to")

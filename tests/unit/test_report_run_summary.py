@@ -4,18 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.numbers import keep_numbers, read_analysed, read_analysis
 from loadcurve.report.answer import answer_words
-from loadcurve.report.formats.schema import published_schemas
 from loadcurve.report.run_summary import make_summary, numbers_of, summary_of
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
 from loadcurve.result.summary import NUMBERS_FILE, read_summary, source_of
 from loadcurve.stats.slo import parse_objective
+from support import schemas
 from support import synthetic_database_run as databases
 from support import synthetic_run as synthetic
 
@@ -65,7 +64,7 @@ def test_a_summary_counts_what_was_measured(tmp_path: Path):
 def test_the_numbers_as_written_fit_their_schema_and_are_read_as_they_were(tmp_path: Path):
     make_summary(synthetic.write_run(tmp_path))
     written = json.loads((tmp_path / NUMBERS_FILE).read_text())
-    jsonschema.validate(written, published_schemas()["numbers.schema.json"])
+    schemas.validate(written, "numbers")
     assert read_analysis(tmp_path) == analyse(read_run(tmp_path))
 
 

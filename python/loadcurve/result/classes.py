@@ -102,7 +102,7 @@ class ClassCounts(RootModel[dict[str, Count]]):
         """Return the schema of an object of all classes."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         count = schema.pop("additionalProperties")
-        properties = {code: {"title": code, **count} for code in cls.classes}
+        properties = dict.fromkeys(cls.classes, count)
         return schema | {
             "properties": properties,
             "required": list(properties),

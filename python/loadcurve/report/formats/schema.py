@@ -5,18 +5,20 @@ called.
 """
 
 from pathlib import Path
-from typing import Any
 
 from loadcurve.analysis.numbers import Numbers
-from loadcurve.result.schema import DIALECT, schema_text, schemas
+from loadcurve.result.schema import DIALECT, Generator, Schemas, linked, schema_text, schemas
 
 SCHEMA_FOLDER = Path("docs") / "schema"
 
 
-def published_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schemas by file name: those of the records, and that of ``numbers.json``."""
-    numbers = Numbers.model_json_schema(by_alias=True, mode="serialization")
-    return {**schemas(), "numbers.schema.json": {"$schema": DIALECT, **numbers}}
+def published_schemas() -> Schemas:
+    """Return the schemas by file name: those of the records, and that of ``numbers.json``.
+
+    A definition that several have stands in one of them, to which the others refer by the name of its file.
+    """
+    numbers = Numbers.model_json_schema(mode="serialization", schema_generator=Generator)
+    return linked({**schemas(), "numbers.schema.json": {"$schema": DIALECT, **numbers}})
 
 
 def write_schemas(folder: Path) -> None:
