@@ -94,6 +94,18 @@ def _text(value: Any, indent: str, key: str) -> str:  # noqa: ANN401 -- JSON
     if isinstance(value, dict):
         items = [_text(one, inside, f"{json.dumps(name)}: ") for name, one in value.items()]
     else:
-        items = [_text(one, inside, "") for one in value]
+        items = _filled([_text(one, inside, "") for one in value])
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{indent}{key}{opening}\n" + ",\n".join(items) + f"\n{indent}{closing}"
+
+
+def _filled(items: list[str]) -> list[str]:
+    """Return the items of a list with as many in a line as fit, where none needs several lines."""
+    lines = items[:1]
+    for item in items[1:]:
+        joined = f"{lines[-1]}, {item.lstrip()}"
+        if "\n" in joined or len(joined) >= LINE_WIDTH:
+            lines.append(item)
+        else:
+            lines[-1] = joined
+    return lines
