@@ -1,11 +1,16 @@
 """The tables of classes: one row each, from which documents, records and schemas come."""
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from loadcurve import explain
+from loadcurve.explain.all import FINDINGS
+from loadcurve.explain.finding import Finding, FindingCode
 from loadcurve.report.formats.class_tables import DOCUMENT, TABLES, with_tables
 from loadcurve.report.formats.schema import published_schemas
 from loadcurve.result.classes import FAILURES, STATUSES, ErrorClass, Errors, StatusClasses
@@ -62,3 +67,24 @@ def test_what_is_counted_of_no_class_is_refused():
         TypeAdapter(ErrorClass).validate_python("resett")
     with pytest.raises(KeyError):
         Errors({})["resett"]
+
+
+def test_every_finding_that_a_module_declares_is_in_the_table_and_published():
+    modules = [
+        importlib.import_module(one.name)
+        for one in pkgutil.iter_modules(explain.__path__, "loadcurve.explain.")
+    ]
+    declared = {
+        value.code for one in modules for value in vars(one).values() if isinstance(value, FindingCode)
+    }
+    assert declared == set(FINDINGS)
+    finding = published_schemas()["numbers.schema.json"]["$defs"]["Finding"]
+    assert finding["properties"]["code"]["enum"] == list(FINDINGS)
+
+
+def test_a_finding_of_another_version_is_read_with_its_code():
+    told = {"weight": "explains", "certainty": "shown", "server": "one", "points": [{"connections": 1}]}
+    counted = {"trials": [1], "trials_measured": 1, "seen": "", "cause": "", "advice": ""}
+    evidence = [{"name": "figure", "value": 1.0, "unit": ""}]
+    finding = Finding.model_validate({"code": "of_another_version", **told, **counted, "evidence": evidence})
+    assert finding.code == "of_another_version"

@@ -1,6 +1,6 @@
 """All findings of a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from loadcurve.explain import (
     exhaustion,
@@ -16,7 +16,7 @@ from loadcurve.explain import (
     steal,
     wrong_answers,
 )
-from loadcurve.explain.finding import WEIGHTS, Finding
+from loadcurve.explain.finding import WEIGHTS, Finding, FindingCode
 from loadcurve.explain.subject import Subject, subjects
 from loadcurve.result.folder import Run
 
@@ -35,6 +35,31 @@ FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
     hidden_tail.find,
 )
 """What is looked for in each server's records."""
+
+FINDINGS: Mapping[str, FindingCode] = {
+    row.code: row
+    for row in (
+        rig.CODE,
+        wrong_answers.CODE,
+        exhaustion.PORTS,
+        exhaustion.DESCRIPTORS,
+        exhaustion.SERVER_CONNECTIONS,
+        listen_queue.OVERFLOW,
+        listen_queue.RETRIED,
+        stalls.CODE,
+        steal.CODE,
+        odd_trial.CODE,
+        reconnects.CODE,
+        processor.LIMIT,
+        processor.THROTTLED,
+        processor.ONE_THREAD,
+        process_changes.CODE,
+        memory.LEAK,
+        memory.CONNECTIONS,
+        hidden_tail.CODE,
+    )
+}
+"""The table of findings: what may be found, by code."""
 
 
 def findings(run: Run) -> list[Finding]:

@@ -3,15 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.classes import FAILURES
 from loadcurve.result.records import PointRecord
 
-PORTS = "ports_exhausted"
-DESCRIPTORS = "descriptors_exhausted"
-SERVER_CONNECTIONS = "server_connections_exhausted"
+PORTS = FindingCode(
+    "ports_exhausted",
+    seen_where="any request found no port; shown if TIME_WAIT held half of them",
+    because="it is no figure of the server",
+)
+DESCRIPTORS = FindingCode(
+    "descriptors_exhausted",
+    seen_where="any request found no open file",
+    because="it is no figure of the server",
+)
+SERVER_CONNECTIONS = FindingCode(
+    "server_connections_exhausted",
+    seen_where="as many connections as the server's settings allow, and failures: likely",
+    because="it closes what it cannot serve",
+)
 
 PORT_RANGE = "net.ipv4.ip_local_port_range"
 CONNECTIONS_PER_FILES = {"worker_connections": 1, "max_fds": 3}

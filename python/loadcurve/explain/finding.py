@@ -1,6 +1,7 @@
 """A finding: something odd that was seen, with the figures that show it, its cause, and what to do."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from statistics import median
 from typing import Annotated, Literal
 
@@ -34,6 +35,15 @@ class Evidence(Record):
     low: float | None = None
     high: float | None = None
     spread: Literal["range", "interval"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCode:
+    """What findings of one cause are called, where they are seen, and why there."""
+
+    code: str
+    seen_where: str
+    because: str
 
 
 class Finding(Record):

@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Distribution
 from loadcurve.result.records import PointRecord
 
-CODE = "hidden_tail"
+CODE = FindingCode(
+    "hidden_tail",
+    seen_where="open loop: p99 of latency twice that of service time and 1 ms more, and not the generator's "
+    "lateness",
+    because="a closed loop, which sends nothing while it waits, would have shown the service time alone "
+    "(coordinated omission)",
+)
 
 HIDDEN_FACTOR = 2.0
 HIDDEN_MS = 1.0

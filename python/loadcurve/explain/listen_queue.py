@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from loadcurve import _engine
 from loadcurve.errors import BadInput
-from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
@@ -14,8 +14,18 @@ from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
 
-OVERFLOW = "listen_queue_overflow"
-RETRIED = "connections_retried"
+OVERFLOW = FindingCode(
+    "listen_queue_overflow",
+    seen_where="requests got their connection 1, 3, 7 … s after its first SYN (-0.05 s to +0.3 s), SYNs "
+    "were sent again, and a listen queue overflowed",
+    because="these are Linux's moments, or 1, 2, 3, 4, 5, 7, 11 s by `tcp_syn_linear_timeouts`; a second "
+    "may have other causes, the counters may not",
+)
+RETRIED = FindingCode(
+    "connections_retried",
+    seen_where="the same without an overflow on this machine: likely",
+    because="the SYN was lost elsewhere",
+)
 
 FIRST_TIMEOUT_MS = 1000.0
 """Linux waits this long for the answer to its first SYN (TCP_TIMEOUT_INIT, RFC 6298)."""

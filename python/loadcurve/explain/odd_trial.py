@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord
 
-CODE = "odd_trial"
+CODE = FindingCode(
+    "odd_trial",
+    seen_where="studentised deleted residual of the logarithm, p ≤ 0.05 after Bonferroni over a server's "
+    "trials, points and two measures; and 5 % of throughput, or a factor 2 of p99",
+    because="below that a mean does not change",
+)
 
 SIGNIFICANCE = 0.05
 """The chance, for each server, that any of its trials is called odd by mistake."""

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, estimated, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import is_usable
@@ -13,7 +13,13 @@ from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, interval_of_logarithms
 
-CODE = "processes_changed"
+CODE = FindingCode(
+    "processes_changed",
+    seen_where="a process more or less than at the point before, or a fifth of the threads and at least 2; "
+    "not where there is one for each connection at all points, but for two",
+    because="runtimes start and end single threads as they please; one for each connection is the load's "
+    "doing",
+)
 
 THREADS_MIN = 2
 THREADS_SHARE = 0.2

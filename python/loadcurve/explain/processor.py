@@ -3,15 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, ranged
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import BusiestThread
 from loadcurve.result.records import PointRecord
 
-LIMIT = "cpu_limit"
-THROTTLED = "cpu_throttled"
-ONE_THREAD = "one_thread"
+LIMIT = FindingCode(
+    "cpu_limit",
+    seen_where="the server used 90 % of its CPUs, or of its limit",
+    because="at 90 % what waits for a CPU waits nine times as long as its work takes (M/M/1)",
+)
+THROTTLED = FindingCode(
+    "cpu_throttled",
+    seen_where="it waited for its share in 5 % of the periods it wanted to run in",
+    because="one in 20 meets more than the slowest requests",
+)
+ONE_THREAD = FindingCode(
+    "one_thread",
+    seen_where="one thread used 90 % of a CPU, and half a CPU or more was free. Without figures of threads: "
+    "a server of one thread, or (likely) with `workers = 1`, used 0.9 to 1.1 CPUs",
+    because="a thread uses at most one",
+)
 
 FULL_SHARE = 0.9
 """From this share of its CPUs on a server counts as at their limit: what waits for a CPU that is 90 % busy

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Certainty, Finding, ranged
+from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.record import DatabaseAsRun
 from loadcurve.result.records import PointRecord
 
-CODE = "reconnects"
+CODE = FindingCode(
+    "reconnects",
+    seen_where="the server closed a connection for every 200 requests or fewer, and 5 at least",
+    because="a connection costs about as much as some requests: a few percent",
+)
 
 RECONNECTS_SHARE = 0.005
 """New connections for each answer. A connection costs both sides about as much as some requests, so one for

@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.records import PointRecord
 
-CODE = "rig_limit"
+CODE = FindingCode(
+    "rig_limit",
+    seen_where="the verdict says `generator_saturated`, `generator_late`, `rate_not_sent` or `rig_ceiling`",
+    because="a faster server would have shown the same",
+)
 
 ADVICE = {
     "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
+from loadcurve.explain.finding import Certainty, Evidence, Finding, FindingCode, Weight
 from loadcurve.explain.subject import Subject, points_at
 from loadcurve.result.records import PointRecord
 
@@ -35,7 +35,7 @@ class Told:
 
 
 def merged(
-    code: str,
+    code: FindingCode,
     subject: Subject,
     sightings: Sequence[Sighting[Detail]],
     tell: Callable[[Subject, Sequence[Sighting[Detail]]], Told],
@@ -47,11 +47,11 @@ def merged(
     ]
 
 
-def finding(code: str, subject: Subject, records: Sequence[PointRecord], told: Told) -> Finding:
+def finding(code: FindingCode, subject: Subject, records: Sequence[PointRecord], told: Told) -> Finding:
     """Return the finding that was told about some records."""
     places = {subject.place(record) for record in records}
     return Finding(
-        code=code,
+        code=code.code,
         weight=told.weight,
         certainty=told.certainty,
         server=subject.name,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
 
-from loadcurve.explain.finding import Finding, ranged
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
@@ -13,7 +13,14 @@ from loadcurve.result.pauses import PAUSED
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
-CODE = "stall"
+CODE = FindingCode(
+    "stall",
+    seen_where="nothing was answered for 0.1 s and 20 times the mean time between answers, one of the ten "
+    "slowest requests was under way for 80 % of that, and the generator was neither paused nor "
+    "late by half as much; the cause is likely",
+    because="pauses at random are as long once in e²⁰; without a request under way there was nothing to "
+    "answer. The probe's samples within tell what the server did",
+)
 
 STALL_MIN_MS = 100.0
 """Shorter ones are of the length of the probe's own interval, and of what a busy machine does to anyone."""

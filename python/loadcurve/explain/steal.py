@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
-CODE = "steal"
+CODE = FindingCode(
+    "steal",
+    seen_where="2 % of a CPU that server or load use, and 50 ms",
+    because="as much as trials differ anyway; the kernel tells it in ticks of 10 ms",
+)
 
 STEAL_SHARE = 0.02
 """Of the time of the CPUs in use: what takes 2 % of a busy CPU takes as much of the throughput, as much as

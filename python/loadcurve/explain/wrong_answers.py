@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
 
-CODE = "wrong_answers"
+CODE = FindingCode(
+    "wrong_answers",
+    seen_where="0.1 % of the requests failed or were answered with 4xx or 5xx",
+    because="fewer do not move a mean or the p99",
+)
 
 BAD_SHARE = 0.001
 """Requests without a right answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from loadcurve.explain.all import FINDINGS
 from loadcurve.result.classes import FAILURES, STATUSES
 
 DOCUMENT = Path("METHODOLOGY.md")
@@ -29,12 +30,21 @@ def _statuses() -> str:
     return _table(("class", "the answer says", ""), rows)
 
 
+def _findings() -> str:
+    rows = [(f"`{code}`", row.seen_where, row.because) for code, row in FINDINGS.items()]
+    return _table(("finding", "is seen where", "because"), rows)
+
+
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in lines)
 
 
-TABLES: Mapping[str, Callable[[], str]] = {"failures": _failures, "statuses": _statuses}
+TABLES: Mapping[str, Callable[[], str]] = {
+    "failures": _failures,
+    "statuses": _statuses,
+    "findings": _findings,
+}
 """What makes each table, by the name that its marker gives."""
 
 

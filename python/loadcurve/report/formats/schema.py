@@ -7,6 +7,7 @@ called.
 from pathlib import Path
 
 from loadcurve.analysis.numbers import Numbers
+from loadcurve.explain.all import FINDINGS
 from loadcurve.result.schema import DIALECT, Generator, Schemas, linked, schema_text, schemas
 
 SCHEMA_FOLDER = Path("docs") / "schema"
@@ -18,6 +19,7 @@ def published_schemas() -> Schemas:
     A definition that several have stands in one of them, to which the others refer by the name of its file.
     """
     numbers = Numbers.model_json_schema(mode="serialization", schema_generator=Generator)
+    numbers["$defs"]["Finding"]["properties"]["code"]["enum"] = list(FINDINGS)
     return linked({**schemas(), "numbers.schema.json": {"$schema": DIALECT, **numbers}})
 
 
