@@ -65,5 +65,5 @@ def _started(plan: Plan) -> Load:
 
 def _result(plan: Plan, load: Load, pauses: Sequence[Pause]) -> LoadResult:
     measured = json.loads(load.finish())
-    as_run = plan.as_run(measured["generator"]["io"])
+    as_run = plan.as_run(measured)
     return marked_as_paused(LoadResult.model_validate({**measured, "load": as_run}), pauses)

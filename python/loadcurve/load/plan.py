@@ -24,9 +24,6 @@ from loadcurve.load.ycsb import DatabaseLoad
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
 
-LABELLED_MAX = 100
-"""Up to this number of requests, each has its own name."""
-
 _ENDS = ("duration_s", "requests_total", "connections_total")
 _TIMES = ("warmup_s", "timeout_s")
 _SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals")
@@ -88,10 +85,11 @@ class Plan(ABC):
         }
         return json.dumps({self.kind.work: plan})
 
-    def _as_run(self, io: str) -> dict[str, Any]:
-        """Return what every record of a load tells; ``io`` is how the engine has talked to the kernel."""
+    def _as_run(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what every record of a load tells, given the engine's result."""
         options = self.load.model_dump(mode="json", exclude={*self.own})
-        run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed, "io": io}
+        run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed}
+        run["io"] = measured["generator"]["io"]
         return {**options, "model": self.load.model, **run}
 
 
@@ -139,19 +137,14 @@ class HttpPlan(Plan):
             ]
         }
 
-    def as_run(self, io: str) -> HttpAsRun:
-        """Return the load as its record has it, without headers and bodies, which may be secret."""
-        run = {"address": self.address, "threads": self.threads, "requests": self._labels()}
-        return HttpAsRun.model_validate(self._as_run(io) | run)
+    def as_run(self, measured: Mapping[str, Any]) -> HttpAsRun:
+        """Return the load as its record has it, without headers and bodies, which may be secret.
 
-    def _labels(self) -> list[str]:
-        """Name the requests as the engine does: each, or more than 100 by their number or their file."""
-        requests = self.load.requests
-        if isinstance(requests, LongList):
-            return [requests.file.name]
-        if len(requests) > LABELLED_MAX:
-            return [f"{len(requests)} requests"]
-        return [f"{self.load.method} {path}" for path in requests]
+        Its requests have the names by which the engine's result ``measured`` counts them.
+        """
+        requests = [one["operation"] for one in measured["operations"]]
+        run = {"address": self.address, "threads": self.threads, "requests": requests}
+        return HttpAsRun.model_validate(self._as_run(measured) | run)
 
 
 def _body(text: str) -> object:
@@ -234,8 +227,8 @@ class DatabasePlan(Plan):
         workload = self.workload.model_dump(mode="json", exclude_none=True)
         return {"url": self.url, "settings": dict(self.settings), "workload": workload, **options}
 
-    def as_run(self, io: str) -> DatabaseAsRun:
-        """Return the load as its record has it."""
+    def as_run(self, measured: Mapping[str, Any]) -> DatabaseAsRun:
+        """Return the load as its record has it, given the engine's result."""
         run = {
             "address": self.address,
             "database": self.database,
@@ -246,4 +239,4 @@ class DatabasePlan(Plan):
         }
         if self.load.rate_rps is None:
             run["arrivals"] = None
-        return DatabaseAsRun.model_validate(self._as_run(io) | run)
+        return DatabaseAsRun.model_validate(self._as_run(measured) | run)
