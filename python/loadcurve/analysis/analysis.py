@@ -143,8 +143,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         kinds=kinds_of(run),
         points=run.sweep_points,
         curves=found,
-        # In a closed loop throughput is found; what a load on a schedule answers is what it was asked to.
-        ranked_by=MEASURES["throughput" if run.is_closed_loop else "p99"].column,
+        ranked_by=MEASURES[run.default_measure].column,
         rankings=[rank_run(found, measure) for measure in ranked],
         noise=[noise_of(run, found, measure) for measure in ranked],
         rig_noise=run.run.noise,

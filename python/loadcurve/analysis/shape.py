@@ -96,7 +96,7 @@ def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_clos
     is_scalable = is_closed and part.key in CLIENT_KEYS
     found = [_shape(run, curve, objective, is_scalable=is_scalable) for curve in curves]
     latency = None if objective is None else _limited_latency(objective)
-    measure = latency or ("throughput" if is_closed else "p99")
+    measure = latency or run.default_measure
     is_comparable = len(curves) > 1 and run.run.search is None
     leading = _leaders(part, curves, measure) if is_comparable else []
     return SliceShapes(part, objective, found, _cheapest(found), leading, measure)

@@ -19,6 +19,8 @@ class LoadKind:
     """The same with its article."""
     by_operation: bool
     """Whether its requests are of kinds, such as reads and updates, whose figures are told apart."""
+    client: str
+    """What asks: each has one request under way, or a pipeline of them."""
     load_keys: tuple[str, ...]
     """The keys of which more is more work for the server."""
     server: str
@@ -40,6 +42,10 @@ class LoadKind:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
         return not has_rate if self is DATABASE else model == "closed"
 
+    def default_measure(self, model: str | None, *, has_rate: bool) -> Literal["throughput", "p99"]:
+        """Return by which measure servers are compared where nobody says: by what is found, not asked for."""
+        return "throughput" if self.is_closed_loop(model, has_rate=has_rate) else "p99"
+
 
 WEB = LoadKind(
     work="http",
@@ -47,6 +53,7 @@ WEB = LoadKind(
     request="request",
     a_request="a request",
     by_operation=False,
+    client="connection",
     load_keys=("connections", "rate", "connection_rate"),
     server="a web server",
     servers="web servers",
@@ -57,6 +64,7 @@ DATABASE = LoadKind(
     request="operation",
     a_request="an operation",
     by_operation=True,
+    client="thread",
     load_keys=("threads", "rate"),
     server="a database",
     servers="databases",

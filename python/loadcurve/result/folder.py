@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import ValidationError
 
@@ -62,10 +62,17 @@ class Run:
     @property
     def is_closed_loop(self) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
-        is_swept = "rate" in self.run.study.get("sweep", {})
+        return self.kind.is_closed_loop(self._model, has_rate=self._has_rate)
+
+    @property
+    def default_measure(self) -> Literal["throughput", "p99"]:
+        """The measure by which its servers are compared where nobody says."""
+        return self.kind.default_measure(self._model, has_rate=self._has_rate)
+
+    @property
+    def _has_rate(self) -> bool:
         rates = [self.load_of(name).get("rate_rps") for name in self.run.servers]
-        has_rate = is_swept or any(rate is not None for rate in rates)
-        return self.kind.is_closed_loop(self._model, has_rate=has_rate)
+        return "rate" in self.run.study.get("sweep", {}) or any(rate is not None for rate in rates)
 
     def load_of(self, server: str) -> dict[str, Any]:
         """Return the load of a server at any point, without what is swept: its own, or else the study's."""
