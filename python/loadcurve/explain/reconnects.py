@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.sighting import Sighting, Told, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.record import DatabaseAsRun
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -50,9 +49,8 @@ def find(subject: Subject) -> list[Finding]:
 
 def _reconnecting(record: PointRecord) -> Reconnecting | None:
     load = record.load
-    # Where the load itself closes connections, their making is what was asked for; a database's driver closes
-    # its own.
-    if isinstance(load.load, DatabaseAsRun) or load.load.calls is not None or load.load.model == "sessions":
+    # Where the load itself closes connections, their making is what was asked for.
+    if load.load.closes_connections:
         return None
     connections = load.connections
     if connections.opened is None:

@@ -18,7 +18,7 @@ from pydantic import (
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.load.kinds import WEB, LoadKind
-from loadcurve.load.rates import Arrivals, RatePerSecond
+from loadcurve.load.rates import Arrivals, Rate, RatePerSecond
 from loadcurve.load.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
@@ -162,6 +162,11 @@ class ClosedLoadTable(HttpLoadTable):
     think_s: Think = Field(0.0, alias="think")
     """How long a client rests after each answer; not together with a pipeline."""
 
+    @property
+    def complete(self) -> "type[ClosedLoad]":
+        """Its type at one point."""
+        return ClosedLoad
+
 
 class OpenLoadTable(HttpLoadTable):
     """An open loop as the file gives it: what is swept is still ``None``."""
@@ -177,6 +182,11 @@ class OpenLoadTable(HttpLoadTable):
     pipeline: Pipeline = 1
     calls: PositiveCount | None = None
     """Requests after which a connection is closed; ``None`` for never."""
+
+    @property
+    def complete(self) -> "type[OpenLoad]":
+        """Its type at one point."""
+        return OpenLoad
 
 
 class SessionsLoadTable(HttpLoadTable):
@@ -198,6 +208,11 @@ class SessionsLoadTable(HttpLoadTable):
     """How long a client rests between two bursts."""
     connections: PositiveCount | None = None
     """How many may be open at once; one that arrives while so many are waits, and its wait is latency."""
+
+    @property
+    def complete(self) -> "type[SessionsLoad]":
+        """Its type at one point."""
+        return SessionsLoad
 
 
 class ClosedLoad(ClosedLoadTable):
@@ -222,6 +237,9 @@ class OpenLoad(OpenLoadTable):
         """How many are kept open."""
         return self.connections
 
+    def _counted_s(self) -> float | None:
+        return _length_s(self.requests_total, self.rate_rps)
+
 
 class SessionsLoad(SessionsLoadTable):
     """Sessions at one point; exactly one of ``duration_s`` and ``connections_total`` is set."""
@@ -233,16 +251,17 @@ class SessionsLoad(SessionsLoadTable):
         """How many may be open at once: ``connections``, or else all that arrive, at most 10,000."""
         return self.connections or default_sessions_at_once(self.connections_total)
 
+    def _counted_s(self) -> float | None:
+        return _length_s(self.connections_total, self.connection_rate_cps)
+
+
+def _length_s(count: int | None, rate: Rate) -> float | None:
+    """Return how long this many take at a constant rate."""
+    return None if isinstance(rate, list) or count is None else count / rate
+
 
 HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
 """A load on a web server as the file gives it."""
 
 HttpLoad = ClosedLoad | OpenLoad | SessionsLoad
 """A complete load on a web server: what the generator does at one point."""
-
-
-def complete_http_type(load: HttpLoadTable) -> type[HttpLoad]:
-    """Return the type of ``load`` at one point."""
-    if isinstance(load, ClosedLoadTable):
-        return ClosedLoad
-    return OpenLoad if isinstance(load, OpenLoadTable) else SessionsLoad

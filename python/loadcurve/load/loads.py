@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from loadcurve.load.http import HttpLoad, HttpLoadTables, complete_http_type
+from loadcurve.load.http import HttpLoad, HttpLoadTables
 from loadcurve.load.table import attributes
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 
@@ -42,8 +42,3 @@ def keys_of(model: object) -> dict[str, str]:
         if model in get_args(table.model_fields["model"].annotation):
             return {name: key for key, name in attributes(table).items()}
     return {}
-
-
-def complete_type(load: LoadTables) -> type[Load]:
-    """Return the type of ``load`` at one point."""
-    return DatabaseLoad if isinstance(load, DatabaseLoadTable) else complete_http_type(load)

@@ -4,7 +4,7 @@ What is declared here is what others read of it. Any other option of a load stan
 without a line here, and a record that an older version has written lacks those that came later.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,8 @@ from loadcurve.load.workload import Workload
 
 class _AsRun(Record, extra="allow"):
     """What every load as it was run tells; what does not belong to its model is ``None``."""
+
+    kind: ClassVar[LoadKind]
 
     address: str
     connections: Count
@@ -48,10 +50,23 @@ class HttpAsRun(_AsRun):
     think_s: Time = 0.0
     connections_total: Count | None = None
 
+    kind: ClassVar[LoadKind] = WEB
+
     @property
-    def kind(self) -> LoadKind:
-        """The kind of load."""
-        return WEB
+    def asked(self) -> str:
+        """What is asked, for people."""
+        more = "" if len(self.requests) == 1 else f" and {len(self.requests) - 1} more"
+        return f"{self.requests[0]}{more}"
+
+    @property
+    def closes_connections(self) -> bool:
+        """Whether the load itself ends connections that a server would keep."""
+        return self.calls is not None or self.model == "sessions"
+
+    @property
+    def has_ceiling(self) -> bool:
+        """Whether the rig's ceiling is its, too: a deep pipeline has another one, which is not measured."""
+        return self.pipeline == 1
 
 
 class DatabaseAsRun(_AsRun):
@@ -73,10 +88,18 @@ class DatabaseAsRun(_AsRun):
     batch: Count
     """How many records one request inserts in the load phase; each counts as an operation."""
 
+    kind: ClassVar[LoadKind] = DATABASE
+    connection_rate_cps: ClassVar[None] = None
+    think_s: ClassVar[float] = 0.0
+    closes_connections: ClassVar[bool] = True
+    """Its driver does."""
+    has_ceiling: ClassVar[bool] = False
+
     @property
-    def kind(self) -> LoadKind:
-        """The kind of load."""
-        return DATABASE
+    def asked(self) -> str:
+        """What is asked, for people."""
+        workload = "a workload" if self.workload_name is None else f"workload {self.workload_name}"
+        return f"{self.phase} phase of {workload} in {self.namespace}.{self.table}"
 
 
 LoadAsRun = Annotated[HttpAsRun | DatabaseAsRun, Field(discriminator="model")]

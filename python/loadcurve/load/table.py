@@ -58,6 +58,16 @@ class LoadTable(TomlTable):
         load._overriding = frozenset(table)  # noqa: SLF001 -- its own class
         return load
 
+    @property
+    def expected_s(self) -> float | None:
+        """About how long it takes with its warm-up; ``None`` where only measuring tells."""
+        length_s = self._counted_s() if self.duration_s is None else self.duration_s
+        return None if length_s is None else self.warmup_s + length_s
+
+    def _counted_s(self) -> float | None:
+        """Return how long a load without a duration takes to come to its end by a count."""
+        return None
+
     def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
         return []

@@ -103,6 +103,11 @@ class DatabaseLoadTable(LoadTable):
         return load.model_copy(update={"workload": chosen})
 
     @property
+    def complete(self) -> "type[DatabaseLoad]":
+        """Its type at one point."""
+        return DatabaseLoad
+
+    @property
     def overrides(self) -> dict[str, SettingValue]:
         """Under YCSB's names, what the study says of the workload besides its name."""
         verified = {"dataintegrity": True} if self.verify_values else {}
@@ -131,6 +136,11 @@ class DatabaseLoad(DatabaseLoadTable):
         silent = [name for name in ("records", "threads", "rate_rps", *ends[:1]) if data[name] is None]
         said = {name: workload.said[name] for name in silent if name in workload.said}
         return {**data, **said} if is_run else {**data, **said, "warmup_s": 0.0}
+
+    @property
+    def expected_s(self) -> None:
+        """Nobody knows before: its records are loaded first, or are what it loads."""
+        return
 
     def loading(self) -> Self:
         """Return the load that inserts the records, as fast as its clients can.

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.rates import Rate
-from loadcurve.load.record import DatabaseAsRun, HttpAsRun
+from loadcurve.load.record import LoadAsRun
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.load import (
     Connections,
@@ -52,30 +52,20 @@ def load_summary(result: LoadResult) -> RenderableType:
 
 def _headline(result: LoadResult) -> Text:
     plan = result.load
-    what, how = _on_database(plan) if isinstance(plan, DatabaseAsRun) else _on_server(plan)
     interrupted = ", interrupted" if result.interrupted else ""
     # Two lines, because together they rarely fit a terminal.
-    return Text(f"{what} at {plan.address}\n{how}, {result.duration_s:.2f} s{interrupted}")
+    return Text(f"{plan.asked} at {plan.address}\n{_clients(plan)}, {result.duration_s:.2f} s{interrupted}")
 
 
-def _on_server(plan: HttpAsRun) -> tuple[str, str]:
-    """Say what is asked of a web server, and by how many."""
-    how = plural(plan.connections, "connection")
+def _clients(plan: LoadAsRun) -> str:
+    """Say by how many the load is put on, and at which rate."""
+    how = plural(plan.connections, plan.kind.client)
     if plan.rate_rps is not None:
-        how += f" at {_rate(plan.rate_rps)} requests/s"
+        how += f" at {_rate(plan.rate_rps)} {plan.kind.per_second}"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
-    more = "" if len(plan.requests) == 1 else f" and {len(plan.requests) - 1} more"
-    return f"{plan.requests[0]}{more}", f"{how}, {plural(plan.threads, 'thread')}"
-
-
-def _on_database(plan: DatabaseAsRun) -> tuple[str, str]:
-    """Say what is asked of a database, and by how many clients."""
-    how = plural(plan.threads, "thread")
-    if plan.rate_rps is not None:
-        how += f" at {_rate(plan.rate_rps)} operations/s"
-    workload = "a workload" if plan.workload_name is None else f"workload {plan.workload_name}"
-    return f"{plan.phase} phase of {workload} in {plan.namespace}.{plan.table}", how
+    # The clients of a database are its threads.
+    return how if plan.kind.client == "thread" else f"{how}, {plural(plan.threads, 'thread')}"
 
 
 def _rate(rate: Rate) -> str:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.load.record import DatabaseAsRun
 from loadcurve.load.values import Count, Record, Time
 from loadcurve.result.load import LoadResult, Reason, Verdict
 
@@ -73,7 +72,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     measured.
     """
     answered_rps, plan = result.rate_rps.answered, result.load
-    if answered_rps is None or isinstance(plan, DatabaseAsRun) or plan.pipeline > 1:
+    if answered_rps is None or not plan.has_ceiling:
         return result
     ceiling_rps = ceiling.requests_per_s_at(plan.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:

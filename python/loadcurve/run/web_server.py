@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from loadcurve.generate.generator import Generator, Observe
-from loadcurve.load.http import HttpLoadTable, complete_http_type
+from loadcurve.load.http import HttpLoadTables
 from loadcurve.result.records import ContentRecord, Point
 from loadcurve.run.plan import plan_at_point
 from loadcurve.run.under_load import Measured
@@ -18,7 +18,7 @@ class WebServerUnderLoad:
     """One started web server; it keeps nothing of a load."""
 
     server: LiveServer
-    load: HttpLoadTable
+    load: HttpLoadTables
     """The study's."""
     content: Mapping[str, ContentRecord]
     cpus: Sequence[int]
@@ -39,7 +39,7 @@ class WebServerUnderLoad:
 
     def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
         """Put the load of one point on the server."""
-        load = self.load.with_values(point, complete_http_type(self.load))
+        load = self.load.with_values(point, self.load.complete)
         address, authority = self.server.address, self.server.authority
         plan = plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
         return Measured(self.generator.run(plan, observe))

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadcurve.load.kinds import LoadKind
-from loadcurve.load.loads import Load, LoadTables, complete_type
+from loadcurve.load.loads import Load, LoadTables
 from loadcurve.result.records import Point
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.expected import show
@@ -40,7 +40,7 @@ class Arm:
 
     def load_at(self, point: Point) -> Load:
         """Return the load with the keys of ``point`` set."""
-        return self.load.with_values(point, complete_type(self.load))
+        return self.load.with_values(point, self.load.complete)
 
     def paths_to_verify(self, seed: int) -> list[str]:
         """Return the paths whose answers a trial verifies; of a long list, those that ``seed`` picks."""

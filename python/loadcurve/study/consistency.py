@@ -6,7 +6,7 @@ from itertools import chain
 from pydantic import ValidationError
 
 from loadcurve.load.http import ClosedLoadTable, HttpLoadTable, HttpLoadTables, SessionsLoadTable
-from loadcurve.load.loads import LoadTables, complete_type
+from loadcurve.load.loads import LoadTables
 from loadcurve.load.requests import LongList
 from loadcurve.load.table import attributes, sweep_keys
 from loadcurve.load.ycsb import DatabaseLoadTable
@@ -108,7 +108,7 @@ def _fits(load: LoadTables, key: str, value: float) -> bool:
 
 
 def _left_out(load: LoadTables, sweep: Sweep) -> Iterator[Problem]:
-    fields = complete_type(load).model_fields
+    fields = load.complete.model_fields
     for key in sweep_keys(type(load)):
         if fields[attributes(type(load))[key]].is_required() and not _values(load, sweep, key):
             text = "missing; expected a positive number here, or a list of them in [sweep]"

@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping
 
-from loadcurve.load.http import ClosedLoad, OpenLoad
-from loadcurve.load.loads import Load
-from loadcurve.load.ycsb import DatabaseLoad
 from loadcurve.study.model import Study
 
 TRIAL_START_S = 1.0
@@ -21,24 +18,9 @@ def estimated_duration_s(study: Study, trials: Mapping[str, int]) -> float | Non
     starts = len(points) if study.trials.restart == "point" else 1
     total_s = 0.0
     for name, count in trials.items():
-        loads_s = [_load_s(study.arms[name].load_at(point)) for point in points]
+        loads_s = [study.arms[name].load_at(point).expected_s for point in points]
         known_s = [load_s for load_s in loads_s if load_s is not None]
         if len(known_s) < len(points):
             return None
         total_s += (sum(known_s) + starts * TRIAL_START_S) * count
     return total_s
-
-
-def _load_s(load: Load) -> float | None:
-    """Return about how long one load takes with its warm-up, where that can be told before."""
-    if isinstance(load, DatabaseLoad):
-        return None
-    if load.duration_s is not None:
-        return load.warmup_s + load.duration_s
-    if isinstance(load, ClosedLoad):
-        return None
-    if isinstance(load, OpenLoad):
-        rate, count = load.rate_rps, load.requests_total
-    else:
-        rate, count = load.connection_rate_cps, load.connections_total
-    return None if isinstance(rate, list) or count is None else load.warmup_s + count / rate
