@@ -17,6 +17,7 @@ use crate::client::{Client, Connected, Gate, record_attempt};
 use crate::client_pool::{ClientPool, PoolConfiguration};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
+use crate::load::clients;
 use crate::plan::DatabaseLoad;
 use crate::tallies::Tallies;
 
@@ -38,17 +39,17 @@ pub(crate) struct WorkerConfiguration {
 }
 
 impl WorkerConfiguration {
-    /// The configuration of thread `index`.
+    /// The configuration of the thread of a share.
     pub(crate) fn new(
         plan: &DatabaseLoad,
-        index: usize,
+        share: Share,
         operations: Operations,
         inserted: Arc<InsertedKeys>,
     ) -> Self {
         Self {
             target: plan.work.target(plan.timeout_s),
-            share: Share::new(index, plan.threads),
-            clients: (index..plan.model.connections()).step_by(plan.threads).collect(),
+            share,
+            clients: clients(plan, share).collect(),
             operations,
             inserted,
             batch: plan.work.batch,

@@ -21,7 +21,7 @@ mod tls;
 pub use database::{
     ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Settings, Target,
 };
-pub use load::start;
+pub use load::{result_of, start, start_part};
 pub use management::ManagedDatabase;
 pub use mongodb::MongoDb;
 pub use plan::{DatabaseLoad, Phase, Ycsb};

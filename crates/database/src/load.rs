@@ -35,13 +35,28 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// When the plan is not sound, its address or settings are none of a database that is known, or it asks for more
 /// than this machine allows.
 pub fn start(plan: DatabaseLoad) -> Result<RunningLoad<LoadResult>, StartError> {
-    let product = Product::of(&plan.work.url).map_err(|invalid| StartError::Plan(invalid.0))?;
-    let group = product.dispatch(Start(&plan))?;
-    Ok(RunningLoad::new(group, move |finished| result(&plan, finished)))
+    let group = start_threads(&plan, Share::whole(), Begins::WhenReady)?;
+    Ok(RunningLoad::new(group, move |finished| result_of(&plan, &[finished])))
 }
 
-/// The result of what the threads of a load brought home.
-pub(crate) fn result(plan: &DatabaseLoad, finished: Finished) -> LoadResult {
+/// Starts a machine's share of a load on a database, as [`start`]. Its clients connect at once; the load begins on
+/// [`RunningLoad::begin`]. A record that one machine adds is asked for by that machine alone.
+///
+/// # Errors
+/// As for [`start`], and when there are more threads than clients in the share.
+pub fn start_part(plan: &DatabaseLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
+    let group = start_threads(plan, share, Begins::OnRequest)?;
+    Ok(RunningLoad::new(group, |finished| finished))
+}
+
+fn start_threads(plan: &DatabaseLoad, share: Share, begins: Begins) -> Result<ThreadGroup, StartError> {
+    let product = Product::of(&plan.work.url).map_err(|invalid| StartError::Plan(invalid.0))?;
+    product.dispatch(Start { plan, share, begins })
+}
+
+/// The result of a load from what its machines have brought home, of which there is at least one.
+#[must_use]
+pub fn result_of(plan: &DatabaseLoad, finished: &[Finished]) -> LoadResult {
     let work = &plan.work;
     let labels = Tallies::new(&work.workload, work.phase).labels();
     let terms = Terms {
@@ -53,14 +68,22 @@ pub(crate) fn result(plan: &DatabaseLoad, finished: Finished) -> LoadResult {
         tally_labels: &labels,
         label_of: &|slow: &SlowRequest| labels[slow.operation].clone(),
     };
-    LoadResult::new(terms, &[finished])
+    LoadResult::new(terms, finished)
 }
 
-/// The operations of a plan, which its threads divide.
-pub(crate) fn operations(plan: &DatabaseLoad) -> Result<(Operations, Arc<InsertedKeys>), StartError> {
+/// The operations of a plan, which its threads divide, and the records that those of a machine's share add.
+pub(crate) fn operations(
+    plan: &DatabaseLoad,
+    share: Share,
+) -> Result<(Operations, Arc<InsertedKeys>), StartError> {
     plan.validate()?;
     let work = &plan.work;
-    let inserted = Arc::new(InsertedKeys::new(&work.workload));
+    if share != Share::whole() && work.phase == Phase::Run && work.workload.mix.delete > 0.0 {
+        let text = "a record that one machine deletes is missing for the others, so a workload with deletes cannot be \
+                    divided among machines";
+        return Err(StartError::Plan(text.into()));
+    }
+    let inserted = Arc::new(InsertedKeys::new(&work.workload, share));
     let operations = match work.phase {
         Phase::Load => Operations::load(&work.workload, plan.seed),
         Phase::Run => Operations::run(&work.workload, plan.seed, Arc::clone(&inserted)),
@@ -68,27 +91,36 @@ pub(crate) fn operations(plan: &DatabaseLoad) -> Result<(Operations, Arc<Inserte
     Ok((operations.map_err(|invalid| StartError::Plan(invalid.to_string()))?, inserted))
 }
 
-/// Starts the threads of a plan on the kind of database that it names.
-struct Start<'a>(&'a DatabaseLoad);
+/// Starts the threads of a share of a plan on the kind of database that it names.
+struct Start<'a> {
+    plan: &'a DatabaseLoad,
+    share: Share,
+    begins: Begins,
+}
 
 impl OnDatabase for Start<'_> {
     type Output = Result<ThreadGroup, StartError>;
 
     fn on<D: Database>(self) -> Self::Output {
-        let plan = self.0;
-        let (operations, inserted) = operations(plan)?;
+        let Self { plan, share, begins } = self;
+        let (operations, inserted) = operations(plan, share)?;
+        let clients = clients(plan, share).count();
+        if plan.threads > clients {
+            let text = format!("{} threads cannot share the {clients} clients of a share", plan.threads);
+            return Err(StartError::Plan(text));
+        }
         D::check(&plan.work.target(plan.timeout_s)).map_err(|invalid| StartError::Plan(invalid.0))?;
-        allow_connections(plan.model.connections())?;
-        let mut group = ThreadGroup::new(plan.threads, &plan.cpus, Begins::WhenReady)?;
+        allow_connections(clients)?;
+        let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         // They are all made before the first thread starts, so that a refusal is known before anything is sent.
         let runtimes: Vec<_> =
             (0..plan.threads).map(|_| runtime()).collect::<io::Result<_>>().map_err(|error| {
                 StartError::Machine(format!("an epoll set or a timer is not available: {error}"))
             })?;
         for (index, (runtime, clock)) in runtimes.into_iter().enumerate() {
+            let (pace, share) = (plan.pace(), share.part(index, plan.threads));
             let configuration =
-                WorkerConfiguration::new(plan, index, operations.clone(), Arc::clone(&inserted));
-            let (pace, share) = (plan.pace(), Share::new(index, plan.threads));
+                WorkerConfiguration::new(plan, share, operations.clone(), Arc::clone(&inserted));
             group.start(move |member| {
                 let life = work::<D>(configuration, clock, &pace, share, member);
                 LocalSet::new().block_on(&runtime, life)
@@ -96,6 +128,12 @@ impl OnDatabase for Start<'_> {
         }
         Ok(group)
     }
+}
+
+/// The numbers of the clients of a share.
+pub(crate) fn clients(plan: &DatabaseLoad, share: Share) -> impl Iterator<Item = usize> + use<> {
+    let clients = plan.model.connections();
+    (0..share.count(clients as u64)).map(move |own| usize::try_from(share.position(own)).unwrap_or(clients))
 }
 
 /// The runtime of one thread, with its clock.

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
+use loadcurve_plan::Share;
 use loadcurve_ycsb::{InsertedKeys, Kind, Operation, Operations, Workload};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -18,13 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:<26}  {:>9}  {:>12}", "phase and workload", "million/s", "of the goal");
     for name in Workload::PRESETS {
         let workload = Workload { records: RECORDS, ..Workload::preset(name).unwrap_or_default() };
-        let inserted = Arc::new(InsertedKeys::new(&workload));
+        let inserted = Arc::new(InsertedKeys::new(&workload, Share::whole()));
         let operations = Operations::run(&workload, 1, Arc::clone(&inserted))?;
         print_rate(&format!("run {name}"), operations, Some(&inserted));
     }
     let verified =
         Workload { records: RECORDS, verify_values: true, ..Workload::preset("a").unwrap_or_default() };
-    let inserted = Arc::new(InsertedKeys::new(&verified));
+    let inserted = Arc::new(InsertedKeys::new(&verified, Share::whole()));
     print_rate("run a, values verified", Operations::run(&verified, 1, inserted)?, None);
     let thousand_bytes = Workload { records: RECORDS, ..Workload::default() };
     print_rate("load, 10 fields of 100 B", Operations::load(&thousand_bytes, 1)?, None);

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use loadcurve_plan::Share;
+
 use crate::workload::Workload;
 
 /// How many levels of words there can be; the last one alone would have room for more numbers than 64 bits have.
@@ -17,12 +19,17 @@ const WORD_BITS: u64 = 64;
 /// Threads share it without locks and never wait for one another: an insert that is under way for long, or has failed,
 /// leaves a hole that reads step over, as a deleted record does. It takes a bit for each record that was added, and from
 /// the first delete on for each other one.
+///
+/// Machines that share a run have one each, for a share of the numbers. The numbers of the others are holes: what another
+/// machine has added is known to that machine alone.
 #[derive(Debug)]
 pub struct InsertedKeys {
     /// The number of the first record that is added; all below it are there from the beginning.
     first: u64,
-    /// The number that the next insert takes.
-    next: AtomicU64,
+    /// The numbers that inserts take here, counted from `first`.
+    share: Share,
+    /// How many of them inserts have taken.
+    taken: AtomicU64,
     /// One past the newest acknowledged number, or `first`.
     end: AtomicU64,
     /// The numbers that were acknowledged and not deleted, from `first` on.
@@ -32,12 +39,13 @@ pub struct InsertedKeys {
 }
 
 impl InsertedKeys {
-    /// Nothing added yet to the records of this workload.
+    /// Nothing added yet to the records of this workload, to which inserts here add those of `share`.
     #[must_use]
-    pub fn new(workload: &Workload) -> Self {
+    pub fn new(workload: &Workload, share: Share) -> Self {
         Self {
             first: workload.records,
-            next: AtomicU64::new(workload.records),
+            share,
+            taken: AtomicU64::new(0),
             end: AtomicU64::new(workload.records),
             acknowledged: Bits::default(),
             deleted: Bits::default(),
@@ -69,12 +77,12 @@ impl InsertedKeys {
     /// How many records inserts have taken a number for, acknowledged or not.
     #[must_use]
     pub fn taken(&self) -> u64 {
-        self.next.load(Ordering::Relaxed) - self.first
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// The number of the record to add next: everyone gets another.
     pub(crate) fn take(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+        self.first + self.share.position(self.taken.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Tells that this record is about to be deleted: from now on no operation begins to ask for it.
@@ -176,13 +184,15 @@ fn level_and_word(number: u64) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::InsertedKeys;
+    use loadcurve_plan::Share;
+
     use crate::workload::Workload;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use std::thread;
 
     fn after(records: u64) -> InsertedKeys {
-        InsertedKeys::new(&Workload { records, ..Workload::default() })
+        InsertedKeys::new(&Workload { records, ..Workload::default() }, Share::whole())
     }
 
     #[test]

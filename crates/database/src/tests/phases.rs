@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use loadcurve_engine::{Code, LoadResult};
-use loadcurve_plan::Stop;
+use loadcurve_plan::{Share, Stop};
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Mix, RequestDistribution, Workload};
 
 use super::memory::{Asked, Reaction, Server};
 use super::simulated::Simulation;
 use super::{READS, load_phase, run_phase, workload};
+use crate::load::operations;
 use crate::plan::DatabaseLoad;
 
 /// A server that holds the records of the workload, as a load phase leaves it.
@@ -83,6 +84,28 @@ fn a_record_that_was_added_is_asked_for_only_after_the_database_has_acknowledged
     let is_of_added = |asked: &&Asked| asked.what == "read" && !before.contains_key(&asked.key);
     // Of the reads, most ask for one of the newest, of which there are soon more than there were before.
     assert!(outcome.server.asked.iter().filter(is_of_added).count() > 500);
+}
+
+#[test]
+fn two_machines_that_divide_a_load_add_different_records_and_bring_home_one_result() {
+    let mix = Mix { read: 0.5, insert: 0.5, ..Mix { read: 0.0, ..READS } };
+    let plan = DatabaseLoad { threads: 2, ..run_phase(mix, 9, Stop::RequestsTotal(1_000)) };
+    let server = loaded(&plan.work.workload);
+    let outcome = Simulation { machines: 2, ..Simulation::of(plan) }.run(server);
+    // A record that is inserted twice is rejected, and one that is not there is not found.
+    let requests = outcome.result.requests;
+    assert_eq!((requests.due, requests.answered, requests.ok), (1_000, 1_000, 1_000));
+    let operations = &outcome.result.operations;
+    assert_eq!(outcome.server.records.len() as u64, 100 + operations[1].answered);
+    assert_eq!((outcome.server.attempts, outcome.result.generator.threads), (9, 4));
+}
+
+#[test]
+fn a_load_that_deletes_cannot_be_divided_among_machines() {
+    let plan = run_phase(Mix { read: 0.5, delete: 0.5, ..READS }, 4, Stop::RequestsTotal(10));
+    let refusal = operations(&plan, Share::new(0, 2)).err().unwrap().to_string();
+    assert!(refusal.contains("a record that one machine deletes"), "{refusal}");
+    assert!(operations(&plan, Share::whole()).is_ok());
 }
 
 #[test]

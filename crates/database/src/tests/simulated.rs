@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::memory::{Memory, Server, install};
 use crate::clock::Clock;
 use crate::generator::{Clients, WorkerConfiguration};
-use crate::load::{operations, result};
+use crate::load::{operations, result_of};
 use crate::plan::DatabaseLoad;
 
 /// When every simulation starts, on its clock.
@@ -42,6 +42,8 @@ impl Clock for SimulatedClock {
 /// One simulated load.
 pub(super) struct Simulation {
     pub(super) plan: DatabaseLoad,
+    /// How many machines divide it, each with the threads of the plan.
+    pub(super) machines: usize,
     /// When the load is asked to stop, since its start; never for most.
     pub(super) stop_at: Duration,
     /// Until when, since the start, nothing is handed out that falls due.
@@ -56,26 +58,33 @@ pub(super) struct Outcome {
 
 impl Simulation {
     pub(super) fn of(plan: DatabaseLoad) -> Self {
-        Self { plan, stop_at: Duration::MAX, held_up_until: Duration::ZERO }
+        Self { plan, machines: 1, stop_at: Duration::MAX, held_up_until: Duration::ZERO }
     }
 
-    /// Runs the threads of the plan one after the other, each from the same start.
+    /// Runs the threads of all machines one after the other, each from the same start.
     pub(super) fn run(&self, server: Server) -> Outcome {
         install(server);
-        let (operations, inserted) = operations(&self.plan).unwrap();
-        let parts = (0..self.plan.threads)
-            .map(|index| {
-                let configuration =
-                    WorkerConfiguration::new(&self.plan, index, operations.clone(), Arc::clone(&inserted));
-                self.part(configuration, Share::new(index, self.plan.threads))
-            })
-            .collect();
-        let (kernel, interrupted) = (TcpCounters::default(), self.stop_at != Duration::MAX);
-        let result = result(&self.plan, Finished::of(parts, kernel, interrupted));
+        let shares = (0..self.machines).map(|index| Share::new(index, self.machines));
+        let finished: Vec<Finished> = shares.map(|share| self.machine(share)).collect();
+        let result = result_of(&self.plan, &finished);
         let counts = result.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "operations got lost: {counts:?}");
         Outcome { result, server: install(Server::taking(0)) }
+    }
+
+    /// Runs the threads of one machine's share.
+    fn machine(&self, share: Share) -> Finished {
+        let (operations, inserted) = operations(&self.plan, share).unwrap();
+        let parts = (0..self.plan.threads)
+            .map(|index| {
+                let share = share.part(index, self.plan.threads);
+                let configuration =
+                    WorkerConfiguration::new(&self.plan, share, operations.clone(), Arc::clone(&inserted));
+                self.part(configuration, share)
+            })
+            .collect();
+        Finished::of(parts, TcpCounters::default(), self.stop_at != Duration::MAX)
     }
 
     fn part(&self, configuration: WorkerConfiguration, share: Share) -> Part {

@@ -15,7 +15,7 @@ fn preset(name: &str) -> Workload {
 }
 
 fn run(workload: &Workload, seed: u64) -> Operations {
-    Operations::run(workload, seed, Arc::new(InsertedKeys::new(workload))).unwrap()
+    Operations::run(workload, seed, Arc::new(InsertedKeys::new(workload, Share::whole()))).unwrap()
 }
 
 /// Operations of these numbers, each in a place of its own.
@@ -146,7 +146,7 @@ fn scans_ask_for_every_count_of_records_alike() {
 #[test]
 fn inserts_of_all_threads_add_each_number_once_from_the_last_record_on() {
     let workload = preset("d");
-    let inserted = Arc::new(InsertedKeys::new(&workload));
+    let inserted = Arc::new(InsertedKeys::new(&workload, Share::whole()));
     let added: Vec<u64> = thread::scope(|scope| {
         let insert = |index| {
             let mut operations = Operations::run(&workload, 8, Arc::clone(&inserted)).unwrap();
@@ -168,12 +168,39 @@ fn inserts_of_all_threads_add_each_number_once_from_the_last_record_on() {
 }
 
 #[test]
+fn machines_add_records_of_their_own_numbers_and_ask_for_no_other_machine_s() {
+    let mix = Mix { read: 0.5, insert: 0.5, ..Mix::default() };
+    let latest = RequestDistribution::Latest;
+    let workload = Workload { mix, records: 10, request_distribution: latest, ..Workload::default() };
+    let of_machine = |index| {
+        let share = Share::new(index, 3);
+        let inserted = Arc::new(InsertedKeys::new(&workload, share));
+        let mut operations = Operations::run(&workload, 8, Arc::clone(&inserted)).unwrap();
+        let (mut operation, mut added) = (Operation::default(), BTreeSet::new());
+        for own in 0..3_000 {
+            operations.make(share.position(own), &mut operation);
+            if operation.kind == Kind::Insert {
+                inserted.acknowledge(operation.record);
+                assert!(added.insert(operation.record));
+            } else {
+                assert!(operation.record < 10 || added.contains(&operation.record));
+            }
+        }
+        added
+    };
+    for (index, added) in (0..3).map(of_machine).enumerate() {
+        // Number `own` of machine `index` of three is record 10 + 3 · own + index.
+        assert!(added.iter().copied().eq((10 + index as u64..).step_by(3).take(added.len())));
+    }
+}
+
+#[test]
 fn what_an_insert_added_is_asked_for_once_it_is_acknowledged() {
     for distribution in [RequestDistribution::Latest, RequestDistribution::ZIPFIAN] {
         let mix = Mix { read: 0.5, insert: 0.5, ..Mix::default() };
         let workload =
             Workload { mix, records: 10, request_distribution: distribution, ..Workload::default() };
-        let inserted = Arc::new(InsertedKeys::new(&workload));
+        let inserted = Arc::new(InsertedKeys::new(&workload, Share::whole()));
         let mut operations = Operations::run(&workload, 9, Arc::clone(&inserted)).unwrap();
         let mut operation = Operation::default();
         let mut there: BTreeSet<u64> = (0..10).collect();
@@ -249,7 +276,7 @@ fn operations_made_in_one_place_keep_its_memory() {
 fn a_workload_that_is_not_valid_makes_no_operations() {
     let invalid = Workload { field_count: 0, ..Workload::default() };
     assert!(Operations::load(&invalid, 0).is_err());
-    assert!(Operations::run(&invalid, 0, Arc::new(InsertedKeys::new(&invalid))).is_err());
+    assert!(Operations::run(&invalid, 0, Arc::new(InsertedKeys::new(&invalid, Share::whole()))).is_err());
 }
 
 proptest! {

@@ -3,7 +3,7 @@ use crate::goodness::assert_fits;
 use crate::hash::scattered;
 use crate::inserted::InsertedKeys;
 use crate::workload::{RequestDistribution, Workload};
-use loadcurve_plan::{Purpose, Random};
+use loadcurve_plan::{Purpose, Random, Share};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn counts(workload: &Workload, inserted: &InsertedKeys) -> Vec<u64> {
 }
 
 fn counts_at_first(workload: &Workload) -> Vec<u64> {
-    counts(workload, &InsertedKeys::new(workload))
+    counts(workload, &InsertedKeys::new(workload, Share::whole()))
 }
 
 /// The probabilities of the items of a Zipfian distribution by the formula of Gray et al., the rest in a last one.
@@ -92,7 +92,7 @@ fn a_hotspot_of_no_records_or_of_all_asks_for_all_alike() {
 fn sequential_asks_for_one_record_after_the_other_and_begins_again() {
     let workload = workload(7, RequestDistribution::Sequential);
     let mut records = Records::new(&workload);
-    let inserted = InsertedKeys::new(&workload);
+    let inserted = InsertedKeys::new(&workload, Share::whole());
     let mut random = Random::new(1, Purpose::Operations);
     let asked: Vec<u64> = (0..15).map(|number| records.choose(number, &mut random, &inserted)).collect();
     assert_eq!(asked, [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0]);
@@ -115,7 +115,7 @@ fn zipfian_scatters_items_by_their_hashes() {
 #[test]
 fn latest_asks_for_the_newest_record_most() {
     let workload = workload(900, RequestDistribution::Latest);
-    let inserted = InsertedKeys::new(&workload);
+    let inserted = InsertedKeys::new(&workload, Share::whole());
     (900..1000).for_each(|record| inserted.acknowledge(record));
     let mut counts = counts(&workload, &inserted);
     counts.reverse();
@@ -186,7 +186,7 @@ proptest! {
         ],
     ) {
         let workload = workload(records, distribution);
-        let inserted = InsertedKeys::new(&workload);
+        let inserted = InsertedKeys::new(&workload, Share::whole());
         for place in &added {
             inserted.acknowledge(records + place);
         }
