@@ -53,9 +53,7 @@ def shapes(run: Run, objective: Objective | None) -> list[SliceShapes]:
     A search has its own limits, if no others are given, and no curve but its capacities: each of its trials
     measures other loads.
 
-    Raises:
-        BadInput: limits are given, and the run has no such slice or no load that they apply to.
-
+    Raises ``BadInput``: limits are given, and the run has no such slice or no load that they apply to.
     """
     search = run.run.search
     if objective is None and search is not None:

@@ -71,10 +71,8 @@ def capacity_command(
 ) -> int:
     """Search each server's capacity, show the search and its result, and return the exit code.
 
-    Raises:
-        LoadcurveError: the limits or the study cannot be used, nothing was measured, or a record could not be
-            written; its exit code says which.
-
+    Raises ``LoadcurveError``: the limits or the study cannot be used, nothing was measured, or a record could
+    not be written; its exit code says which.
     """
     search = SearchOptions(parse_objective(slo), key, low, high)
     talk = new_console(stderr=True)

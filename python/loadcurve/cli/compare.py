@@ -33,9 +33,7 @@ class CompareOptions:
 def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     """Compare two runs, print the comparison, and return the exit code.
 
-    Raises:
-        BadInput: a folder is no run, or the runs were not measured under the same conditions.
-
+    Raises ``BadInput``: a folder is no run, or the runs were not measured under the same conditions.
     """
     least = None if options.fail_on_regression is None else _least_regression(options.fail_on_regression)
     comparison = compare_runs(analysis_of(options.base), analysis_of(options.new))

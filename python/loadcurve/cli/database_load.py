@@ -79,9 +79,7 @@ def _refusals_told(url: str) -> Iterator[None]:
 def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     """Remove what may be removed, make the table for the load phase, and return how many records it holds.
 
-    Raises:
-        BadInput: the table is not one that this load may drop, fill or change.
-
+    Raises ``BadInput``: the table is not one that this load may drop, fill or change.
     """
     where = f"{plan.load.namespace}.{plan.load.table}"
     exists = table.exists()

@@ -45,9 +45,7 @@ class Options:
     ) -> None:
         """Take the values of all parameters, which of them were given, and how each is written.
 
-        Raises:
-            BadInput: an option that was given is none of this kind of load, or of its model.
-
+        Raises ``BadInput``: an option that was given is none of this kind of load, or of its model.
         """
         self.kind = kind
         self.values = values

@@ -19,10 +19,8 @@ def report_command(folder: Path, slo: str | None) -> None:
 
     With limits, say up to which load they hold.
 
-    Raises:
-        LoadcurveError: the folder cannot be read, the limits do not apply to it, or the report cannot be
-            written.
-
+    Raises ``LoadcurveError``: the folder cannot be read, the limits do not apply to it, or the report cannot
+    be written.
     """
     objective = None if slo is None else parse_objective(slo)
     run, analysis = read_analysed(folder, objective)

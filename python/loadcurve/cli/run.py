@@ -24,9 +24,8 @@ def run_command(argument: str, options: RunOptions, watch_at: str | None = None)
 
     With ``watch_at`` a page that follows the run is served at that address.
 
-    Raises:
-        LoadcurveError: nothing was measured, or a record could not be written; its exit code says which.
-
+    Raises ``LoadcurveError``: nothing was measured, or a record could not be written; its exit code says
+    which.
     """
     talk = new_console(stderr=True)
     with ExitStack() as followers:
@@ -45,9 +44,7 @@ def run_command(argument: str, options: RunOptions, watch_at: str | None = None)
 def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> Iterator[None]:
     """Let a run be followed inside the block: in its folder, and on a page at ``watch_at``, if that is given.
 
-    Raises:
-        BadInput: the page cannot listen there.
-
+    Raises ``BadInput``: the page cannot listen there.
     """
     with ExitStack() as stack:
         if watch_at is not None:
@@ -62,9 +59,7 @@ def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> 
 def measured(study_run: StudyRun) -> bool:
     """Take a run to its end and say whether it was interrupted before.
 
-    Raises:
-        LoadcurveError: nothing was measured, or a record could not be written.
-
+    Raises ``LoadcurveError``: nothing was measured, or a record could not be written.
     """
     try:
         points = study_run.measure()
@@ -80,9 +75,7 @@ def measured(study_run: StudyRun) -> bool:
 def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
     """Print the summary and write the report, its path last, on stdout; return the run, if there is any.
 
-    Raises:
-        LoadcurveError: the report cannot be made; what was measured is kept.
-
+    Raises ``LoadcurveError``: the report cannot be made; what was measured is kept.
     """
     if interrupted and not (folder / "run.json").exists():
         talk.print("interrupted before anything was measured")

@@ -12,9 +12,7 @@ from loadcurve.report.runs import list_runs, runs_json, runs_table
 def runs_command(folder: Path, *, json_output: bool, html: bool) -> None:
     """List the runs in a folder as a table or as JSON; with ``html``, write the index page, too.
 
-    Raises:
-        LoadcurveError: the folder cannot be listed, or the page cannot be written.
-
+    Raises ``LoadcurveError``: the folder cannot be listed, or the page cannot be written.
     """
     found = list_runs(folder)
     if json_output:

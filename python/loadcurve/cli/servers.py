@@ -102,9 +102,7 @@ def _settings(entry: CatalogEntry) -> Table:
 def container_options(**options: object) -> ContainerTable:
     """Return the options of a container, named as a study's keys; ``None`` leaves one out.
 
-    Raises:
-        BadInput: one does not fit beside another.
-
+    Raises ``BadInput``: one does not fit beside another.
     """
     given = {key: value for key, value in options.items() if value is not None}
     try:

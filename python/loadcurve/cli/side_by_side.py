@@ -17,9 +17,7 @@ OTHER_CONDITIONS = (
 def side_by_side_command(folders: Sequence[Path], out: Path | None) -> None:
     """Lay runs side by side on a page; print what differs, the ratios to the first run and the page's path.
 
-    Raises:
-        LoadcurveError: a folder cannot be read or is named twice, or the page cannot be written.
-
+    Raises ``LoadcurveError``: a folder cannot be read or is named twice, or the page cannot be written.
     """
     page, shown = write_side_by_side(folders, out)
     console = new_console()

@@ -69,9 +69,7 @@ class ControlGroup:
     ) -> "ControlGroup":
         """Return a group that :meth:`make` makes; by default in the trees of this machine.
 
-        Raises:
-            LimitsUnavailable: the machine has no such controller.
-
+        Raises ``LimitsUnavailable``: the machine has no such controller.
         """
         if not limits.controllers:
             return cls(limits, {})
@@ -93,9 +91,7 @@ class ControlGroup:
 
         ``own`` is the folder of a process that sees the machine's groups, as one in a container may not.
 
-        Raises:
-            LimitsUnavailable: the kernel does not hold the process to a limit.
-
+        Raises ``LimitsUnavailable``: the kernel does not hold the process to a limit.
         """
         places: dict[Controller, Tree] = {}
         for controller in limits.controllers:
@@ -109,9 +105,7 @@ class ControlGroup:
     def make(self) -> None:
         """Make the group, empty, with its limits.
 
-        Raises:
-            LimitsUnavailable: this user may not; nothing is left of the group.
-
+        Raises ``LimitsUnavailable``: this user may not; nothing is left of the group.
         """
         try:
             for folder in self.folders:

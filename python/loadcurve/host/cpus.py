@@ -36,9 +36,7 @@ def divide_cpus(
     A side that is not given gets the CPUs that the other leaves; when neither is given, each gets half, the
     load the larger one. A machine of one CPU serves both.
 
-    Raises:
-        UnusableCpu: a CPU is given that this process may not use.
-
+    Raises ``UnusableCpu``: a CPU is given that this process may not use.
     """
     usable = sorted(os.sched_getaffinity(0) if available is None else available)
     for name, cpus in (("server_cpus", server), ("load_cpus", load)):

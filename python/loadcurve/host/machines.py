@@ -46,9 +46,7 @@ class MachineTable(BaseModel):
     def machine(self, name: str) -> MachineType:
         """Return a machine type.
 
-        Raises:
-            BadInput: the table has no such type.
-
+        Raises ``BadInput``: the table has no such type.
         """
         if name not in self.machines:
             known = list(self.machines)

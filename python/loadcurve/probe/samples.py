@@ -168,9 +168,7 @@ class SampleReader:
     def new_samples(self) -> list[Sample]:
         """Return the samples that were written since the last call; a line without its end waits for it.
 
-        Raises:
-            ValueError: a line is not what this version of the probe writes.
-
+        Raises ``ValueError``: a line is not what this version of the probe writes.
         """
         *lines, self._begun = (self._begun + self._stream.read()).split(b"\n")
         if lines and self._header is None:

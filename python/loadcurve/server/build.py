@@ -74,9 +74,7 @@ class Build:
     def run(self, say: Callable[[str], None]) -> None:
         """Build, unless it is done, and remove old builds; where another run is building it, wait for that.
 
-        Raises:
-            ServerFailure: "not_built", with the last lines of what the build printed.
-
+        Raises ``ServerFailure``: "not_built", with the last lines of what the build printed.
         """
         if self.is_done():
             return

@@ -54,9 +54,7 @@ class Catalog:
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     """Read the packaged catalogue and then these folders; an entry replaces an earlier one of the same name.
 
-    Raises:
-        BadInput: a folder is missing or holds no entries, or an entry cannot be used.
-
+    Raises ``BadInput``: a folder is missing or holds no entries, or an entry cannot be used.
     """
     entries: dict[str, CatalogEntry] = {}
     for folder in (PACKAGED_CATALOG, *folders):
@@ -80,9 +78,7 @@ def _read_folder(folder: Path) -> dict[str, CatalogEntry]:
 def read_entry(folder: Path) -> CatalogEntry:
     """Read one entry and check its templates.
 
-    Raises:
-        BadInput: the description or a template cannot be used; the text names the file and the line.
-
+    Raises ``BadInput``: the description or a template cannot be used; the text names the file and the line.
     """
     folder = folder.resolve()
     layers = _read_layers(folder / DESCRIPTION_FILE)

@@ -22,9 +22,7 @@ def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dic
 
     Every user may read the files, because a server that root starts reads them as another user.
 
-    Raises:
-        BadInput: a name would lie outside the folder, or a file cannot be written.
-
+    Raises ``BadInput``: a name would lie outside the folder, or a file cannot be written.
     """
     for name in files:
         _check_name(name)
@@ -61,9 +59,7 @@ def generated_text(size_bytes: int, seed: str) -> Iterator[bytes]:
 def content_of_folder(folder: Path) -> dict[str, ContentRecord]:
     """Describe every file under a user's folder by its path below it.
 
-    Raises:
-        BadInput: the folder is missing, holds no file, or a file cannot be read.
-
+    Raises ``BadInput``: the folder is missing, holds no file, or a file cannot be read.
     """
     if not folder.is_dir():
         raise BadInput(f"The content folder {folder} is not there.")

@@ -44,9 +44,7 @@ class RunningDatabase:
     def verify(self, _paths: Sequence[str]) -> None:
         """Give it records in a table of their own, count them, read every field back, and remove the table.
 
-        Raises:
-            ServerFailure: it refuses, or gives back something else ("wrong_answer").
-
+        Raises ``ServerFailure``: it refuses, or gives back something else ("wrong_answer").
         """
         try:
             with _own_table(self.url) as table:

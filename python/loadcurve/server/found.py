@@ -296,9 +296,7 @@ def read_version(
 ) -> str:
     """Ask a program for its version.
 
-    Raises:
-        ServerFailure: "version_unknown", with what the program said.
-
+    Raises ``ServerFailure``: "version_unknown", with what the program said.
     """
     command = [word.format(**places(entry, binary), **parts) for word in source.command]
     asked = (

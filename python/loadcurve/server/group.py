@@ -29,9 +29,7 @@ def born_in_group(group: Path | None) -> Iterator[None]:
 
     This process itself moves there and back, so that no child can come before it is in the group.
 
-    Raises:
-        OSError: this process cannot move back.
-
+    Raises ``OSError``: this process cannot move back.
     """
     if group is None or not _move_into_new(group):
         yield

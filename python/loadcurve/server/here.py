@@ -141,9 +141,7 @@ class Server(LiveServer):
     def require_life(self) -> None:
         """Do nothing as long as the main process runs.
 
-        Raises:
-            ServerFailure: it has ended ("died", "out_of_memory"); the text says how.
-
+        Raises ``ServerFailure``: it has ended ("died", "out_of_memory"); the text says how.
         """
         if ended := self._running.exit_in_words():
             self._fail_as_ended(f"{self._title} {ended} during the trial.")
@@ -159,9 +157,7 @@ class Server(LiveServer):
     def stop(self) -> None:
         """Stop the server and leave nothing of it behind; again does nothing.
 
-        Raises:
-            ServerFailure: a process cannot be ended ("left_behind").
-
+        Raises ``ServerFailure``: a process cannot be ended ("left_behind").
         """
         if self._launch is not None:
             self._launch.end()

@@ -216,10 +216,8 @@ class Launch:
 
         Interrupts wait until all is gone. When one comes, the server gets no more time to end by itself.
 
-        Raises:
-            ServerFailure: a process cannot be looked for or ended, or still listens ("left_behind"); the
-                ledger keeps it.
-
+        Raises ``ServerFailure``: a process cannot be looked for or ended, or still listens ("left_behind");
+        the ledger keeps it.
         """
         with interrupts_deferred() as interrupted:
             if self._ledger_entry is None:

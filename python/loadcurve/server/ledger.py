@@ -160,9 +160,7 @@ class LedgerEntry:
     def __init__(self, server: str, parent: Path, group_parent: Path | None = None) -> None:
         """Record a start that will use a new private folder below ``parent``, and may use a control group.
 
-        Raises:
-            BadInput: the state folder cannot be written, or no record can name ``parent``.
-
+        Raises ``BadInput``: the state folder cannot be written, or no record can name ``parent``.
         """
         require_utf8(parent, "name another folder for temporary files in TMPDIR")
         mark = secrets.token_hex(8)

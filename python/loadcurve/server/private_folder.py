@@ -39,9 +39,7 @@ def unprivileged_names(candidates: Sequence[str] | None) -> dict[str, str | None
 
     That is the first of the candidates that the system knows, or the user ``nobody``.
 
-    Raises:
-        BadInput: this is root's process, and the system has no such user.
-
+    Raises ``BadInput``: this is root's process, and the system has no such user.
     """
     if os.geteuid() != 0:
         return {"user": None, "group": None}

@@ -72,9 +72,7 @@ def run_to_its_end(
 def bound_to(cpus: Collection[int] | None) -> Iterator[None]:
     """Bind this thread, and so what it starts, to CPUs for the length of a block; ``None`` changes nothing.
 
-    Raises:
-        BadInput: this process may not use one of the CPUs.
-
+    Raises ``BadInput``: this process may not use one of the CPUs.
     """
     if cpus is None:
         yield
@@ -111,9 +109,7 @@ def as_user(user: str, group: str) -> tuple[str, ...]:
 
     The kernel forgets whose end a process is to follow when that changes its user, so it is asked again.
 
-    Raises:
-        BadInput: there is no setpriv.
-
+    Raises ``BadInput``: there is no setpriv.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:

@@ -83,7 +83,5 @@ class ServerProcesses(ABC):
     def clear(self) -> None:
         """Clear away what is left besides processes.
 
-        Raises:
-            ServerFailure: that fails ("left_behind").
-
+        Raises ``ServerFailure``: that fails ("left_behind").
         """

@@ -65,9 +65,7 @@ def reachable_address(target: Target, timeout_s: float) -> str:
 
     All addresses together have ``timeout_s``.
 
-    Raises:
-        NothingMeasured: the host is not found, or nobody answers there.
-
+    Raises ``NothingMeasured``: the host is not found, or nobody answers there.
     """
     where = _endpoint(target.host, target.port)
     try:

@@ -43,9 +43,7 @@ class Templates:
     def check(self, templates: Iterable[str], known: frozenset[str]) -> None:
         """Check templates, and those that they include or import, before there is anything to fill in.
 
-        Raises:
-            BadInput: one is missing, has a fault, or uses a name that is not known.
-
+        Raises ``BadInput``: one is missing, has a fault, or uses a name that is not known.
         """
         waiting, checked = list(templates), set[str]()
         while waiting:

@@ -69,9 +69,7 @@ class Objective:
 def parse_objective(text: str) -> Objective:
     """Read limits such as ``p99 < 10ms``, ``errors < 0.1 %`` or ``rate >= 99 %``, joined by commas or "and".
 
-    Raises:
-        BadInput: the text is not such; the error says which part, and what was expected.
-
+    Raises ``BadInput``: the text is not such; the error says which part, and what was expected.
     """
     parts = [part.strip() for part in _SEPARATOR.split(text.strip())]
     limits = tuple(_limit(part) for part in parts)

@@ -48,9 +48,7 @@ class TomlDocument:
     def read(cls, path: Path) -> Self:
         """Read the TOML file at ``path``.
 
-        Raises:
-            BadInput: the file cannot be read, is not UTF-8 or is not TOML.
-
+        Raises ``BadInput``: the file cannot be read, is not UTF-8 or is not TOML.
         """
         text = read_text(path, "a TOML file")
         try:
@@ -72,9 +70,8 @@ class TomlDocument:
     def to_model(self, model: type[Model]) -> Model:
         """Read the document as ``model``.
 
-        Raises:
-            BadInput: the document does not fit; the text has one line for each problem, in the file's order.
-
+        Raises ``BadInput``: the document does not fit; the text has one line for each problem, in the file's
+        order.
         """
         try:
             return model.model_validate(self.data, context={"folder": self.path.parent})
@@ -124,9 +121,7 @@ def _joined(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 def read_toml_model(path: Path, model: type[Model]) -> Model:
     """Read the TOML file at ``path`` as ``model``.
 
-    Raises:
-        BadInput: the file cannot be read, is not TOML, or does not fit the model; the text has one line per
-            problem, as ``file:line: key: what was found; what was expected``, with the nearest known key.
-
+    Raises ``BadInput``: the file cannot be read, is not TOML, or does not fit the model; the text has one
+    line per problem, as ``file:line: key: what was found; what was expected``, with the nearest known key.
     """
     return TomlDocument.read(path).to_model(model)

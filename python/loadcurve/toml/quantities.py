@@ -44,9 +44,7 @@ def parse_duration_s(text: str) -> float:
 
     The result is the float nearest to the exact value.
 
-    Raises:
-        ValueError: the text is not such a duration.
-
+    Raises ``ValueError``: the text is not such a duration.
     """
     quantity = _split(text)
     if quantity is None or (quantity[1] or "s") not in SECONDS_PER_UNIT:
@@ -58,9 +56,7 @@ def parse_duration_s(text: str) -> float:
 def parse_size_bytes(text: str) -> int:
     """Bytes of a size with a unit (B, kB, MB, GB, KiB, MiB, GiB); a number without one is in bytes.
 
-    Raises:
-        ValueError: the text is not such a size, or not a whole number of bytes.
-
+    Raises ``ValueError``: the text is not such a size, or not a whole number of bytes.
     """
     quantity = _split(text)
     if quantity is None or (quantity[1] or "B") not in BYTES_PER_UNIT:
@@ -75,9 +71,7 @@ def parse_size_bytes(text: str) -> int:
 def parse_share(text: str) -> float:
     """Return a share of one from a text in per cent: 0.03 of ``"3 %"``.
 
-    Raises:
-        ValueError: the text is not such a share.
-
+    Raises ``ValueError``: the text is not such a share.
     """
     quantity = _split(text)
     if quantity is None or quantity[1] != "%":

@@ -10,9 +10,7 @@ BYTE_ORDER_MARK = "\ufeff"
 def read_text(path: Path, expected: str) -> str:
     """Return the text of a file without a byte order mark; ``expected`` says what should have been there.
 
-    Raises:
-        BadInput: the file cannot be read, or is not UTF-8; then with the line.
-
+    Raises ``BadInput``: the file cannot be read, or is not UTF-8; then with the line.
     """
     require_utf8(path, "rename it, or the folder that is named so")
     try:

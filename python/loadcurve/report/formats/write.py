@@ -81,9 +81,7 @@ def write_formats(
 def parse_formats(given: str) -> list[str]:
     """Read the names of formats with commas between them, each once.
 
-    Raises:
-        BadInput: a name is none of :data:`FORMATS`; the error says which is the nearest.
-
+    Raises ``BadInput``: a name is none of :data:`FORMATS`; the error says which is the nearest.
     """
     names = [name.strip().lower() for name in given.split(",") if name.strip()]
     for name in names:

@@ -126,27 +126,21 @@ class Engine:
     def image(self, name: str) -> dict[str, Any] | None:
         """Return what the engine knows of an image; ``None`` where it has none of this name.
 
-        Raises:
-            EngineError: it does not answer.
-
+        Raises ``EngineError``: it does not answer.
         """
         return self._inspected("image", name)
 
     def container(self, name: str) -> dict[str, Any] | None:
         """Return what the engine knows of a container; ``None`` where it has none of this name.
 
-        Raises:
-            EngineError: it does not answer.
-
+        Raises ``EngineError``: it does not answer.
         """
         return self._inspected("container", name)
 
     def remove_container(self, name: str) -> bool:
         """Kill a container and remove it; returns whether there was one.
 
-        Raises:
-            EngineError: it is still there.
-
+        Raises ``EngineError``: it is still there.
         """
         existed = False
         deadline = time.monotonic() + REMOVE_TIMEOUT_S

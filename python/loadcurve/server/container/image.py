@@ -37,9 +37,7 @@ class ImageSource(Protocol):
     def image(self, engine: Engine, say: Callable[[str], None]) -> Image:
         """Return the image; where the engine does not have it yet, make it or fetch it, and say so.
 
-        Raises:
-            ServerFailure: that cannot be done ("image_unavailable", "not_built").
-
+        Raises ``ServerFailure``: that cannot be done ("image_unavailable", "not_built").
         """
         ...
 
