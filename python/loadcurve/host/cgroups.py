@@ -173,13 +173,11 @@ def remove_groups(folders: Collection[Path]) -> None:
 
 
 def _is_removed(folder: Path) -> bool:
-    """Remove a folder, and say whether it is gone."""
+    """Remove a folder, and say whether it is gone; one that never was may be refused for other reasons."""
     try:
         folder.rmdir()
-    except FileNotFoundError:
-        return True
     except OSError:
-        return False
+        return not folder.exists()
     return True
 
 
