@@ -1,4 +1,4 @@
-"""One browser for all tests, and the pages of synthetic runs as the command writes them."""
+"""One browser for all tests, and the pages of synthetic runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from loadcurve.report.html import write_report
 from support import synthetic_run as synthetic
-from support.opened_report import OpenReport, reported, reports_in, system_browser
-from support.run_pages import write_comparison, write_index
+from support.opened_report import OpenReport, reports_in, system_browser
+from support.run_pages import comparison_of_runs, index_of_runs
 
 
 @pytest.fixture(scope="session")
@@ -26,16 +27,16 @@ def open_report(browser: Browser) -> Iterator[OpenReport]:
 @pytest.fixture(scope="session")
 def report(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the report of the synthetic run, where there is a browser to open it."""
-    return reported(synthetic.write_run(tmp_path_factory.mktemp("browser") / "run"))
+    return write_report(synthetic.write_run(tmp_path_factory.mktemp("browser") / "run"))
 
 
 @pytest.fixture(scope="session")
 def index(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the list of a few runs."""
-    return write_index(tmp_path_factory.mktemp("runs"))
+    return index_of_runs(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="session")
 def comparison(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of three runs side by side."""
-    return write_comparison(tmp_path_factory.mktemp("side-by-side"))
+    return comparison_of_runs(tmp_path_factory.mktemp("side-by-side"))

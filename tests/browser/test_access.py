@@ -1,17 +1,20 @@
 """The pages can be read by everybody: by keyboard, on a phone, in the dark, on paper, without colour."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from support.colours import contrast, luminance
-from support.opened_report import DESK, PHONE, OpenReport
+from support.opened_report import DESK, PHONE, Opened, OpenReport, reports_in
 from support.readable import (
     LEAST_CONTRAST,
     PAPER,
     cut_off,
     lay_on_paper,
     lay_open,
+    looked_at,
     pale_words,
     scrolls_sideways,
     serious_violations,
@@ -37,29 +40,35 @@ def page_file(request: pytest.FixtureRequest, page_name: str) -> Path:
     return Path(request.getfixturevalue(page_name))
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_axe_finds_nothing_serious(open_report: OpenReport, page_file: Path, width: int, colour_scheme: str):
+@looked_at((PHONE, "dark"), (DESK, "light"))
+def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways_but_tables_in_their_frames(
+    open_report: OpenReport, page_file: Path, width: int, colour_scheme: str
+):
     opened = open_report(page_file, width=width, color_scheme=colour_scheme)
     lay_open(opened)
     assert serious_violations(opened) == []
-
-
-@pytest.mark.parametrize("width", [PHONE, DESK])
-def test_nothing_scrolls_sideways_but_tables_in_their_frames(
-    open_report: OpenReport, page_file: Path, width: int
-):
-    opened = open_report(page_file, width=width)
-    lay_open(opened)
     assert not scrolls_sideways(opened, width)
     assert sticking_out(opened, width) == []
+    assert_that_figures_can_be_read(opened)
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def assert_that_figures_can_be_read(opened: Opened) -> None:
+    """The words of all figures stand out from the paper, in its colours of the moment."""
+    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for figure in opened.figures():
+        inks = opened.page.locator(f"#{figure} svg.marks text").evaluate_all(
+            "(words) => words.map((word) => getComputedStyle(word).fill)"
+        )
+        assert inks
+        for ink in set(inks):
+            assert contrast(ink, paper) >= LEAST_CONTRAST, (figure, ink, paper)
+
+
+@looked_at((DESK, "dark"))
 def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
-    open_report: OpenReport, page_name: str, page_file: Path, colour_scheme: str
+    open_report: OpenReport, page_name: str, page_file: Path, width: int, colour_scheme: str
 ):
-    opened = open_report(page_file, color_scheme=colour_scheme)
+    opened = open_report(page_file, width=width, color_scheme=colour_scheme)
     lay_on_paper(opened)
     assert sticking_out(opened, PAPER, but_within="svg") == []
     assert cut_off(opened) == []
@@ -73,36 +82,25 @@ def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(
     walk_by_tab(open_report(page_file))
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_the_words_of_figures_stand_out_from_the_paper(
-    open_report: OpenReport, report: Path, colour_scheme: str
-):
-    opened = open_report(report, color_scheme=colour_scheme)
-    figures = opened.figures()
-    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    for figure in figures:
-        inks = opened.page.locator(f"#{figure} svg.marks text").evaluate_all(
-            "(words) => words.map((word) => getComputedStyle(word).fill)"
-        )
-        assert inks
-        for ink in set(inks):
-            assert contrast(ink, paper) >= LEAST_CONTRAST, (figure, ink, paper)
-
-
 def test_turning_dark_while_it_is_open_draws_the_figures_for_the_dark(open_report: OpenReport, report: Path):
     opened = open_report(report, color_scheme="light")
-    [figure, *_] = opened.redrawn(lambda: opened.page.emulate_media(color_scheme="dark"))
-    ink = opened.page.locator(f"#{figure} svg.marks text").first.evaluate(
-        "(word) => getComputedStyle(word).fill"
+    light = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    opened.redrawn(lambda: opened.page.emulate_media(color_scheme="dark"))
+    assert luminance(opened.page.evaluate("getComputedStyle(document.body).backgroundColor")) < luminance(
+        light
     )
-    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert contrast(ink, paper) >= LEAST_CONTRAST
-    assert luminance(paper) < luminance(ink)
+    assert_that_figures_can_be_read(opened)
 
 
-@pytest.mark.parametrize("key", ["Enter", " "])
-def test_a_table_is_sorted_by_keyboard_up_and_down(open_report: OpenReport, report: Path, key: str):
-    page = open_report(report).page
+@pytest.fixture(scope="module")
+def used_by_keyboard(browser: Browser, report: Path) -> Iterator[Opened]:
+    """One page for the tests that each use another part of it by keyboard."""
+    with reports_in(browser) as open_report:
+        yield open_report(report)
+
+
+def test_a_table_is_sorted_by_keyboard_up_and_down(used_by_keyboard: Opened):
+    page = used_by_keyboard.page
     header = page.locator("table.sortable th", has_text="requests/s")
     rates = "(table) => [...table.tBodies[0].rows].map((row) => row.cells[2].dataset.sort)"
 
@@ -111,17 +109,17 @@ def test_a_table_is_sorted_by_keyboard_up_and_down(open_report: OpenReport, repo
         return [float(rate) for rate in page.locator("table.sortable").evaluate(rates) if rate]
 
     header.locator("button").focus()
-    page.keyboard.press(key)
+    page.keyboard.press("Enter")
     assert header.get_attribute("aria-sort") == "ascending"
     assert shown() == sorted(shown())
-    page.keyboard.press(key)
+    page.keyboard.press(" ")
     assert header.get_attribute("aria-sort") == "descending"
     assert shown() == sorted(shown(), reverse=True)
     assert page.locator("th[aria-sort]").count() == 1
 
 
-def test_the_point_of_the_distribution_is_chosen_by_keyboard(open_report: OpenReport, report: Path):
-    opened = open_report(report)
+def test_the_point_of_the_distribution_is_chosen_by_keyboard(used_by_keyboard: Opened):
+    opened = used_by_keyboard
     [before] = {mark["datum"]["place"] for mark in opened.marks("distribution-figure")}
     opened.page.locator("#point").focus()
     opened.page.keyboard.press("ArrowDown")
@@ -131,8 +129,8 @@ def test_the_point_of_the_distribution_is_chosen_by_keyboard(open_report: OpenRe
     )
 
 
-def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, report: Path):
-    page = open_report(report).page
+def test_what_is_folded_opens_by_keyboard(used_by_keyboard: Opened):
+    page = used_by_keyboard.page
     folded = page.locator("main details:not([open]):has(pre)").filter(visible=True)
     summary = folded.first.locator("summary").element_handle()
     summary.focus()

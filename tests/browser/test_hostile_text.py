@@ -1,20 +1,23 @@
 """Text with markup in it is shown as it is, wherever it comes from, and never run."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from loadcurve.report.html import write_report
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
-from support.opened_report import OpenReport, reported
+from support.opened_report import Opened, reports_in
 from support.run_pages import HOSTILE
 
 HOSTILE_URL = "http://127.0.0.1/\"><script>stolen = 1</script>?<img src='//127.0.0.1/x' onerror='stolen = 1'>"
 
 
 @pytest.fixture(scope="module")
-def hostile_report(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a run in which every free text is hostile, where there is a browser to open it."""
+def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run in which every free text is hostile."""
     texts = synthetic.Texts(
         title=HOSTILE, question=HOSTILE, server_titles=dict.fromkeys((*synthetic.SERVERS, "absent"), HOSTILE)
     )
@@ -22,7 +25,13 @@ def hostile_report(browser: object, tmp_path_factory: pytest.TempPathFactory) ->
     records = [renamed(one) for one in synthetic.trial_records(record, HOSTILE)]
     folder = tmp_path_factory.mktemp("hostile") / "run"
     synthetic.write_run(folder, hostile_run(record), records, texts)
-    return reported(folder)
+    return write_report(folder)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, hostile_report: Path) -> Iterator[Opened]:
+    with reports_in(browser) as open_report:
+        yield open_report(hostile_report)
 
 
 def hostile_run(record: RunRecord) -> RunRecord:
@@ -61,8 +70,7 @@ def renamed(record: PointRecord | FailureRecord) -> PointRecord | FailureRecord:
     return record.model_copy(update=changed)
 
 
-def test_hostile_text_is_shown_and_never_run(open_report: OpenReport, hostile_report: Path):
-    opened = open_report(hostile_report)
+def test_hostile_text_is_shown_and_never_run(opened: Opened, hostile_report: Path):
     opened.figures()
     page = opened.page
     assert page.title() == HOSTILE
@@ -76,8 +84,7 @@ def test_hostile_text_is_shown_and_never_run(open_report: OpenReport, hostile_re
     assert opened.requests == [hostile_report.as_uri()]
 
 
-def test_a_hostile_name_is_drawn_and_told_as_text(open_report: OpenReport, hostile_report: Path):
-    opened = open_report(hostile_report)
+def test_a_hostile_name_is_drawn_and_told_as_text(opened: Opened):
     [place, *_] = [
         index
         for index, mark in enumerate(

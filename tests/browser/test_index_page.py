@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from loadcurve.report.runs import list_runs
+from loadcurve.report.runs_page import write_index
 from support import synthetic_run as synthetic
-from support.opened_report import OpenReport, page_written_by
+from support.opened_report import OpenReport
 from support.run_pages import HOSTILE, HOSTILE_FOLDER
 
 
@@ -39,7 +41,7 @@ def test_the_report_of_a_run_opens_by_keyboard(open_report: OpenReport, index: P
 def test_a_link_leads_to_a_folder_of_any_name(open_report: OpenReport, browser: object, tmp_path: Path):
     report = synthetic.write_run(tmp_path / HOSTILE_FOLDER) / "report.html"
     report.write_text("<title>arrived</title>", encoding="utf-8")
-    page = open_report(page_written_by("runs", tmp_path, "--html")).page
+    page = open_report(write_index(list_runs(tmp_path))).page
     with page.expect_navigation():
         page.locator("table.runs a").click()
     assert page.title() == "arrived"

@@ -13,14 +13,17 @@ FIRST, ALL = 5, 24
 TABLE = "table.sortable"
 
 
-def reports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The report of the same run with a whole table, and with one that is cut short."""
+    folder = tmp_path_factory.mktemp("long-table")
     run = synthetic.write_run(folder / "run")
     paths = (folder / "whole.html", folder / "short.html")
     for path, most in zip(paths, (100, FIRST), strict=True):
-        monkeypatch.setattr("loadcurve.report.long_table.MOST_ROWS", most)
-        monkeypatch.setattr("loadcurve.report.html.MOST_ROWS", most)
-        path.write_text(render_report(run), encoding="utf-8")
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr("loadcurve.report.long_table.MOST_ROWS", most)
+            monkeypatch.setattr("loadcurve.report.html.MOST_ROWS", most)
+            path.write_text(render_report(run), encoding="utf-8")
     return paths
 
 
@@ -43,21 +46,23 @@ def body(opened: Opened) -> str:
 
 
 def test_all_rows_become_the_same_as_if_they_had_stood_there(
-    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_report: OpenReport, reports: tuple[Path, Path]
 ):
-    whole, short = (open_report(path) for path in reports(tmp_path, monkeypatch))
+    whole, short = map(open_report, reports)
     assert short.page.locator(f"{TABLE} tbody tr").count() == FIRST
     short.page.get_by_role("button", name="Show all of them").click()
     assert short.page.locator(f"{TABLE} tbody tr").count() == ALL
     assert body(short) == body(whole)
     assert short.page.locator("#rest-notice").count() == 0
+    # A row that came later leads to its trials, too.
+    short.page.locator(f"{TABLE} tbody tr").last.locator("button").click()
+    assert short.page.locator("#trial-server").input_value() == "tiny"
+    assert short.page.locator("#trial-point").input_value() == str(len(synthetic.CONNECTIONS) - 1)
     assert short.complaints == []
 
 
-def test_sorting_and_taking_along_have_all_rows(
-    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    _, path = reports(tmp_path, monkeypatch)
+def test_sorting_and_taking_along_have_all_rows(open_report: OpenReport, reports: tuple[Path, Path]):
+    _, path = reports
     sorted_page, taken = open_report(path).page, open_report(path).page
     sorted_page.locator(f"{TABLE} th button", has_text="requests/s").click()
     assert sorted_page.locator(f"{TABLE} tbody tr").count() == ALL
@@ -65,14 +70,3 @@ def test_sorting_and_taking_along_have_all_rows(
         taken.locator("section[aria-labelledby=numbers] .tools button", has_text="CSV").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + ALL
-
-
-def test_a_row_that_came_later_leads_to_its_trials_too(
-    open_report: OpenReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    _, path = reports(tmp_path, monkeypatch)
-    page = open_report(path).page
-    page.get_by_role("button", name="Show all of them").click()
-    page.locator(f"{TABLE} tbody tr").last.locator("button").click()
-    assert page.locator("#trial-server").input_value() == "tiny"
-    assert page.locator("#trial-point").input_value() == str(len(synthetic.CONNECTIONS) - 1)

@@ -1,15 +1,16 @@
 """From a finding to the trial that shows it and back, and one moment in all panels over time."""
 
 import dataclasses
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from loadcurve.explain.all import findings
 from loadcurve.report.html import render_run
 from loadcurve.result.folder import Run
 from support.explained_run import Data, planted_run, series
-from support.opened_report import Opened, OpenReport
+from support.opened_report import Opened, reports_in
 
 STALL_S = 0.6
 """The server stands still from here on."""
@@ -31,14 +32,18 @@ def run() -> Run:
     return planted_run(stalled)
 
 
-@pytest.fixture
-def opened(open_report: OpenReport, run: Run, tmp_path: Path) -> Opened:
-    report = tmp_path / "report.html"
-    report.write_text(render_run(dataclasses.replace(run, folder=tmp_path)), encoding="utf-8")
-    return open_report(report)
+@pytest.fixture(scope="module")
+def opened(browser: Browser, run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    folder = tmp_path_factory.mktemp("moments")
+    report = folder / "report.html"
+    report.write_text(render_run(dataclasses.replace(run, folder=folder)), encoding="utf-8")
+    with reports_in(browser) as open_report:
+        yield open_report(report)
 
 
-def test_a_finding_leads_to_the_trial_that_shows_it_and_the_trial_back(opened: Opened, run: Run):
+def test_a_finding_leads_to_its_moment_in_the_trial_that_shows_it_and_the_trial_back(
+    opened: Opened, run: Run
+):
     [place] = [place for place, one in enumerate(findings(run)) if one.code == "stall"]
     page = opened.page
     finding = page.locator(f"#finding-{place}")
@@ -47,19 +52,11 @@ def test_a_finding_leads_to_the_trial_that_shows_it_and_the_trial_back(opened: O
     finding.get_by_role("button", name="See it over time").click()
     assert page.locator("#trial-trial").input_value() == "2"
     assert page.locator("#trial-point").evaluate("(one) => one.selectedOptions[0].text") == "connections = 25"
+    assert page.locator("#trial-time-said").text_content() == f"{STALL_S:.2f} s"
     finding.evaluate("(one) => (one.open = false)")
     page.locator(f'#trial-findings a[href="#finding-{place}"]').click()
     assert finding.evaluate("(one) => one.open")
     assert opened.complaints == []
-
-
-def test_the_moment_begins_where_nothing_was_answered(opened: Opened, run: Run):
-    [place] = [place for place, one in enumerate(findings(run)) if one.code == "stall"]
-    finding = opened.page.locator(f"#finding-{place}")
-    finding.evaluate("(one) => (one.open = true)")
-    opened.figures()
-    finding.get_by_role("button", name="See it over time").click()
-    assert opened.page.locator("#trial-time-said").text_content() == f"{STALL_S:.2f} s"
 
 
 def test_the_arrow_keys_move_one_moment_through_all_panels(opened: Opened):

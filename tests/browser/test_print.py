@@ -40,9 +40,13 @@ def opened(browser: Browser, report: Path) -> Iterator[Opened]:
 
 
 @pytest.fixture(scope="module")
-def pages(opened: Opened) -> list[str]:
+def printed(opened: Opened) -> PdfReader:
+    return PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+
+
+@pytest.fixture(scope="module")
+def pages(printed: PdfReader) -> list[str]:
     """The words of each printed page, between single blanks and without ligatures."""
-    printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
     for page in printed.pages:
         size = (float(page.mediabox.width), float(page.mediabox.height))
         assert size == pytest.approx([POINTS_PER_MM * length for length in A4_MM], abs=2)
@@ -92,8 +96,7 @@ def test_the_heading_of_a_table_is_on_each_of_its_pages(pages: list[str]):
         assert "requests/s" in page
 
 
-def test_every_page_has_a_margin(opened: Opened):
-    printed = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+def test_every_page_has_a_margin(printed: PdfReader):
     least_points = 9 * POINTS_PER_MM
     for page in printed.pages:
         lefts: list[float] = []
@@ -106,7 +109,7 @@ def test_every_page_has_a_margin(opened: Opened):
         assert min(lefts) >= least_points
 
 
-def test_figures_and_tables_have_no_smaller_text_than_papers_have(opened: Opened):
+def test_figures_and_tables_have_no_smaller_text_than_papers_have(printed: PdfReader):
     sizes: dict[str, float] = {}
 
     def note(words: str, current: list[float], text: list[float], _font: object, size: float) -> None:
@@ -114,7 +117,7 @@ def test_figures_and_tables_have_no_smaller_text_than_papers_have(opened: Opened
             height = size * math.hypot(*text[2:4]) * math.hypot(*current[2:4])
             sizes[words.strip()] = min(height, sizes.get(words.strip(), height))
 
-    for page in PdfReader(io.BytesIO(opened.page.pdf(format="A4"))).pages:
+    for page in printed.pages:
         page.extract_text(visitor_text=note)
     words_of_figures = ("40,000", "connections", "percentile", "latency, ms")
     assert {words for words in words_of_figures if words in sizes} == {*words_of_figures}

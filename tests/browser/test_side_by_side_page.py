@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from loadcurve.report.side_by_side import write_side_by_side
 from support import synthetic_run as synthetic
-from support.opened_report import Opened, OpenReport, page_written_by, reports_in
+from support.opened_report import Opened, OpenReport, reports_in
 from support.run_pages import HALF, HOSTILE
 
 LOOKS_OF_MARKS = """(marks) => marks.map(
@@ -110,17 +111,9 @@ def test_nothing_is_said_on_the_console_and_nothing_is_asked_for(opened: Opened,
     assert opened.requests == [comparison.as_uri()]
 
 
-def test_the_report_of_a_run_is_reached_from_here(open_report: OpenReport, comparison: Path):
-    page = open_report(comparison).page
-    link = page.locator("header a")
-    assert link.all_inner_texts() == ["base"]
-    link.focus()
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    assert page.url == (comparison.parent / "base" / "report.html").as_uri()
-
-
-def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, comparison: Path):
+def test_what_is_folded_opens_by_keyboard_and_the_report_of_a_run_is_reached(
+    open_report: OpenReport, comparison: Path
+):
     page = open_report(comparison).page
     summary = page.locator("summary", has_text="The ratios at each point").first
     summary.focus()
@@ -129,6 +122,12 @@ def test_what_is_folded_opens_by_keyboard(open_report: OpenReport, comparison: P
     # Eight points of three servers, but for one whose three trials were not all usable in either run.
     assert table.locator("tbody tr").count() == 3 * len(synthetic.CONNECTIONS)
     assert table.is_visible()
+    link = page.locator("header a")
+    assert link.all_inner_texts() == ["base"]
+    link.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url == (comparison.parent / "base" / "report.html").as_uri()
 
 
 def test_hostile_text_is_shown_and_never_run(open_report: OpenReport, browser: object, tmp_path: Path):
@@ -143,7 +142,7 @@ def test_hostile_text_is_shown_and_never_run(open_report: OpenReport, browser: o
         )
         for place, kernel in enumerate(("Linux 6.1.0", HOSTILE))
     ]
-    page_path = page_written_by("report", *runs, "--out", tmp_path)
+    page_path, _ = write_side_by_side(runs, tmp_path)
     opened = open_report(page_path)
     opened.figures()
     page = opened.page

@@ -5,20 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.report.html import write_report
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
-from support.opened_report import OpenReport, reported
+from support.opened_report import PHONE, OpenReport
 
 Records = Sequence[PointRecord | FailureRecord]
 
-PHONE = 390
 WIDE = 1920
 LONG_NAME = "Supercalifragilisticexpialidocious_with_eight_workers_and_no_hyphen"
-
-
-def written(folder: Path, records: Records) -> Path:
-    """The report of the synthetic run with these records."""
-    return reported(synthetic.write_run(folder / "run", records=list(records)))
 
 
 def measured_records() -> list[PointRecord]:
@@ -44,7 +39,7 @@ def one_point_of_one_trial() -> Records:
 def test_every_figure_is_drawn_and_nothing_complains(
     records: Callable[[], Records], open_report: OpenReport, tmp_path: Path
 ):
-    opened = open_report(written(tmp_path, records()))
+    opened = open_report(write_report(synthetic.write_run(tmp_path / "run", records=list(records()))))
     figures = opened.figures()
     assert "throughput-1" in figures
     for figure in figures:
@@ -61,16 +56,12 @@ def test_a_wide_window_shows_the_table_of_all_figures_whole(report: Path, open_r
     assert box["x"] + box["width"] < WIDE
 
 
-def test_a_title_that_runs_from_right_to_left_does_so(open_report: OpenReport, tmp_path: Path):
+def test_a_title_from_right_to_left_and_a_long_name_fit_a_phone(open_report: OpenReport, tmp_path: Path):
     texts = synthetic.Texts(title="أي خادم أسرع؟", question="Which?")
-    page = open_report(reported(synthetic.write_run(tmp_path / "run", texts=texts))).page
-    direction = "one => getComputedStyle(one).direction"
-    assert page.locator("h1").evaluate(direction) == "rtl"
-    assert page.locator(".question").evaluate(direction) == "ltr"
-
-
-def test_a_long_name_does_not_make_the_page_wider_than_a_phone(open_report: OpenReport, tmp_path: Path):
-    report = reported(synthetic.write_renamed_run(tmp_path / "run", "tiny", LONG_NAME))
-    opened = open_report(report, width=PHONE)
+    run = synthetic.write_renamed_run(tmp_path / "run", "tiny", LONG_NAME, texts)
+    opened = open_report(write_report(run), width=PHONE)
     opened.figures()
+    direction = "one => getComputedStyle(one).direction"
+    assert opened.page.locator("h1").evaluate(direction) == "rtl"
+    assert opened.page.locator(".question").evaluate(direction) == "ltr"
     assert opened.page.evaluate("document.documentElement.scrollWidth") == PHONE

@@ -14,10 +14,10 @@ from playwright.sync_api import Browser, expect
 from loadcurve.result.progress import ProgressFile
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun, progress
-from support.opened_report import DESK, LOADCURVE, PATIENCE_MS, PHONE, Opened, OpenPage, pages_in
-from support.readable import scrolls_sideways, serious_violations
+from support.opened_report import DESK, PATIENCE_MS, PHONE, Opened, OpenPage, pages_in
+from support.readable import looked_at, scrolls_sideways, serious_violations
 from support.run_pages import HOSTILE
-from support.sandbox import wait_until
+from support.sandbox import LOADCURVE, wait_until
 from support.watched_run import page_of
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -87,7 +87,9 @@ def test_the_curves_grow_while_the_run_goes_on(open_page: OpenPage, url: str, ru
     assert {request.removeprefix(url) for request in opened.requests} <= {"", "events", "data:,"}
 
 
-def test_a_server_has_the_colour_of_the_report(open_page: OpenPage, url: str, run: GrowingRun):
+def test_a_server_has_the_colour_of_the_report_and_only_what_is_in_sight_is_drawn(
+    open_page: OpenPage, url: str, run: GrowingRun
+):
     run.add(24)
     opened = open_page(url)
     see_throughput(opened)
@@ -102,37 +104,23 @@ def test_a_server_has_the_colour_of_the_report(open_page: OpenPage, url: str, ru
     }
     assert legend == drawn
     assert list(legend) == list(synthetic.SERVERS)
-
-
-def test_only_what_is_in_sight_is_drawn(open_page: OpenPage, url: str, run: GrowingRun):
-    run.add(24)
-    opened = open_page(url)
-    see_throughput(opened)
     assert "resources-1-3" not in opened.page.evaluate("Object.keys(drawnViews)")
     opened.page.locator("#resources-1-3").scroll_into_view_if_needed()
     opened.page.evaluate("until(() => 'resources-1-3' in drawnViews)")
 
 
-@pytest.mark.parametrize(
-    ("begun_s_ago", "said"),
-    [
+def test_a_load_is_followed_from_when_it_began_without_news(open_page: OpenPage, url: str, run: GrowingRun):
+    opened = open_page(url)
+    load = opened.page.locator("#load")
+    for begun_s_ago, said in (
         (0.0, r"connections = 50 · warming up, \d+ of 60 s"),
         (65.0, r"connections = 50 · measuring, (5|6|7|8|9|\d\d) of 3600 s"),
         (9000.0, r"connections = 50 · measuring, 3600 of 3600 s"),
-    ],
-)
-def test_a_load_is_followed_from_when_it_began(open_page, url: str, run: GrowingRun, begun_s_ago, said):
-    opened = open_page(url)
-    begun_s = time.time() - begun_s_ago
-    run.says(point={"connections": 50}, since_unix_s=begun_s, warmup_s=60.0, duration_s=3600.0)
-    expect(opened.page.locator("#load")).to_have_text(re.compile(said))
-
-
-def test_the_seconds_go_on_without_news(open_page: OpenPage, url: str, run: GrowingRun):
-    run.says(point={"connections": 50}, since_unix_s=time.time(), warmup_s=60.0, duration_s=3600.0)
-    opened = open_page(url)
-    load = opened.page.locator("#load")
-    expect(load).to_contain_text("warming up")
+        (0.0, r"connections = 50 · warming up, \d+ of 60 s"),
+    ):
+        begun_s = time.time() - begun_s_ago
+        run.says(point={"connections": 50}, since_unix_s=begun_s, warmup_s=60.0, duration_s=3600.0)
+        expect(load).to_have_text(re.compile(said))
     before = load.inner_text()
     expect(load).not_to_have_text(before)
     assert opened.requests.count(f"{url}events") == 1
@@ -207,8 +195,7 @@ def test_a_run_that_is_over_leads_to_its_report(open_page: OpenPage, url: str, r
     expect(opened.page).to_have_title("The report")
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@looked_at((PHONE, "dark"), (DESK, "light"))
 def test_axe_finds_nothing_serious_and_nothing_sticks_out(
     open_page: OpenPage, url: str, run: GrowingRun, width: int, colour_scheme: str
 ):

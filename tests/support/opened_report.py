@@ -1,8 +1,6 @@
 """A report in a real browser: the system's Chromium, which finds no network whatever the page asks for."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PHONE, DESK = 390, 1440
 """Widths of windows, in CSS pixels."""
@@ -94,15 +91,3 @@ def reports_in(browser: Browser) -> Iterator[OpenReport]:
             return open_page(path.as_uri(), offline=True, **options)
 
         yield open_report
-
-
-def reported(folder: Path) -> Path:
-    """Let the command write the report of a run folder; return the path that it prints last."""
-    return page_written_by("report", folder)
-
-
-def page_written_by(*arguments: object) -> Path:
-    """Run the command; return the path that it prints last."""
-    command = [LOADCURVE, *map(str, arguments)]
-    written = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_MS / 1000)
-    return Path(written.stdout.splitlines()[-1])

@@ -1,9 +1,10 @@
 """Whether a page can be read by everybody: what the tests of each page look for."""
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from support.colours import contrast
-from support.opened_report import Opened
+from support.opened_report import DESK, PHONE, Opened
 
 PAPER = 718
 """A page of A4 between margins of one centimetre, in CSS pixels of 1/96 inch."""
@@ -20,6 +21,15 @@ _NEXT_BY_TAB = """() => {
     html: at.outerHTML.slice(0, 120),
   };
 }"""
+
+
+def looked_at(*settings: tuple[int, str]) -> pytest.MarkDecorator:
+    """Widths of the window with colours, of which the short form of the tests takes these."""
+    every = [(width, colours) for width in (PHONE, DESK) for colours in ("light", "dark")]
+    return pytest.mark.parametrize(
+        ("width", "colour_scheme"),
+        [pytest.param(*one, marks=[] if one in settings else pytest.mark.long) for one in every],
+    )
 
 
 def lay_open(opened: Opened) -> None:

@@ -1,10 +1,13 @@
-"""The pages about several runs, as the command writes them: a list of runs, and runs side by side."""
+"""The pages about several runs: a list of runs, and runs side by side."""
 
 from pathlib import Path
 
+from loadcurve.report.html import write_report
+from loadcurve.report.runs import list_runs
+from loadcurve.report.runs_page import write_index
+from loadcurve.report.side_by_side import write_side_by_side
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
-from support.opened_report import page_written_by, reported
 
 HOSTILE = (
     "</title></script><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"
@@ -15,13 +18,13 @@ HALF = 0.5
 """How many times the throughput of the base the second run of a comparison has."""
 
 
-def write_index(folder: Path) -> Path:
+def index_of_runs(folder: Path) -> Path:
     """Three runs: one with its report, a hostile one that was interrupted, and one whose texts are long.
 
     A fourth folder is none.
     """
     record = synthetic.run_record()
-    reported(synthetic.write_run(folder / "first", record))
+    write_report(synthetic.write_run(folder / "first", record))
     for name, started_at, text in (
         (HOSTILE_FOLDER, "2026-03-15T08:00:00Z", HOSTILE),
         ("long", "2026-01-02T23:10:00Z", LONG),
@@ -30,10 +33,10 @@ def write_index(folder: Path) -> Path:
         later = synthetic.run_record(texts).model_copy(update={"started_at": started_at})
         synthetic.write_run(folder / name, later, synthetic.trial_records(record)[:10], texts)
     (folder / "no run").mkdir()
-    return page_written_by("runs", folder, "--html")
+    return write_index(list_runs(folder))
 
 
-def write_comparison(folder: Path) -> Path:
+def comparison_of_runs(folder: Path) -> Path:
     """A base with its report, a run of half the throughput on another kernel, and an interrupted one."""
     record = synthetic.run_record()
     records = synthetic.trial_records(record)
@@ -41,8 +44,8 @@ def write_comparison(folder: Path) -> Path:
     base = synthetic.write_run(folder / "base", record)
     half = synthetic.write_run(folder / "half", record.model_copy(update=later), slower(records))
     third = synthetic.write_run(folder / "interrupted", record, records[:30])
-    reported(base)
-    return page_written_by("report", base, half, third, "--out", folder)
+    write_report(base)
+    return write_side_by_side([base, half, third], folder)[0]
 
 
 def slower(records: list[PointRecord | FailureRecord]) -> list[PointRecord | FailureRecord]:
