@@ -21,6 +21,8 @@ RUST_SERVERS := $(patsubst $(CATALOG)/%/Cargo.toml,%,$(wildcard $(CATALOG)/*/Car
 GO_SERVERS := $(patsubst $(CATALOG)/%/go.mod,%,$(wildcard $(CATALOG)/*/go.mod))
 BUILT_SERVERS := $(RUST_SERVERS) $(GO_SERVERS)
 
+# The tests of `make test`.
+SHORT := not long and not builds
 # How long each target is fuzzed.
 SECONDS ?= 30
 
@@ -62,10 +64,11 @@ test-servers-installed: ## As root on Debian: install the real servers and the b
 test-rust: setup
 	cargo test --quiet --workspace --exclude loadcurve-python --locked
 
-# Unit tests run beside each other; what starts servers and measures has the machine to itself.
+# What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
 test-python: setup
 	$(BIN)/pytest --quiet --numprocesses logical --maxprocesses 8 tests/unit
-	$(BIN)/pytest --quiet --ignore tests/unit
+	$(BIN)/pytest --quiet --numprocesses 4 --dist loadfile --ignore tests/unit -m '$(SHORT) and not alone'
+	$(BIN)/pytest --quiet --ignore tests/unit -m '$(SHORT) and alone'
 
 servers: setup ## Build the servers that the catalogue holds as source, and check each
 	@for server in $(BUILT_SERVERS); do $(BIN)/loadcurve servers check $$server; done

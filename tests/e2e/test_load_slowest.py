@@ -7,6 +7,8 @@ import pytest
 from support.deafened_server import deafened_server
 from support.sandbox import finish, wait_until
 
+pytestmark = pytest.mark.alone
+
 LEAST_TIMEOUT_MS = 200
 """Linux sends no segment a second time sooner, unless the other end hints at a loss."""
 

@@ -61,7 +61,7 @@ def write_many_servers(folder: Path, texts: synthetic.Texts, **changes: object) 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
 def test_without_a_terminal_there_are_plain_lines_of_80_columns(runs: Sandbox, arguments: list[str]):
-    finished = finish(runs.start(*arguments, COLUMNS=str(COLUMNS)))
+    finished = runs.run(*arguments, COLUMNS=str(COLUMNS))
     assert (finished.returncode, finished.stderr) == (0, "")
     assert CONTROL.findall(finished.stdout) == []
     assert max(map(len, finished.stdout.splitlines())) <= COLUMNS
@@ -106,7 +106,7 @@ def test_a_run_without_a_terminal_draws_no_progress(sandbox: Sandbox, variables:
 
 
 def test_an_error_that_names_what_steers_a_terminal_does_not_steer_it(sandbox: Sandbox):
-    finished = finish(sandbox.start("report", f"gone{STEERS}"))
+    finished = sandbox.run("report", f"gone{STEERS}")
     assert finished.returncode == 2
     assert "gone" in finished.stderr
     assert CONTROL.findall(finished.stderr) == []

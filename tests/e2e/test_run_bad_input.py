@@ -11,51 +11,6 @@ MISTAKES = {
         "conections = 3",
         ['did you mean "connections"?'],
     ),
-    "wrong type": (
-        study_text(load='duration = "1s"\nthreads = "two"'),
-        'threads = "two"',
-        ['load.threads: found "two"; expected a positive whole number'],
-    ),
-    "negative number": (
-        study_text(connections="[1, -2]"),
-        "connections = [1, -2]",
-        ["sweep.connections: found -2; expected a"],
-    ),
-    "negative rate": (
-        study_text(load='duration = "1s"\nrate = -5', connections="[1]").replace('"closed"', '"open"'),
-        "rate = -5",
-        ["load.rate: found -5; expected a"],
-    ),
-    "empty sweep": (
-        study_text(connections="[]"),
-        "connections = []",
-        ["sweep.connections: found an empty list; expected a list of"],
-    ),
-    "unknown server": (
-        study_text("[servers.ngnix]"),
-        "[servers.ngnix]",
-        ["servers.ngnix: ", 'did you mean "nginx"?'],
-    ),
-    "unknown server in use": (
-        study_text('[servers.mine]\nuse = "limmit"'),
-        'use = "limmit"',
-        ["servers.mine.use: ", 'did you mean "limit"?'],
-    ),
-    "unknown setting": (
-        study_text("[servers.nginx]\nworkers = 1\nkeepalife = true"),
-        "keepalife = true",
-        ["servers.nginx.keepalife: ", 'did you mean "keepalive"?'],
-    ),
-    "unfit setting": (
-        study_text('[servers.nginx]\nworkers = "many"'),
-        'workers = "many"',
-        ["servers.nginx.workers: ", '"many": expected a whole number of at least 0, or "auto"'],
-    ),
-    "missing CPU": (
-        study_text(host="server_cpus = [0, 4096]"),
-        "server_cpus = [0, 4096]",
-        ["host.server_cpus: found 4096; expected CPUs that this process may use: "],
-    ),
     "request outside the folder": (
         study_text(content='folder = "files"'),
         'requests = ["/1k.txt"]',

@@ -8,6 +8,9 @@ from support.containers import Containers
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 
+# The locks of podman are the same for all of its stores.
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 
 
@@ -83,25 +86,3 @@ def test_a_server_whose_image_is_nowhere_is_named_and_the_others_are_measured(
         ("other", "image_unavailable")
     ]
     assert run.run.servers["other"].status == "missing"
-
-
-@pytest.mark.parametrize(
-    ("keys", "line", "problem"),
-    [
-        ('image = "x"', 23, 'given without an engine; expected engine = "podman" or engine = "docker"'),
-        ('engine = "podmann"', 23, 'did you mean "podman"?'),
-        ('engine = "podman"\nimage = "x"\nrootfs = "."', 25, "given beside image; keep one of the two"),
-        ('engine = "podman"\nrootfs = "gone"', 24, "there is no folder and no file"),
-        ('use = "command"\nengine = "podman"\nimage = "x"', 22, "expected the port on which the image's own"),
-        ('use = "command"\nengine = "podman"\nstart = ["x"]', 22, "missing; expected an image or a rootfs"),
-        ('use = "url"\nengine = "podman"\nurl = "http://127.0.0.1"', 24, "runs already and is not started"),
-        ('use = "postgresql"\nengine = "podman"', 24, "so it does not run in a container"),
-        ('engine = "podman"\nnetwork = "none"', 24, 'expected "host" or "private"'),
-    ],
-)
-def test_keys_of_a_container_that_cannot_be_are_refused_with_their_line(keys, line, problem, sandbox):
-    sandbox.write("tiny.toml", study_text(f"[servers.limit]\n{keys}"))
-    finished = sandbox.run("run", "tiny.toml", "--out", "out")
-    assert finished.returncode == 2
-    assert f"tiny.toml:{line}: " in finished.stderr
-    assert problem in finished.stderr

@@ -12,6 +12,8 @@ import pytest
 from support.sandbox import finish
 from support.tiny_study import study_text
 
+pytestmark = pytest.mark.alone
+
 CPUS = sorted(os.sched_getaffinity(0))
 needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs, one for each side")
 
@@ -63,7 +65,13 @@ def bound_threads(command: psutil.Process) -> dict[str, dict[str, set[int]]]:
 
 @needs_two_cpus
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.needs(PROGRAMS.get(name, name))) for name in SETTINGS]
+    "name",
+    [
+        pytest.param("nginx", marks=pytest.mark.needs("nginx")),
+        pytest.param("apache-event", marks=pytest.mark.needs("apache2")),
+        pytest.param("apache-prefork", marks=[pytest.mark.needs("apache2"), pytest.mark.long]),
+        pytest.param("node", marks=[pytest.mark.needs("node"), pytest.mark.long]),
+    ],
 )
 def test_every_thread_of_each_side_is_bound_while_the_load_goes_on(name, sandbox):
     server_cpu, load_cpu = CPUS[0], CPUS[1]

@@ -129,32 +129,35 @@ def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sa
     assert reason["text"] in (sandbox.work / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("keys", "code", "said"),
-    [
-        ('use = "limit"\nbinary = "plain.txt"', "not_started", "plain.txt is not executable; if it is"),
-        ('use = "limit"\nbinary = "nowhere"', "not_started", "there is no program "),
-        ('use = "limit"\nbinary = "/bin/echo"', "version_unknown", "printed nothing that matches"),
-        (
-            'use = "command"\nstart = ["no-such", "{port}"]\nversion = "1"',
-            "not_started",
-            "no program no-such was",
-        ),
-        ('use = "url"\nurl = "http://127.0.0.1:1"', "not_ready", "nobody answers there"),
-    ],
-)
-def test_what_the_study_names_and_cannot_be_used_fails_in_each_trial(keys, code, said, sandbox):
+UNUSABLE = {
+    "plain": ('use = "limit"\nbinary = "plain.txt"', "not_started", "plain.txt is not executable; if it is"),
+    "nowhere": ('use = "limit"\nbinary = "nowhere"', "not_started", "there is no program "),
+    "echo": ('use = "limit"\nbinary = "/bin/echo"', "version_unknown", "printed nothing that matches"),
+    "command": (
+        'use = "command"\nstart = ["no-such", "{port}"]\nversion = "1"',
+        "not_started",
+        "no program no-such was",
+    ),
+    "url": ('use = "url"\nurl = "http://127.0.0.1:1"', "not_ready", "nobody answers there"),
+}
+
+
+def test_what_the_study_names_and_cannot_be_used_fails_in_each_trial(sandbox):
     sandbox.write("plain.txt", "no program")
-    sandbox.write("tiny.toml", study_text(f"[servers.named]\n{keys}\n[servers.limit]"))
+    tables = "\n".join(f"[servers.{name}]\n{keys}" for name, (keys, *_) in UNUSABLE.items())
+    sandbox.write("tiny.toml", study_text(f"{tables}\n[servers.limit]"))
     finished = sandbox.run("run", "tiny.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
     run = read_run(sandbox.work / "run")
-    assert [(one.server, one.reason.code) for one in run.failures] == [("named", code)] * 2
-    assert said in run.failures[0].reason.text
-    assert said in run.run.servers["named"].problem
+    assert len(run.failures) == len(UNUSABLE) * 2
+    for name, (_, code, said) in UNUSABLE.items():
+        failures = [one for one in run.failures if one.server == name]
+        assert [one.reason.code for one in failures] == [code] * 2
+        assert said in failures[0].reason.text
+        assert said in run.run.servers[name].problem
+        assert f"{name}: failed: {failures[0].reason.text}" in finished.stderr
     assert len(run.points) == 2 * 2
     assert run.complete
-    assert f"named: failed: {run.failures[0].reason.text}" in finished.stderr
     assert "Trials that failed" in (sandbox.work / "run" / "report.html").read_text()
 
 

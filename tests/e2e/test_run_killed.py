@@ -18,7 +18,7 @@ from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, read_run
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text, write_failing_server
 
-RANDOM_KILLS = 3
+RANDOM_KILLS = 1
 LATEST_RANDOM_KILL_S = 1.0
 POINTS_PER_TRIAL = 2
 
@@ -107,10 +107,10 @@ def test_a_killed_run_can_be_read_and_the_next_one_cleans_up_after_it(sandbox):
 @pytest.mark.parametrize(
     ("moment", "number"),
     [
-        ("before the first record", signal.SIGINT),
         ("in the middle of a trial", signal.SIGINT),
         ("between two trials", signal.SIGTERM),
-        ("in the middle of a trial", signal.SIGHUP),
+        pytest.param("before the first record", signal.SIGINT, marks=pytest.mark.long),
+        pytest.param("in the middle of a trial", signal.SIGHUP, marks=pytest.mark.long),
     ],
 )
 def test_an_interrupted_run_writes_its_report_and_leaves_nothing(moment, number, sandbox):

@@ -10,6 +10,8 @@ from loadcurve.server.group import group_parent
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text
 
+pytestmark = pytest.mark.alone
+
 SERVERS = "[servers.nginx]\nworkers = 2"
 DURATION_S = 2.0
 

@@ -8,22 +8,27 @@ from support.tiny_study import study_text
 
 NGINX = "exec {binary} -p {private} -c {private}/nginx.conf -g 'daemon off;'"
 APACHE = "exec {binary} -d {private} -f {private}/httpd.conf -DFOREGROUND"
-STARTS = {"nginx": ("nginx", NGINX), "apache-event": ("apache2", APACHE)}
-"""The program and the start of each server, as the catalogue has it."""
+STARTS = {"nginx": NGINX, "apache-event": APACHE}
+"""The start of each server, as the catalogue has it."""
 
 POINTS, TRIALS = 3, 2
 
 
-@pytest.mark.parametrize(("restart", "starts"), [("sweep", TRIALS), ("point", TRIALS * POINTS)])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.needs(program)) for name, (program, _) in STARTS.items()]
+    ("name", "restart", "starts"),
+    [
+        pytest.param("nginx", "sweep", TRIALS, marks=pytest.mark.needs("nginx")),
+        pytest.param("apache-event", "point", TRIALS * POINTS, marks=pytest.mark.needs("apache2")),
+        pytest.param("nginx", "point", TRIALS * POINTS, marks=[pytest.mark.needs("nginx"), pytest.mark.long]),
+        pytest.param("apache-event", "sweep", TRIALS, marks=[pytest.mark.needs("apache2"), pytest.mark.long]),
+    ],
 )
 def test_each_start_is_a_new_process_in_a_new_folder_with_empty_logs(name, restart, starts, sandbox):
     # Each start notes its process, its folder and what the logs hold, and goes on as the server itself.
     noting = 'echo $$ $PWD $(cat *.log | wc -c) >> "{study}/starts"'
     servers = f"""
     [servers.{name}]
-    start = ["sh", "-c", '''{noting}; {STARTS[name][1]}''']
+    start = ["sh", "-c", '''{noting}; {STARTS[name]}''']
     version = "as installed"
     access_log = true
     """

@@ -117,29 +117,3 @@ def test_a_running_server_that_names_no_version_is_not_measured_without_one(sand
     assert finished.returncode == 4
     assert f"The version of the server at http://{address} is unknown" in finished.stderr
     assert 'Give it in the study, such as version = "1.2"' in finished.stderr
-
-
-def test_a_server_that_is_started_needs_content(sandbox):
-    text = study_text("[servers.limit]").replace('[content]\n"1k.txt" = "1KiB"\n', "")
-    finished = run(sandbox, text)
-    assert finished.returncode == 2
-    assert "content: missing; expected files or a folder for the server limit to serve" in finished.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (study_of("http://127.0.0.1:1/path"), "servers.staging.url: found"),
-        (study_of("https://127.0.0.1:1"), "servers.staging.url: https://127.0.0.1:1: the scheme is 'https'"),
-        (study_of("http://127.0.0.1:1", 'start = ["sh"]'), "servers.staging.start: given, but"),
-        (study_of("http://127.0.0.1:1").replace("url = ", "# "), "servers.staging.url: missing; expected"),
-        (
-            study_of("http://127.0.0.1:1").replace('use = "url"', 'use = "limit"'),
-            "servers.staging.url: given, but the server limit is started here",
-        ),
-    ],
-)
-def test_a_running_server_that_is_named_badly_is_bad_input(text, said, sandbox, content):
-    finished = run(sandbox, text)
-    assert (finished.returncode, finished.stdout) == (2, "")
-    assert said in finished.stderr

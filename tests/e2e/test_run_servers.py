@@ -34,13 +34,6 @@ def run_servers(sandbox, servers):
     return json.loads((sandbox.work / "run" / "run.json").read_text())
 
 
-def refusal_of(sandbox, servers):
-    sandbox.write("tiny.toml", study_text(servers))
-    finished = sandbox.run("run", "tiny.toml", "--out", "run")
-    assert finished.stdout == ""
-    return finished.returncode, finished.stderr
-
-
 def test_two_versions_of_one_server_stand_side_by_side(sandbox):
     servers = '[servers.limit]\n[servers.limit-new]\nuse = "limit"\nbinary = "bin/server"'
     record = run_servers(sandbox, servers)
@@ -51,6 +44,7 @@ def test_two_versions_of_one_server_stand_side_by_side(sandbox):
     }
 
 
+@pytest.mark.long
 @pytest.mark.needs("nginx")
 def test_two_versions_of_nginx_stand_side_by_side_each_with_its_own_program(sandbox):
     installed = Path(shutil.which("nginx", path=SEARCH_PATH))
@@ -101,53 +95,26 @@ def test_a_study_may_start_a_server_of_the_catalogue_in_another_way(sandbox):
     assert (record["version"], record["binary"]) == ("wrapped", str(NATIVE_FOLDER / "loadcurve-server"))
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ("", ":22: servers.command.start: missing; expected the command that starts the server"),
-        ('start = "sh"', ':23: servers.command.start: found "sh"; expected a list of texts'),
-        (
-            'start = ["sh", "{prot}"]',
-            ":23: servers.command.start: start names {prot}, which is unknown there",
-        ),
-        ('start = ["sh"]', ":23: servers.command.start: given without {port}; expected it where"),
-        ('start = ["{binary}", "{port}"]', ":22: servers.command.binary: missing; expected the program"),
-        (
-            'start = ["sh", "{port}"]\nbinary = "sh"',
-            ":24: servers.command.binary: given, but start does not use {binary}",
-        ),
-        (
-            'start = ["sh", "{port}"]\nversion_command = ["sh", "{port}"]',
-            ":24: servers.command.version_command: version_command names {port}",
-        ),
-        ("workers = 2", ":23: servers.command.workers: The server command has no setting `workers`"),
-    ],
-)
-def test_a_program_that_is_named_badly_is_bad_input(keys, said, sandbox):
-    code, said_on_stderr = refusal_of(sandbox, f"[servers.command]\n{keys}")
-    assert code == 2
-    assert said in said_on_stderr
-
-
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ('start = ["sh", "{port}"]', 'it in the study, such as version = "1.2", or version_command = ['),
-        (
+def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(sandbox):
+    programs = {
+        "nameless": ('start = ["sh", "{port}"]', 'such as version = "1.2", or version_command = ['),
+        "speechless": (
             'start = ["sh", "{port}"]\nversion_command = ["echo", "none"]',
             "printed nothing that matches the pattern",
         ),
-        ('start = ["bin/none", "{port}"]\nversion = "1"', "there is no program "),
-        (
+        "gone": ('start = ["bin/none", "{port}"]\nversion = "1"', "there is no program "),
+        "unknown": (
             'start = ["no-such-program", "{port}"]\nversion = "1"',
             "no program no-such-program was found on PATH",
         ),
-    ],
-)
-def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(keys, said, sandbox):
-    code, said_on_stderr = refusal_of(sandbox, f"[servers.command]\n{keys}")
-    assert code == 4
-    assert said in said_on_stderr
+    }
+    tables = (f'[servers.{name}]\nuse = "command"\n{keys}' for name, (keys, _) in programs.items())
+    sandbox.write("tiny.toml", study_text("\n".join(tables)))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    for name, (_, said) in programs.items():
+        [line] = [line for line in finished.stderr.splitlines() if f"{name} is not measured" in line]
+        assert said in line
 
 
 def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(sandbox):

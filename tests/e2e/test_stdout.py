@@ -27,12 +27,13 @@ COMMANDS = {
 }
 
 
-@pytest.fixture(params=COMMANDS.values(), ids=COMMANDS)
+@pytest.fixture(params=COMMANDS)
 def arguments(request, limit_url, tmp_path):
     given = {"URL": limit_url}
-    if "RUN" in request.param:
+    words = COMMANDS[request.param]
+    if "RUN" in words:
         given["RUN"] = synthetic.write_run(tmp_path / "run")
-    return [given.get(word, word) for word in request.param]
+    return [given.get(word, word) for word in words]
 
 
 def test_a_full_disk_is_told_in_one_sentence(arguments, sandbox):
@@ -52,6 +53,12 @@ def test_a_reader_that_goes_away_is_no_fault_to_speak_of(arguments, sandbox):
     assert (finished.returncode, finished.stderr) == (1, "")
 
 
+# It is looked for before any command, which here has to start anew.
+@pytest.mark.parametrize(
+    "arguments",
+    [name if name == "load as JSON" else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS],
+    indirect=True,
+)
 def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox):
     finished = sandbox.run(*arguments, within=NO_STDOUT)
     assert finished.returncode == 2

@@ -21,6 +21,8 @@ from support.page_events import answer, events_of
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 
+pytestmark = pytest.mark.alone
+
 URL = re.compile(r"The page of this run: (http://127\.0\.0\.1:\d+/)")
 SHORT = study_text("[servers.nginx]", warmup="1s", load='duration = "200ms"', trials=2)
 """Four points, each behind a warm-up in which curves are drawn."""

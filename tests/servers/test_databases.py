@@ -240,6 +240,7 @@ def test_a_value_that_postgresql_does_not_accept_is_told_in_its_own_words(name):
     assert "shared_buffers" in failure.log_tail
 
 
+@pytest.mark.alone
 @servers("postgresql")
 @pytest.mark.needs("psql")
 def test_the_probe_sees_the_process_that_postgresql_makes_for_each_client(name):

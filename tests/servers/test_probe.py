@@ -14,6 +14,8 @@ from loadcurve.server.group import group_parent
 from loadcurve.server.processes import read_status
 from support.probed_load import load_of
 
+pytestmark = pytest.mark.alone
+
 INTERVAL_S = 0.02
 ALL_CPUS = os.sched_getaffinity(0)
 makes_groups = pytest.mark.skipif(

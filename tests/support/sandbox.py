@@ -85,20 +85,31 @@ class Sandbox:
         return [str(LOADCURVE), *map(str, arguments)]
 
     def run(
-        self, *arguments: object, within: Sequence[str] = (), stdout: IO[bytes] | None = None
+        self,
+        *arguments: object,
+        within: Sequence[str] = (),
+        stdout: IO[bytes] | None = None,
+        **variables: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end; ``within`` is a program that runs it in other circumstances."""
+        """Run the command to its end; ``within`` is a program that runs it in other circumstances.
+
+        ``variables`` change its environment, but for what Python reads when it starts, such as the locale.
+        """
         command = [*within, *self.command(*arguments)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = (self._run_anew if within else self._run_warm)(command, stdout or out, err)
+            environment = self.environment(**variables)
+            run = self._run_anew if within else self._run_warm
+            code = run(command, environment, stdout or out, err)
             texts = [self._text(file) for file in (out, err)]
         return subprocess.CompletedProcess(command, code, *texts)
 
-    def _run_anew(self, command: list[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
+    def _run_anew(
+        self, command: list[str], environment: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> int:
         finished = subprocess.run(
             command,
             cwd=self.work,
-            env=self.environment(),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -107,9 +118,11 @@ class Sandbox:
         )
         return finished.returncode
 
-    def _run_warm(self, command: list[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
+    def _run_warm(
+        self, command: list[str], environment: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> int:
         out_and_err = (stdout.fileno(), stderr.fileno())
-        return warm_command(self.byte_code).run(command, self.work, self.environment(), out_and_err)
+        return warm_command(self.byte_code).run(command, self.work, environment, out_and_err)
 
     @staticmethod
     def _text(file: IO[bytes]) -> str:

@@ -1,0 +1,198 @@
+"""Studies that cannot be run are refused, each with the line of its mistake, before anything happens."""
+
+import functools
+from pathlib import Path
+from unittest.mock import create_autospec
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.run.capacity import SearchOptions
+from loadcurve.run.display import Display
+from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.server.catalog import load_catalog
+from loadcurve.stats.slo import parse_objective
+from support.tiny_study import study_text
+
+FIRST_KEY = 23
+"""The line behind the name of the first server, which is the last table of a study."""
+
+
+@pytest.fixture(autouse=True)
+def _a_catalogue_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = catalog_of_the_package()
+    monkeypatch.setattr("loadcurve.run.study.load_catalog", lambda _: catalog)
+
+
+@functools.cache
+def catalog_of_the_package():
+    return load_catalog()
+
+
+def refusal_of(folder: Path, text: str, search: SearchOptions | None = None) -> list[str]:
+    """What is said of a study, line by line, without the path in front of it."""
+    file = folder / "tiny.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        StudyRun(file, RunOptions(out=folder / "run"), create_autospec(Display, instance=True), search)
+    assert not (folder / "run").exists()
+    return [line.replace(f"{file}:", "") for line in str(refused.value).splitlines()]
+
+
+MISTAKES = {
+    "unknown key": (
+        study_text(load="conections = 3\nrequests_total = 10"),
+        "conections = 3",
+        ['did you mean "connections"?'],
+    ),
+    "wrong type": (
+        study_text(load='duration = "1s"\nthreads = "two"'),
+        'threads = "two"',
+        ['load.threads: found "two"; expected a positive whole number'],
+    ),
+    "negative number": (
+        study_text(connections="[1, -2]"),
+        "connections = [1, -2]",
+        ["sweep.connections: found -2; expected a"],
+    ),
+    "negative rate": (
+        study_text(load='duration = "1s"\nrate = -5', connections="[1]").replace('"closed"', '"open"'),
+        "rate = -5",
+        ["load.rate: found -5; expected a"],
+    ),
+    "empty sweep": (
+        study_text(connections="[]"),
+        "connections = []",
+        ["sweep.connections: found an empty list; expected a list of"],
+    ),
+    "unknown server": (
+        study_text("[servers.ngnix]"),
+        "[servers.ngnix]",
+        ["servers.ngnix: ", 'did you mean "nginx"?'],
+    ),
+    "unknown server in use": (
+        study_text('[servers.mine]\nuse = "limmit"'),
+        'use = "limmit"',
+        ["servers.mine.use: ", 'did you mean "limit"?'],
+    ),
+    "unknown setting": (
+        study_text("[servers.limit]\nlisten_backlog = 1\ndelai = true"),
+        "delai = true",
+        ["servers.limit.delai: ", 'did you mean "delay"?'],
+    ),
+    "unfit setting": (
+        study_text('[servers.limit]\nlisten_backlog = "many"'),
+        'listen_backlog = "many"',
+        ["servers.limit.listen_backlog: ", '"many": expected a whole number'],
+    ),
+    "missing CPU": (
+        study_text(host="server_cpus = [0, 4096]"),
+        "server_cpus = [0, 4096]",
+        ["host.server_cpus: found 4096; expected CPUs that this process may use: "],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "wrong_line", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_in_the_study_is_named_with_its_line(text, wrong_line, said, tmp_path):
+    place = f"{text.splitlines().index(wrong_line) + 1}: "
+    [line] = [line for line in refusal_of(tmp_path, text) if line.startswith(place)]
+    for words in said:
+        assert words in line
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "problem"),
+    [
+        ('machine = "t2.micor"', 0, 'did you mean "t2.micro"?'),
+        ('machine = "t2.micro"\nlimits = { cpus = 1 }', 0, "given beside limits; keep one of the two"),
+        ("limits = { cpus = 0 }", 0, "a number of CPUs"),
+        ("limits = {}", 0, "expected cpus, memory or both"),
+        ('limits = { memory = "1KiB" }', 0, '"1MiB"'),
+        ('image = "x"', 0, 'given without an engine; expected engine = "podman" or engine = "docker"'),
+        ('engine = "podmann"', 0, 'did you mean "podman"?'),
+        ('engine = "podman"\nimage = "x"\nrootfs = "."', 2, "given beside image; keep one of the two"),
+        ('engine = "podman"\nrootfs = "gone"', 1, "there is no folder and no file"),
+        ('use = "command"\nengine = "podman"\nimage = "x"', -1, "expected the port on which the image's own"),
+        ('use = "command"\nengine = "podman"\nstart = ["x"]', -1, "missing; expected an image or a rootfs"),
+        ('use = "url"\nengine = "podman"\nurl = "http://127.0.0.1"', 1, "runs already and is not started"),
+        ('use = "postgresql"\nengine = "podman"', 1, "so it does not run in a container"),
+        ('engine = "podman"\nnetwork = "none"', 1, 'expected "host" or "private"'),
+    ],
+)
+def test_limits_and_containers_that_cannot_be_are_refused_with_their_line(keys, line, problem, tmp_path):
+    [said] = refusal_of(tmp_path, study_text(f"[servers.limit]\n{keys}"))
+    assert said.startswith(f"{FIRST_KEY + line}: ")
+    assert problem in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("", "22: servers.command.start: missing; expected the command that starts the server"),
+        ('start = "sh"', '23: servers.command.start: found "sh"; expected a list of texts'),
+        (
+            'start = ["sh", "{prot}"]',
+            "23: servers.command.start: start names {prot}, which is unknown there",
+        ),
+        ('start = ["sh"]', "23: servers.command.start: given without {port}; expected it where"),
+        ('start = ["{binary}", "{port}"]', "22: servers.command.binary: missing; expected the program"),
+        (
+            'start = ["sh", "{port}"]\nbinary = "sh"',
+            "24: servers.command.binary: given, but start does not use {binary}",
+        ),
+        (
+            'start = ["sh", "{port}"]\nversion_command = ["sh", "{port}"]',
+            "24: servers.command.version_command: version_command names {port}",
+        ),
+        ("workers = 2", "23: servers.command.workers: The server command has no setting `workers`"),
+    ],
+)
+def test_a_program_that_is_named_badly_is_refused(keys, said, tmp_path):
+    assert any(
+        line.startswith(said) for line in refusal_of(tmp_path, study_text(f"[servers.command]\n{keys}"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('use = "url"\nurl = "http://127.0.0.1:1/path"', "servers.staging.url: found"),
+        (
+            'use = "url"\nurl = "https://127.0.0.1:1"',
+            "servers.staging.url: https://127.0.0.1:1: the scheme is 'https'",
+        ),
+        ('use = "url"\nurl = "http://127.0.0.1:1"\nstart = ["sh"]', "servers.staging.start: given, but"),
+        ('use = "url"', "servers.staging.url: missing; expected"),
+        (
+            'use = "limit"\nurl = "http://127.0.0.1:1"',
+            "servers.staging.url: given, but the server limit is started here",
+        ),
+    ],
+)
+def test_a_running_server_that_is_named_badly_is_refused(keys, said, tmp_path):
+    assert any(said in line for line in refusal_of(tmp_path, study_text(f"[servers.staging]\n{keys}")))
+
+
+def test_a_server_that_is_started_needs_content(tmp_path):
+    text = study_text("[servers.limit]").replace('[content]\n"1k.txt" = "1KiB"\n', "")
+    [said] = refusal_of(tmp_path, text)
+    assert "content: missing; expected files or a folder for the server limit to serve" in said
+
+
+@pytest.mark.parametrize(
+    ("connections", "options", "said"),
+    [
+        ("[1, 4]", {"key": "pipeline"}, "--key pipeline is not a load; expected one of"),
+        ("[4]", {}, "found 4 to 4 as the range of connections; expected two loads above 0"),
+        ("[1, 4]", {"low": 1.5}, "sweep.connections: found 1.5; expected a positive whole number"),
+        (
+            "[1, 4]\npipeline = [1, 2]",
+            {},
+            "a search goes along one key, connections; expected a single value of pipeline",
+        ),
+    ],
+)
+def test_a_search_that_is_not_clear_is_refused(connections, options, said, tmp_path):
+    search = SearchOptions(parse_objective("p50 < 1s"), **options)
+    assert any(said in line for line in refusal_of(tmp_path, study_text(connections=connections), search))
