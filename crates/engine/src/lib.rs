@@ -38,7 +38,7 @@ pub use error::StartError;
 pub use kernel::TcpCounters;
 pub use load::{result_of, start, start_part, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part};
-pub use requests::{ListedRequest, RequestList, body_length};
+pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets};
 pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use scheduler::Scheduler;

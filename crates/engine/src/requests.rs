@@ -20,6 +20,7 @@ mod template;
 
 pub use body::body_length;
 pub use list::{ListedRequest, RequestList};
+pub use reader::sample;
 
 /// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.

@@ -44,6 +44,6 @@ impl RequestList {
     }
 
     fn sample(&self, count: u64, seed: u64) -> PyResult<Vec<String>> {
-        self.0.sample(count, seed).map_err(PyValueError::new_err)
+        loadcurve_engine::sample_targets(&self.0, count, seed).map_err(PyValueError::new_err)
     }
 }

@@ -5,13 +5,10 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use loadcurve_plan::{Pick, Picker};
-
 use crate::requests::TALLIES_MAX;
 use crate::requests::file::open_regular;
 use crate::requests::line::{self, Line};
 use crate::requests::lines::{LONGEST_LINE_BYTES, Lines};
-use crate::requests::reader::ListReader;
 
 const EXPECTED: &str = "a file with one path on each line";
 /// What some editors put in front of UTF-8 text.
@@ -111,22 +108,6 @@ impl RequestList {
     #[must_use]
     pub fn short(&self) -> Option<&[ListedRequest]> {
         self.short.as_deref()
-    }
-
-    /// So many paths picked at random, the same for the same seed; one that is picked twice counts twice.
-    ///
-    /// # Errors
-    /// The file is not what it was.
-    pub fn sample(self: &Arc<Self>, count: u64, seed: u64) -> Result<Vec<String>, String> {
-        let picker = Picker::new(Pick::Random, self.count, seed);
-        let mut reader = ListReader::of(Arc::clone(self));
-        (0..count)
-            .map(|k| {
-                let target = reader.find(picker.choice(k));
-                let target = target.map_err(|_| "the list has changed since it was opened".to_owned())?;
-                Ok(String::from_utf8_lossy(target).into_owned())
-            })
-            .collect()
     }
 
     pub(crate) fn file(&self) -> &Arc<File> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use loadcurve_plan::Choice;
+use loadcurve_plan::{Choice, Pick, Picker};
 use loadcurve_record::Failure;
 
 use crate::requests::line;
@@ -84,6 +84,22 @@ impl ListReader {
             }
         }
     }
+}
+
+/// So many paths of a list picked at random, the same for the same seed; one that is picked twice counts twice.
+///
+/// # Errors
+/// The file is not what it was.
+pub fn sample(list: &Arc<RequestList>, count: u64, seed: u64) -> Result<Vec<String>, String> {
+    let picker = Picker::new(Pick::Random, list.count(), seed);
+    let mut reader = ListReader::of(Arc::clone(list));
+    (0..count)
+        .map(|k| {
+            let target = reader.find(picker.choice(k));
+            let target = target.map_err(|_| "the list has changed since it was opened".to_owned())?;
+            Ok(String::from_utf8_lossy(target).into_owned())
+        })
+        .collect()
 }
 
 #[cfg(test)]
