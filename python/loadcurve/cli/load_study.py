@@ -8,18 +8,23 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
-from loadcurve.load.http import HttpLoad
-from loadcurve.load.kinds import DATABASE, WEB, LoadKind
-from loadcurve.load.loads import Load, model_table
-from loadcurve.load.table import attributes
-from loadcurve.load.workload import InvalidWorkload, choose_workload
-from loadcurve.load.ycsb import DatabaseLoad
+from loadcurve.load.http import (
+    ClosedLoadTable,
+    HttpLoad,
+    HttpLoadTable,
+    OpenLoadTable,
+    SessionsLoadTable,
+)
+from loadcurve.load.kinds import DATABASE, KINDS, WEB, LoadKind
+from loadcurve.load.loads import LoadTables, keys_of, model_table
+from loadcurve.load.table import Table, attributes
+from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.study.model import Study
 from loadcurve.toml.problems import Problem, problems_of
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_THREADS = 1
-DEFAULT_DURATION = "10s"
+DEFAULT_DURATION_S = 10.0
 DEFAULT_TIMES = {"warmup": "0s", "timeout": "10s"}
 """These are not those of a study."""
 
@@ -27,8 +32,15 @@ OF_RUNNING = frozenset({"seed", "cpus", "io", "settings", "drop", "drop_table", 
 """Parameters that say nothing of the load itself."""
 OF_ONE_KIND = {"io": WEB, "settings": DATABASE, "drop": DATABASE, "drop_table": DATABASE}
 """Those among them that only one kind of load knows."""
-KEYS = {"header": "headers", "urls": "requests"}
-"""Keys of a study's load whose options have another name; so has how many requests there are, and a burst."""
+MODELS = {"connection_rate": "sessions", "rate": "open"}
+"""The load models that an option asks for, where the kind of load has them."""
+HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {
+    "closed": ClosedLoadTable,
+    "open": OpenLoadTable,
+    "sessions": SessionsLoadTable,
+}
+OPTIONS = {"header": "headers", "urls": "requests", "requests": "requests_total"}
+"""What options of a load are called that have another name on the command line."""
 
 
 class OnePoint(Study):
@@ -51,26 +63,21 @@ class Options:
         self.values = values
         self._given = given
         self._written = written
-        self.model = self._model()
+        asked = [model for option, model in MODELS.items() if option in given and model in kind.models]
+        self.model = (asked or kind.models)[0]
+        self._keys = keys_of(self.model)
         self._known = attributes(model_table(self.model))
         for name in given:
             self._require_use(name)
 
-    def _model(self) -> str:
-        """Return the load model that the options ask for."""
-        if self.kind is DATABASE:
-            return "ycsb"
-        if "connection_rate" in self._given:
-            return "sessions"
-        return "open" if "rate" in self._given else "closed"
+    def gives_any(self, *names: str) -> bool:
+        """Whether the person gave one of some options."""
+        return any(name in self._given for name in names)
 
     def _key(self, name: str) -> str:
         """Return the study's key of an option."""
-        if name == "requests":
-            return "operations" if self.kind is DATABASE else "requests_total"
-        if name == "pipeline" and "burst" in self._known:
-            return "burst"
-        return KEYS.get(name, name)
+        option = OPTIONS.get(name, name)
+        return self._keys.get(option, option)
 
     def _require_use(self, name: str) -> None:
         """Refuse an option that says nothing of this load."""
@@ -84,17 +91,23 @@ class Options:
         if name not in OF_RUNNING and any(self._key(name) in attributes(table) for table in tables):
             text = f"no option {_MODELS_IN_WORDS[self.model]}; leave it out"
         else:
-            other = WEB if self.kind is DATABASE else DATABASE
+            [other] = [kind for kind in KINDS if kind is not self.kind]
             text = f"an option for {other.servers}, and the URL leads to {self.kind.server}; leave it out"
         raise BadInput(f"{self._written[name]}: {text}")
 
-    def table(self) -> dict[str, Any]:
-        """Return what was given as the study's table of the load."""
-        load: dict[str, Any] = {"model": self.model, **DEFAULT_TIMES}
-        for name in self._given:
-            if name not in OF_RUNNING:
-                load[self._key(name)] = self._read(name)
-        return load
+    def read(self, table: type[Table], defaults: Mapping[str, Any]) -> Table:
+        """Return what was given, and of the rest the ``defaults``, as a study's table of the load.
+
+        Raises:
+            BadInput: a value is not what its option takes; the text has one line for each.
+
+        """
+        load = {"model": self.model, **DEFAULT_TIMES, **defaults}
+        load |= {self._key(name): self._read(name) for name in self._given if name not in OF_RUNNING}
+        try:
+            return table.model_validate(load, context={"folder": Path()})
+        except ValidationError as error:
+            raise self._bad_input(problems_of(error, table)) from error
 
     def _read(self, name: str) -> Any:  # noqa: ANN401 -- what TOML may hold
         """Return a value as the file of a study has it."""
@@ -115,22 +128,29 @@ class Options:
             found[key] = value
         return found
 
-    def complete(self, load: Mapping[str, Any], url: str) -> Load:
-        """Return the checked load of the study's one point; raises BadInput with the options at fault."""
+    def check(self, load: LoadTables | HttpLoadTable, url: str) -> None:
+        """See that a load is complete and fits together, as that of a study of one point.
+
+        Raises:
+            BadInput: it is not; the text has one line for each option at fault.
+
+        """
         data = {"title": "loadcurve load", "load": load, "servers": {"url": {"url": url}}}
         try:
-            study = OnePoint.model_validate(data, context={"folder": Path()})
+            OnePoint.model_validate(data, context={"folder": Path()})
         except ValidationError as error:
-            lines = [self._report(problem, load) for problem in problems_of(error, OnePoint)]
-            raise BadInput("\n".join(lines)) from error
-        return study.arms["url"].load_at({})
+            problems = problems_of(error, OnePoint)
+            raise self._bad_input([Problem(one.path[1:], one.text) for one in problems]) from error
 
-    def _report(self, problem: Problem, load: Mapping[str, Any]) -> str:
-        """Say a problem with the option that it is about."""
-        _, key, *rest = problem.path
+    def _bad_input(self, problems: Sequence[Problem]) -> BadInput:
+        return BadInput("\n".join(map(self._report, problems)))
+
+    def _report(self, problem: Problem) -> str:
+        """Say a problem of the load with the option that it is about."""
+        key, *rest = problem.path
         if key == "properties" and rest:
             return f"-p {rest[0]}: {problem.text}"
-        if key == "requests" and not isinstance(load["requests"], str):
+        if key == "requests" and not self.gives_any("urls"):
             return f"URL: {problem.text}"
         # Weights stand in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key
@@ -148,45 +168,36 @@ _MODELS_IN_WORDS = {
 
 def http_load(options: Options, url: str, path: str) -> HttpLoad:
     """Return the complete load on a web server that the options ask for; raises BadInput."""
-    load = {"requests": [path], "threads": DEFAULT_THREADS, **options.table()}
-    if not {"requests_total", "num_connections", "duration"} & load.keys():
-        load["duration"] = DEFAULT_DURATION
-    if load["model"] != "sessions":
-        load.setdefault("connections", DEFAULT_CONNECTIONS)
-    complete = options.complete(load, url)
-    if isinstance(complete, DatabaseLoad):
-        raise TypeError("the load is one on databases")
-    return complete
+    defaults: dict[str, Any] = {"requests": [path], "threads": DEFAULT_THREADS}
+    if not options.gives_any("requests", "num_connections", "duration"):
+        defaults["duration"] = f"{DEFAULT_DURATION_S}s"
+    if options.model != "sessions":
+        defaults["connections"] = DEFAULT_CONNECTIONS
+    load = options.read(HTTP_TABLES[options.model], defaults)
+    options.check(load, url)
+    return load.with_values({}, load.complete)
 
 
 def database_load(options: Options, url: str) -> DatabaseLoad:
     """Return the complete load on a database that the options ask for; raises BadInput."""
-    load = options.table()
-    said = _said(load)
-    if load.get("phase") != "load":
-        if "batch" in load:
+    load = options.read(DatabaseLoadTable, {})
+    said = load.workload.said
+    defaults: dict[str, Any] = {}
+    if load.phase == "run":
+        if options.gives_any("batch"):
             raise BadInput("--batch: only the load phase inserts in batches; leave it out")
         if (
-            not {"operations", "duration"} & load.keys()
+            not options.gives_any("requests", "duration")
             and not {"requests_total", "duration_s"} & said.keys()
         ):
-            load["duration"] = DEFAULT_DURATION
-    if "threads" not in said:
-        load.setdefault("threads", DEFAULT_THREADS)
-    if "table" in said:
-        load.setdefault("table", said["table"])
-    complete = options.complete(load, url)
-    if not isinstance(complete, DatabaseLoad):
-        raise TypeError("the load is one on web servers")
-    return complete
-
-
-def _said(load: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the workload says besides; nothing of one that cannot be used, which the study tells."""
-    try:
-        return choose_workload(load["workload"], load.get("properties", {}), Path()).said
-    except (KeyError, InvalidWorkload):
-        return {}
+            defaults["duration_s"] = DEFAULT_DURATION_S
+    if load.threads is None and "threads" not in said:
+        defaults["threads"] = DEFAULT_THREADS
+    if "table" in said and not options.gives_any("table"):
+        defaults["table"] = said["table"]
+    load = load.model_copy(update=defaults)
+    options.check(load, url)
+    return load.with_values({}, load.complete)
 
 
 def _header(text: str) -> tuple[str, str]:

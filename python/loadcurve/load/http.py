@@ -95,6 +95,11 @@ class HttpLoadTable(LoadTable):
     _places: tuple[str, ...] = PrivateAttr(())
 
     @property
+    def complete(self) -> "type[HttpLoad]":
+        """Its type at one point."""
+        raise NotImplementedError
+
+    @property
     def request_places(self) -> tuple[str, ...]:
         """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
         return self._places

@@ -69,6 +69,7 @@ DATABASE = LoadKind(
     server="a database",
     servers="databases",
 )
+KINDS = (WEB, DATABASE)
 
 
 def kind_of_model(model: object) -> LoadKind:
