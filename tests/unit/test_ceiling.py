@@ -5,21 +5,13 @@ from pathlib import Path
 import pytest
 
 from loadcurve.host.cpus import divide_cpus
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, Rig, marked_at_ceiling
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, marked_at_ceiling
 from loadcurve.result.load import LoadResult, Reason, Verdict
 from loadcurve.run import ceiling as run_ceiling
 from loadcurve.run.ceiling import measure_ceiling
 from loadcurve.run.kept import keep, kept
 from support import synthetic_run
-
-RIG = Rig(
-    cpu_model="a processor",
-    kernel="6.0",
-    loadcurve_version="0",
-    server_cpus=(0,),
-    load_cpus=(1,),
-    io="uring",
-)
+from support.measured_noise import RIG
 
 
 def load_result(connections: int, answered_rps: float) -> LoadResult:

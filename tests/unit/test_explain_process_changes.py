@@ -78,7 +78,4 @@ def test_at_the_ends_of_the_sweep_nothing_is_expected():
 
 
 def test_a_single_thread_that_comes_and_goes_is_no_change():
-    def plant(record: Data, trial: int, connections: float) -> None:
-        record["probe"]["server"]["threads"] = {"min": 7, "max": 8}
-
-    assert found(plant) == {}
+    assert found(lambda record, *_: record["probe"]["server"].update(threads={"min": 7, "max": 8})) == {}

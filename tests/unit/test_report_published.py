@@ -18,6 +18,7 @@ from loadcurve.study.find import bundled_studies
 from loadcurve.study.published import PublishedFile
 from loadcurve.toml.document import read_toml_model
 from support import synthetic_run as synthetic
+from support.cases import cases, changed
 from support.read_study import read_study
 
 FIGURE = {
@@ -191,35 +192,27 @@ def test_the_record_of_a_study_holds_the_figures_and_needs_no_other_file(tmp_pat
     assert recorded["servers"] == {"One": "nginx"}
 
 
-@pytest.mark.parametrize(
-    ("study", "file", "problem"),
-    [
-        (
-            '[published.servers]\nOnne = "nginx"\n',
-            FILE,
-            "study.toml:15: published.servers.Onne: the file has no",
-        ),
-        (
-            '[published.servers]\nOne = "ngin"\n',
-            FILE,
-            'expected a server of this study; did you mean "nginx"?',
-        ),
-        (
-            "",
-            FILE.replace("[1, 2]", "[1]"),
-            "figures.toml:11: figures.series.One: found 1 values; expected 2",
-        ),
-        (
-            "",
-            FILE.replace("[1, 10]", "[10, 1]"),
-            "figures.toml:7: figures.values: expected numbers that rise",
-        ),
-        ("", FILE.replace('"throughput"', '"through"'), "figures.toml:8: figures.measure: found"),
-    ],
-)
-def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, study: str, file: str, problem: str):
+PROBLEMS = r"""
+study: [published.servers]\nOnne = "nginx"
+    study.toml:15: published.servers.Onne: the file has no
+study: [published.servers]\nOne = "ngin"
+    expected a server of this study; did you mean "nginx"?
+figures: [1, 2] -> [1]
+    figures.toml:11: figures.series.One: found 1 values; expected 2
+figures: [1, 10] -> [10, 1]
+    figures.toml:7: figures.values: expected numbers that rise
+figures: "throughput" -> "through"
+    figures.toml:8: figures.measure: found
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
+def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, change: str, problem: str):
+    file, _, how = change.partition(": ")
+    texts = {"study": STUDY, "figures": FILE}
+    texts[file] = changed(texts[file], how)
     with pytest.raises(BadInput) as error:
-        read_study(written(tmp_path, STUDY + study, file))
+        read_study(written(tmp_path, *texts.values()))
     assert problem in str(error.value)
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -29,12 +30,23 @@ from loadcurve.server.spawn import ends_with_parent, spawn
 from support.sandbox import wait_until
 
 
+@contextmanager
+def ended_afterwards(process):
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def sleeping(program="sleep", **how):
+    return ended_afterwards(subprocess.Popen([program, "3600"], **how))
+
+
 @pytest.fixture
 def sleeper():
-    process = subprocess.Popen(["sleep", "3600"], start_new_session=True)
-    yield process
-    process.kill()
-    process.wait()
+    with sleeping(start_new_session=True) as process:
+        yield process
 
 
 def test_the_session_of_a_process_is_what_the_kernel_says(sleeper):
@@ -53,12 +65,8 @@ def test_the_start_of_a_process_agrees_with_psutil(sleeper):
 def test_a_name_with_parentheses_and_spaces_does_not_confuse(tmp_path):
     program = tmp_path / "a) S 1 (b"
     shutil.copy2(shutil.which("sleep"), program)
-    process = subprocess.Popen([program, "3600"])
-    try:
+    with sleeping(program) as process:
         assert read_status(process.pid).session == os.getsid(process.pid)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_process_that_waits_to_be_reaped_keeps_its_id_but_does_not_run(sleeper):
@@ -81,31 +89,20 @@ def test_a_signal_for_an_earlier_process_of_the_same_id_is_not_sent(sleeper):
 
 
 def test_the_environment_tells_whose_a_process_is():
-    process = subprocess.Popen(["sleep", "3600"], env={**os.environ, "MARK": "abc"})
-    try:
+    with sleeping(env={**os.environ, "MARK": "abc"}) as process:
         # The kernel shows the environment a moment after the program has begun.
         wait_until(lambda: carries_variable(identify(process.pid), "MARK=abc"), "the environment is shown")
         assert not carries_variable(identify(process.pid), "MARK=ab")
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_process_uses_the_folder_it_works_in_and_that_of_its_files(tmp_path):
     folder, other = tmp_path / "a", tmp_path / "ab"
     folder.mkdir()
     other.mkdir()
-    with (folder / "log").open("wb") as log:
-        by_file = subprocess.Popen(["sleep", "3600"], stdout=log)
-    by_cwd = subprocess.Popen(["sleep", "3600"], cwd=folder)
-    try:
+    with (folder / "log").open("wb") as log, sleeping(stdout=log) as by_file, sleeping(cwd=folder) as by_cwd:
         for process in (by_file, by_cwd):
             assert uses_folder(identify(process.pid), folder)
             assert not uses_folder(identify(process.pid), other)
-    finally:
-        for process in (by_file, by_cwd):
-            process.kill()
-            process.wait()
 
 
 def test_a_listening_socket_is_found_and_known_as_our_own():
@@ -177,13 +174,10 @@ def test_a_process_ends_when_the_one_that_started_it_is_killed(tmp_path):
 
 
 def test_a_spawned_process_leads_its_own_session_in_its_folder(tmp_path):
-    process = spawn(["sleep", "3600"], tmp_path, tmp_path / "log", None, os.environ)
-    try:
+    spawned = spawn(["sleep", "3600"], tmp_path, tmp_path / "log", None, os.environ)
+    with ended_afterwards(spawned) as process:
         assert os.getsid(process.pid) == process.pid
         assert os.readlink(f"/proc/{process.pid}/cwd") == str(tmp_path.resolve())  # noqa: PTH115
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_command_whose_parent_ended_before_it_could_ask_the_kernel_does_not_begin(tmp_path):
