@@ -105,7 +105,7 @@ def copied(record: PointRecord, planned: PlannedTrial, connections: float, noise
             "block": planned.block,
             "server": planned.server,
             "point": {"connections": connections},
-            "load": record.load.model_copy(update=update),
+            "measurements": {"load": record.load.model_copy(update=update)},
             "probe": probe,
         }
     )

@@ -66,7 +66,7 @@ def renamed(record: PointRecord | FailureRecord) -> PointRecord | FailureRecord:
     changed: dict[str, object] = {"server": HOSTILE}
     if isinstance(record, PointRecord):
         load = record.load.load.model_copy(update={"address": HOSTILE_URL, "requests": [HOSTILE_URL]})
-        changed["load"] = record.load.model_copy(update={"load": load})
+        changed["measurements"] = {"load": record.load.model_copy(update={"load": load})}
     return record.model_copy(update=changed)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.report.html import write_report
+from loadcurve.result.load import Reason, Verdict
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support.opened_report import PHONE, OpenReport
@@ -22,13 +23,9 @@ def measured_records() -> list[PointRecord]:
 
 
 def all_invalid() -> Records:
-    reason = {"code": "errors", "text": "12 % of the requests failed (60 resets)"}
-    verdict = {"status": "invalid", "reasons": [reason], "notes": []}
-    return [
-        PointRecord.model_validate(data | {"load": data["load"] | {"verdict": verdict}})
-        for record in measured_records()
-        if (data := record.model_dump(by_alias=True))
-    ]
+    reason = Reason(code="errors", text="12 % of the requests failed (60 resets)")
+    verdict = Verdict(status="invalid", reasons=[reason], notes=[])
+    return [synthetic.with_load(record, verdict=verdict) for record in measured_records()]
 
 
 def one_point_of_one_trial() -> Records:

@@ -17,9 +17,7 @@ def slower(records: list[PointRecord | FailureRecord], server: str, factor: floa
         if isinstance(record, PointRecord) and record.server == server:
             answered = (record.load.rate_rps.answered or 0) * factor
             rate = record.load.rate_rps.model_copy(update={"answered": answered})
-            changed.append(
-                record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
-            )
+            changed.append(synthetic.with_load(record, rate_rps=rate))
         else:
             changed.append(record)
     return changed

@@ -54,7 +54,7 @@ def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
     records = run_study(databases, study_text("[servers.ferretdb]\n[servers.postgresql]", threads="[2]"))
     assert {one["server"] for one in records} == {"ferretdb", "postgresql"}
     for one in records:
-        load, loading = one["load"], one["loading"]
+        load, loading = one["measurements"]["load"], one["measurements"]["loading"]
         assert load["requests"]["due"] == load["requests"]["ok"] == OPERATIONS
         assert {operation["operation"] for operation in load["operations"]} == {"read", "update"}
         assert sum(operation["answered"] for operation in load["operations"]) == OPERATIONS
@@ -65,13 +65,13 @@ def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
         assert load["connect_ms"]["count"] == load["connections"]["opened"]
         assert (loading["load"]["phase"], loading["requests"]["ok"]) == ("load", RECORDS)
         assert one["probe"]["server"]["cpu_share"] > 0
-    kinds = {one["server"]: one["load"]["load"]["database"] for one in records}
+    kinds = {one["server"]: one["measurements"]["load"]["load"]["database"] for one in records}
     assert kinds == {"ferretdb": "mongodb", "postgresql": "postgresql"}
     page = (databases.work / "run" / "report.html").read_text()
     assert "Operations answered per second" in page
     assert "Loading the records" in page
     # No password is in any file of the run.
-    assert all("@" not in one["load"]["load"]["address"] for one in records)
+    assert all("@" not in one["measurements"]["load"]["load"]["address"] for one in records)
     record = json.loads((databases.work / "run" / "run.json").read_text())
     assert "loadcurve:" not in json.dumps(record["servers"]["postgresql"]["settings"])
 
@@ -81,18 +81,20 @@ def test_the_load_phase_can_be_what_is_measured(databases):
     text = study_text("[servers.postgresql]", load).replace('warmup = "50ms"\n', "")
     records = run_study(databases, text)
     for one in records:
-        assert (one["load"]["load"]["phase"], one["load"]["load"]["batch"]) == ("load", 10)
-        assert one["load"]["requests"]["ok"] == RECORDS
-        assert one["loading"] is None
+        assert [*one["measurements"]] == ["load"]
+        load = one["measurements"]["load"]
+        assert (load["load"]["phase"], load["load"]["batch"]) == ("load", 10)
+        assert load["requests"]["ok"] == RECORDS
 
 
 def test_values_are_compared_where_the_study_asks_for_it(databases):
     records = run_study(
         databases, study_text("[servers.ferretdb]", f"operations = {OPERATIONS}\nverify_values = true")
     )
-    assert all(one["load"]["load"]["workload"]["verify_values"] for one in records)
-    assert all(one["load"]["errors"]["mismatch"] == 0 for one in records)
-    assert all(one["load"]["requests"]["ok"] == OPERATIONS for one in records)
+    loads = [one["measurements"]["load"] for one in records]
+    assert all(load["load"]["workload"]["verify_values"] for load in loads)
+    assert all(load["errors"]["mismatch"] == 0 for load in loads)
+    assert all(load["requests"]["ok"] == OPERATIONS for load in loads)
 
 
 @pytest.mark.parametrize(
@@ -108,20 +110,22 @@ def test_workloads_that_insert_scan_and_modify_run_on_either_database(databases,
     records = run_study(databases, text.replace('workload = "a"', f'workload = "{workload}"'))
     assert len(records) == 4
     for one in records:
-        assert {operation["operation"] for operation in one["load"]["operations"]} == kinds
-        assert (one["loading"]["requests"]["ok"], one["load"]["requests"]["ok"]) == (RECORDS, OPERATIONS)
+        loading, load = one["measurements"]["loading"], one["measurements"]["load"]
+        assert {operation["operation"] for operation in load["operations"]} == kinds
+        assert (loading["requests"]["ok"], load["requests"]["ok"]) == (RECORDS, OPERATIONS)
 
 
 def test_operations_at_a_rate_fall_due_whatever_the_database_does(databases):
     load = 'rate = 200\narrivals = "constant"\nduration = "1s"'
     [record] = run_study(databases, study_text("[servers.postgresql]", load, threads="[4]"))
-    requests = record["load"]["requests"]
+    measured = record["measurements"]["load"]
+    requests = measured["requests"]
     # One every 5 ms for a second.
     assert requests["due"] == pytest.approx(200, abs=1)
     ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
     assert requests["due"] == sum(ended)
-    assert record["load"]["rate_rps"]["asked"] == pytest.approx(200)
-    assert record["load"]["generator"]["lateness_ms"]["p50"] is not None
+    assert measured["rate_rps"]["asked"] == pytest.approx(200)
+    assert measured["generator"]["lateness_ms"]["p50"] is not None
 
 
 def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases):

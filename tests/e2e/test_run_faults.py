@@ -113,8 +113,8 @@ def test_a_run_without_a_single_answer_measures_nothing(sandbox):
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert (finished.returncode, finished.stdout) == (4, "")
     (record,) = records_of(sandbox.work / "run")
-    assert record["load"]["requests"]["answered"] == 0
-    assert record["load"]["verdict"]["status"] == "invalid"
+    assert record["measurements"]["load"]["requests"]["answered"] == 0
+    assert record["measurements"]["load"]["verdict"]["status"] == "invalid"
 
 
 def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sandbox):
@@ -124,7 +124,9 @@ def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(sa
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert finished.returncode == 3, finished.stderr
     (record,) = records_of(sandbox.work / "run")
-    (reason,) = [one for one in record["load"]["verdict"]["reasons"] if one["code"] == "mismatch"]
+    (reason,) = [
+        one for one in record["measurements"]["load"]["verdict"]["reasons"] if one["code"] == "mismatch"
+    ]
     assert "512 instead of 1,024 bytes for GET /1k.txt" in reason["text"]
     assert reason["text"] in (sandbox.work / "run" / "report.html").read_text()
 

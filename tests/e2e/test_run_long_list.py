@@ -16,7 +16,7 @@ def test_a_long_list_is_measured_as_one(sandbox):
     study = json.loads((folder / "run.json").read_text())["study"]
     assert study["load"]["requests"] == {"file": "urls.txt", "count": 1000}
     (point,) = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
-    load = point["load"]
+    load = point["measurements"]["load"]
     assert load["requests"]["ok"] == load["requests"]["due"] > 0
     assert [operation["operation"] for operation in load["operations"]] == ["urls.txt"]
 

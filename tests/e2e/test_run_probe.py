@@ -42,7 +42,7 @@ def points(shared_sandbox):
 def test_every_point_carries_what_the_server_used(points):
     assert [point["probe"]["caveats"] for point in points] == [[], []]
     for point in points:
-        server, load = point["probe"]["server"], point["load"]
+        server, load = point["probe"]["server"], point["measurements"]["load"]
         # The master process and two workers, of one thread each.
         assert server["processes"] == server["threads"] == {"min": 3, "max": 3}
         used_s = server["cpu_user_s"] + server["cpu_system_s"]
@@ -139,7 +139,7 @@ def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
     first, second = points_of(sandbox.work / "run")
     assert (first["kind"], first["probe"]["caveats"]) == ("point", [])
     assert second["kind"] == "point"
-    assert second["load"]["requests"]["answered"] > 0
+    assert second["measurements"]["load"]["requests"]["answered"] > 0
     assert [caveat["code"] for caveat in second["probe"]["caveats"]] == ["probe_died"]
     assert "limit: the probe ended with status -9" in finished.stderr
     assert "the probe ended with status -9" in (sandbox.work / "run" / "report.html").read_text()

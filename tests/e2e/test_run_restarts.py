@@ -45,5 +45,5 @@ def test_each_start_is_a_new_process_in_a_new_folder_with_empty_logs(name, resta
     assert len(pids) == len(folders) == 1 + starts
     assert log_bytes == {"0"}
     # Where a start serves all points, they share its address; each start is given any port that is free.
-    addresses = {(record["trial"], record["load"]["load"]["address"]) for record in records}
+    addresses = {(record["trial"], record["measurements"]["load"]["load"]["address"]) for record in records}
     assert len(addresses) == TRIALS if restart == "sweep" else TRIALS <= len(addresses) <= starts

@@ -76,8 +76,8 @@ def test_a_server_that_runs_already_is_verified_measured_and_left_running(sandbo
     server = record["servers"]["staging"]
     assert (server["status"], server["version"], server["binary"]) == ("found", "1", None)
     assert server["settings"] == {"url": f"http://{address}"}
-    assert trial["load"]["requests"]["answered"] > 0
-    assert trial["load"]["errors"]["mismatch"] == 0
+    assert trial["measurements"]["load"]["requests"]["answered"] > 0
+    assert trial["measurements"]["load"]["errors"]["mismatch"] == 0
 
 
 def test_without_content_any_answer_with_status_200_is_a_right_one(sandbox):
@@ -89,8 +89,9 @@ def test_without_content_any_answer_with_status_200_is_a_right_one(sandbox):
     record, (trial,) = records_of(sandbox)
     assert record["content"] == {}
     assert record["servers"]["staging"]["version"] == "demo/1.2", "what the header Server says"
-    assert trial["load"]["status"]["2xx"] == trial["load"]["requests"]["answered"] > 0, "Host is the URL's"
-    assert trial["load"]["errors"]["mismatch"] == 0
+    load = trial["measurements"]["load"]
+    assert load["status"]["2xx"] == load["requests"]["answered"] > 0, "Host is the URL's"
+    assert load["errors"]["mismatch"] == 0
 
 
 def test_a_running_server_that_serves_other_content_is_not_measured(sandbox, content):

@@ -30,7 +30,7 @@ def run_servers(sandbox, servers):
     finished = sandbox.run("run", "study/tiny.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
     lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["load"]["requests"]["answered"] > 0 for line in lines)
+    assert all(json.loads(line)["measurements"]["load"]["requests"]["answered"] > 0 for line in lines)
     return json.loads((sandbox.work / "run" / "run.json").read_text())
 
 
@@ -124,7 +124,7 @@ def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(sandbox):
     assert finished.returncode == 0, finished.stderr
     assert "The load on closing differs: calls = 1." in finished.stdout
     lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
-    loads = {record["server"]: record["load"] for record in map(json.loads, lines)}
+    loads = {record["server"]: record["measurements"]["load"] for record in map(json.loads, lines)}
     assert {name: load["load"]["calls"] for name, load in loads.items()} == {"limit": None, "closing": 1}
     assert loads["limit"]["connections"]["opened"] == 2
     assert loads["closing"]["connections"]["opened"] >= loads["closing"]["requests"]["answered"] > 2

@@ -72,8 +72,9 @@ def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) ->
             factor = math.exp(drawn.gauss(0, SPREAD))
             record = _clean_record(setup.key, value, factor)
             plant(record, planned["trial"], value)
+            measured = {"measurements": {"load": record.pop("load")}}
             at = {"point": {setup.key: value}, "started_at": "2026-03-14T09:27:00Z"}
-            records.append(PointRecord.model_validate(planned | at | record))
+            records.append(PointRecord.model_validate(planned | at | record | measured))
     return Run(folder=Path("run"), run=run, records=records, study_text="", cut_off=False)
 
 

@@ -65,15 +65,17 @@ def _at(pattern: PointRecord, planned: PlannedTrial, connections: float, noise: 
             "block": planned.block,
             "server": planned.server,
             "point": {"connections": connections},
-            "load": load.model_copy(
-                update={
-                    "rate_rps": load.rate_rps.model_copy(update={"answered": rate_rps}),
-                    "latency_ms": load.latency_ms.model_copy(update=latency | {"count": REQUESTS}),
-                    "histograms": load.histograms.model_copy(
-                        update={"latency": _histogram(number, connections)}
-                    ),
-                }
-            ),
+            "measurements": {
+                "load": load.model_copy(
+                    update={
+                        "rate_rps": load.rate_rps.model_copy(update={"answered": rate_rps}),
+                        "latency_ms": load.latency_ms.model_copy(update=latency | {"count": REQUESTS}),
+                        "histograms": load.histograms.model_copy(
+                            update={"latency": _histogram(number, connections)}
+                        ),
+                    }
+                )
+            },
             "probe": pattern.probe.model_copy(
                 update={
                     "server": used.model_copy(

@@ -54,6 +54,6 @@ def slower(records: list[PointRecord | FailureRecord]) -> list[PointRecord | Fai
     def changed(record: PointRecord) -> PointRecord:
         rate = record.load.rate_rps
         rates = rate.model_copy(update={"answered": HALF * (rate.answered or 0)})
-        return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rates})})
+        return synthetic.with_load(record, rate_rps=rates)
 
     return [changed(record) if isinstance(record, PointRecord) else record for record in records]

@@ -115,8 +115,10 @@ def point_record(server: str, threads: int, block: int = 0, **load: Any) -> Poin
             "server": server,
             "point": {"threads": threads},
             "started_at": "2026-03-14T09:27:00Z",
-            "load": load_result(server, threads, **load),
-            "loading": load_result(server, threads, "load"),
+            "measurements": {
+                "loading": load_result(server, threads, "load"),
+                "load": load_result(server, threads, **load),
+            },
             "probe": synthetic_run.probe_record("nginx", threads),
             "limit_use": None,
         }

@@ -318,7 +318,7 @@ def point_record(
     return PointRecord.model_validate(
         {"kind": "point", "trial": trial, "block": block, "server": server, "limit_use": None}
         | {"point": {"connections": connections}, "started_at": "2026-03-14T09:27:00Z"}
-        | {"load": load_result(server, connections, factor, **load)}
+        | {"measurements": {"load": load_result(server, connections, factor, **load)}}
         | {"probe": probe_record(server, connections, factor)}
     )
 
@@ -361,7 +361,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
     }
     return RunRecord.model_validate(
         {
-            "format": "loadcurve-run/1",
+            "format": "loadcurve-run/2",
             "loadcurve_version": "0.1.0",
             "started_at": "2026-03-14T09:26:53Z",
             "seed": 1729,
@@ -431,17 +431,21 @@ def with_records(run: Run, records: Iterable[PointRecord | FailureRecord]) -> Ru
     return dataclasses.replace(run, records=list(records))
 
 
+def with_load(record: PointRecord, **changes: Any) -> PointRecord:
+    """The record with changes to the result of its load."""
+    load = record.load.model_copy(update=changes)
+    return record.model_copy(update={"measurements": {**record.measurements, "load": load}})
+
+
 def spoiled(record: PointRecord) -> PointRecord:
     """The record with an invalid verdict."""
-    verdict = record.load.verdict.model_copy(update={"status": "invalid"})
-    return record.model_copy(update={"load": record.load.model_copy(update={"verdict": verdict})})
+    return with_load(record, verdict=record.load.verdict.model_copy(update={"status": "invalid"}))
 
 
 def with_throughput(record: PointRecord, factor: float) -> PointRecord:
     """The record with ``factor`` times the throughput; nothing else changes."""
     rates = record.load.rate_rps
-    rate = rates.model_copy(update={"answered": (rates.answered or 0) * factor})
-    return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
+    return with_load(record, rate_rps=rates.model_copy(update={"answered": (rates.answered or 0) * factor}))
 
 
 def write_run(

@@ -10,6 +10,7 @@ from loadcurve.explain import odd_trial
 from loadcurve.explain.subject import subjects
 from loadcurve.result.records import PointRecord
 from support.explained_run import Data, Setup, found, planted_run
+from support.synthetic_run import with_load
 
 
 def test_a_burp_is_told_with_the_counter_that_its_siblings_do_not_have():
@@ -53,7 +54,7 @@ def test_a_small_difference_is_none_to_care_about_however_significant():
 
 def with_throughput(record: PointRecord, rps: float) -> PointRecord:
     rate = record.load.rate_rps.model_copy(update={"answered": rps})
-    return record.model_copy(update={"load": record.load.model_copy(update={"rate_rps": rate})})
+    return with_load(record, rate_rps=rate)
 
 
 @pytest.mark.parametrize("trials", [3, 5, 20])

@@ -38,7 +38,7 @@ def test_limits_that_were_asked_for_come_before_the_ranking():
 def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):
     same = {"nginx": 1, "tiny": 1}
     twins = [
-        record.model_copy(update={"load": nginx.load, "probe": nginx.probe})
+        record.model_copy(update={"measurements": nginx.measurements, "probe": nginx.probe})
         for record in run.points
         if record.server in same
         for nginx in run.points

@@ -125,7 +125,7 @@ def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Ru
             return record
         # 30 failed and 20 refused by status, of 500 due in each of three trials.
         requests = record.load.requests.model_copy(update={"answered": 470, "failed": 30, "ok": 450})
-        return record.model_copy(update={"load": record.load.model_copy(update={"requests": requests})})
+        return synthetic.with_load(record, requests=requests)
 
     assert errors_figure(*drawn(run), LOOKS) is None
     records = [with_errors(record) for record in run.points]

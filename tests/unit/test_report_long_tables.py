@@ -21,8 +21,7 @@ def doubted(run: Run, codes: Sequence[str]) -> Run:
     for number, record in enumerate(run.points):
         reasons = [Reason(code=code, text=f"{code} {number}") for code in codes]
         verdict = Verdict(status="suspect", reasons=reasons, notes=[])
-        load = record.load.model_copy(update={"verdict": verdict})
-        records.append(record.model_copy(update={"load": load}) if record.server == "nginx" else record)
+        records.append(synthetic.with_load(record, verdict=verdict) if record.server == "nginx" else record)
     return synthetic.with_records(run, records)
 
 

@@ -30,7 +30,7 @@ class MadeUpTrials:
         yield PointRecord.model_validate(
             {"kind": "point", **trial.model_dump(), "point": {"connections": 1}, "limit_use": None}
             | {"started_at": "2026-03-14T09:27:00Z"}
-            | {"load": synthetic.load_result("nginx", 1, factor)}
+            | {"measurements": {"load": synthetic.load_result("nginx", 1, factor)}}
             | {"probe": synthetic.probe_record("nginx", 1, factor)}
         )
 

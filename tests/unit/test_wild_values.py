@@ -132,17 +132,12 @@ def scattered(record: PointRecord, drawn: random.Random) -> PointRecord:
     used = record.probe.server
     cpu = None if drawn.random() < 0.1 else used.model_copy(update={"cpu_per_request_us": anything()})
     load = record.load
-    return record.model_copy(
-        update={
-            "load": load.model_copy(
-                update={
-                    "rate_rps": load.rate_rps.model_copy(update={"answered": anything()}),
-                    "latency_ms": load.latency_ms.model_copy(update=latency),
-                }
-            ),
-            "probe": record.probe.model_copy(update={"server": cpu}),
-        }
+    measured = synthetic.with_load(
+        record,
+        rate_rps=load.rate_rps.model_copy(update={"answered": anything()}),
+        latency_ms=load.latency_ms.model_copy(update=latency),
     )
+    return measured.model_copy(update={"probe": record.probe.model_copy(update={"server": cpu})})
 
 
 def test_the_terminal_tells_a_run_that_scatters_beyond_all_numbers(wild_run: Run):
@@ -187,7 +182,8 @@ def bare(record: PointRecord) -> PointRecord:
     parts = ("connections", "generator", "kernel", "histograms")
     groups = {name: nothing(getattr(load, name)) for name in parts}
     lists = {"slowest": [], "silences": [], "series": [], "operations": []}
-    return record.model_copy(update={"load": nothing(load).model_copy(update={**groups, **lists})})
+    measurements = {"load": nothing(load).model_copy(update={**groups, **lists})}
+    return record.model_copy(update={"measurements": measurements})
 
 
 def test_every_form_of_the_report_is_written_of_results_that_lack_what_a_generator_cannot_know(

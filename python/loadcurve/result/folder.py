@@ -16,7 +16,14 @@ from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
-from loadcurve.result.records import TRIAL_RECORD, FailureRecord, Point, PointRecord, RunFormat, RunRecord
+from loadcurve.result.records import (
+    FailureRecord,
+    Point,
+    PointRecord,
+    RunFormat,
+    RunRecord,
+    read_trial_record,
+)
 
 RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"
@@ -244,11 +251,11 @@ def _read_run_record(path: Path) -> RunRecord:
 
 def _another_version(folder: Path, version: object, format_name: object, problem: str) -> BadInput:
     """Return the error that the records in a folder are not those that this version writes."""
-    (own_format,) = get_args(RunFormat)
+    formats = " and ".join(get_args(RunFormat))
     return BadInput(
         f"{folder} was written by another version of Loadcurve, or changed since ({problem}): its {RUN_FILE} "
         f"names version {version} and format {format_name}, and this is version {__version__}, which reads "
-        f"{own_format}. Use the version that wrote it, or measure again: loadcurve run {folder / STUDY_FILE}"
+        f"{formats}. Use the version that wrote it, or measure again: loadcurve run {folder / STUDY_FILE}"
     )
 
 
@@ -279,7 +286,7 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _read_record(path: Path, run: RunRecord, number: int, line: str) -> PointRecord | FailureRecord:
     try:
-        return TRIAL_RECORD.validate_json(line)
+        return read_trial_record(line, run.format)
     except ValidationError as error:
         problem = _first_problem(error)
         if "kind" in _json_object(line):

@@ -9,7 +9,7 @@ from loadcurve.errors import BadInput
 from loadcurve.files import open_regular, read_regular
 from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
 from loadcurve.result.load import Histograms
-from loadcurve.result.records import TRIAL_RECORD, FailureRecord, PointRecord, RunRecord
+from loadcurve.result.records import FailureRecord, PointRecord, RunRecord, read_trial_record
 
 NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
 
@@ -38,7 +38,7 @@ class FollowedRun:
             if self._record is None:
                 self._record = RunRecord.model_validate_json(read_regular(self.folder / RUN_FILE))
                 self._study_text = read_regular(self.folder / STUDY_FILE).decode(errors="replace")
-            self._read_new_lines()
+            self._read_new_lines(self._record)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -47,19 +47,20 @@ class FollowedRun:
             raise BadInput(f"{self.folder} cannot be read as a run folder: {error}") from error
         return Run(self.folder, self._record, list(self._records), self._study_text, cut_off=False)
 
-    def _read_new_lines(self) -> None:
+    def _read_new_lines(self, run: RunRecord) -> None:
         with open_regular(self.folder / TRIALS_FILE) as file:
             file.seek(self._read_bytes, os.SEEK_SET)
             # What follows the last line end is still being written, or was cut off by a kill.
             finished, line_end, _ = file.read().rpartition(b"\n")
         lines = [line for line in finished.split(b"\n") if line.strip()]
-        self._records += [_lightened(TRIAL_RECORD.validate_json(line)) for line in lines]
+        self._records += [_lightened(read_trial_record(line, run.format)) for line in lines]
         self._read_bytes += len(finished) + len(line_end)
 
 
 def _lightened(record: PointRecord | FailureRecord) -> PointRecord | FailureRecord:
     if isinstance(record, FailureRecord):
         return record
-    load = record.load.model_copy(update={"series": [], "slowest": [], "histograms": NO_HISTOGRAMS})
+    left_out = {"series": [], "slowest": [], "histograms": NO_HISTOGRAMS}
+    measurements = {name: load.model_copy(update=left_out) for name, load in record.measurements.items()}
     probe = record.probe.model_copy(update={"series": None})
-    return record.model_copy(update={"load": load, "probe": probe})
+    return record.model_copy(update={"measurements": measurements, "probe": probe})

@@ -7,7 +7,7 @@ from typing import Literal
 
 from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.result.load import Distribution, LoadResult, Operation
-from loadcurve.result.records import Point, PointRecord
+from loadcurve.result.records import LOAD_PHASE, Point, PointRecord
 
 MeasureName = Literal[
     "throughput",
@@ -246,6 +246,12 @@ PUBLISHED_MEASURES: dict[str, Measure] = {
 OPERATION_STATISTICS = ("p50", "p99", "max")
 """The statistics of latency that are told by kind of operation."""
 
+
+def _loaded_rps(trial: PointRecord) -> float | None:
+    loading = trial.measurements.get(LOAD_PHASE)
+    return loading.rate_rps.answered if loading else None
+
+
 LOADING = Measure(
     "loading",
     column="loading_rps",
@@ -254,7 +260,7 @@ LOADING = Measure(
     unit="records/s",
     better="higher",
     from_zero=True,
-    value=lambda trial: trial.loading.rate_rps.answered if trial.loading else None,
+    value=_loaded_rps,
 )
 """How many records were loaded per second before a point."""
 

@@ -1,8 +1,9 @@
 """The records of a run folder: ``run.json`` (one :class:`RunRecord`) and the lines of ``trials.jsonl``."""
 
-from typing import Annotated, Any, Literal
+import json
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema, field_validator
 
 from loadcurve.load.values import Count, Record
 from loadcurve.result.ceiling import Ceiling
@@ -98,8 +99,15 @@ class SearchRecord(Record):
     """The limits as they were given, such as ``p99 < 10ms, errors < 0.1 %``."""
 
 
-RunFormat = Literal["loadcurve-run/1"]
+FORMAT: Final = "loadcurve-run/2"
+"""What is written."""
+RunFormat = Literal["loadcurve-run/1", "loadcurve-run/2"]
+"""What is read; see :func:`read_trial_record`."""
 
+MEASURED = "load"
+"""The measurement that the figures of a point are of."""
+LOAD_PHASE = "loading"
+"""That of the records which a load on a database then asks for, where they were loaded for the point."""
 
 _OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "operations": "requests_total"}
 """What the options of a load were called in the records of the first versions."""
@@ -108,7 +116,7 @@ _OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "oper
 class RunRecord(Record):
     """What was known when the run started."""
 
-    format: RunFormat
+    format: Annotated[RunFormat, WithJsonSchema({"const": FORMAT, "type": "string"})]
     loadcurve_version: str
     started_at: str
     seed: int
@@ -164,6 +172,20 @@ KILLED_FOR_MEMORY = Reason(
 """The caveat of a server that goes on without some of its processes."""
 
 
+def _with_the_measured(measurements: dict[str, LoadResult]) -> dict[str, LoadResult]:
+    if MEASURED not in measurements:
+        raise ValueError(f"{MEASURED} is missing")
+    return measurements
+
+
+Measurements = Annotated[
+    dict[str, LoadResult],
+    AfterValidator(_with_the_measured),
+    Field(json_schema_extra={"required": [MEASURED]}),
+]
+"""The results of loads by name; the one that was to be measured is always there."""
+
+
 class PointRecord(Record):
     """One measured point of one trial."""
 
@@ -173,12 +195,16 @@ class PointRecord(Record):
     server: str
     point: Point
     started_at: str
-    load: LoadResult
-    loading: LoadResult | None = None
-    """How the records were loaded that a database's load then asked for; ``None`` where none were."""
+    measurements: Measurements
+    """Every load that the point has put on the server, by name, in their order in time."""
     probe: ProbeRecord
     limit_use: LimitUse | None
     """During the load and its warm-up; ``None`` without a limit of memory."""
+
+    @property
+    def load(self) -> LoadResult:
+        """The load that the point's figures are of."""
+        return self.measurements[MEASURED]
 
     @property
     def caveats(self) -> list[Reason]:
@@ -208,3 +234,25 @@ class FailureRecord(Record):
 
 TrialRecord = Annotated[PointRecord | FailureRecord, Field(discriminator="kind")]
 TRIAL_RECORD: TypeAdapter[PointRecord | FailureRecord] = TypeAdapter(TrialRecord)
+
+
+def read_trial_record(line: str | bytes, written_as: RunFormat) -> PointRecord | FailureRecord:
+    """Read a line of ``trials.jsonl`` of a run in this format; in the first one a point had no measurements.
+
+    Raises:
+        ValidationError: the line is no such record.
+
+    """
+    return TRIAL_RECORD.validate_json(line if written_as == FORMAT else _with_measurements(line))
+
+
+def _with_measurements(line: str | bytes) -> str | bytes:
+    """Return the line of a point with its loads as measurements; another line as it is."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(record, dict) or MEASURED not in record:
+        return line
+    loads = {name: record.pop(name, None) for name in (LOAD_PHASE, MEASURED)}
+    return json.dumps(record | {"measurements": {name: load for name, load in loads.items() if load}})

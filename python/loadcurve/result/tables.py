@@ -7,8 +7,9 @@ import polars
 from loadcurve.result.classes import FAILURES
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Distribution
+from loadcurve.result.measures import LOADING
 from loadcurve.result.probe import ServerUse
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 DISTRIBUTIONS = ("latency_ms", "service_time_ms", "connect_ms", "first_byte_ms", "transfer_ms")
 
@@ -65,15 +66,14 @@ def operations_table(run: Run) -> polars.DataFrame:
         {
             **_identity(record.server, record.trial, record.block, record.started_at),
             **{key: record.point.get(key) for key in keys},
-            "phase": phase,
+            "phase": "load" if name == LOAD_PHASE else "run",
             "operation": one.operation,
             "answered": one.answered,
             "failed": one.failed,
             **_distribution_columns("latency_ms", one.latency_ms),
         }
         for record in run.points
-        for phase, load in (("load", record.loading), ("run", record.load))
-        if load is not None
+        for name, load in record.measurements.items()
         for one in load.operations
     ]
     return polars.DataFrame(rows, schema=schema, orient="row")
@@ -151,7 +151,7 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     return {
         **_identity(record.server, record.trial, record.block, record.started_at),
         **{key: record.point.get(key) for key in keys},
-        "loading_rps": record.loading.rate_rps.answered if record.loading else None,
+        "loading_rps": LOADING.value(record),
         "duration_s": load.duration_s,
         "throughput_rps": load.rate_rps.answered,
         "rate_asked_rps": load.rate_rps.asked,

@@ -9,9 +9,8 @@ from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.load import LoadResult, Reason
-from loadcurve.result.records import Point
+from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements, Point
 from loadcurve.run.database_plan import DatabasePlans
-from loadcurve.run.under_load import Measured
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
 
@@ -59,7 +58,7 @@ class DatabaseUnderLoad:
         """See that the database gives back what it is given."""
         self._server.verify()
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
+    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
         """Load the records where this point needs fresh ones, and put the load on the database.
 
         Raises:
@@ -69,12 +68,13 @@ class DatabaseUnderLoad:
         load = self._load.with_values(point, DatabaseLoad)
         if load.phase == "load":
             result = self._loaded(load, seed, observe)
-            return Measured(marked_by_count(result, self._count(), self._expected(load)))
-        loading = None
+            return {MEASURED: marked_by_count(result, self._count(), self._expected(load))}
+        measurements: Measurements = {}
         if self._made is None or load.reload == "point":
-            loading = self._loaded(load, seed, observe)
-            self._require_records(load, loading)
-        return Measured(self._generator.run(self._plans.run_phase(load, seed), observe), loading)
+            measurements[LOAD_PHASE] = self._loaded(load, seed, observe)
+            self._require_records(load, measurements[LOAD_PHASE])
+        measurements[MEASURED] = self._generator.run(self._plans.run_phase(load, seed), observe)
+        return measurements
 
     def _loaded(self, load: DatabaseLoad, seed: int, observe: Observe) -> LoadResult:
         """Insert the records of a load into a new table."""

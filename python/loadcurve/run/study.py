@@ -18,7 +18,7 @@ from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
-from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import FORMAT, PointRecord, RunRecord, ServerRecord
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
 from loadcurve.run.fitting import require_own_tables
@@ -165,7 +165,7 @@ class StudyRun:
 
     def _record(self, served: Served | None, caveats: tuple[Reason, ...]) -> RunRecord:
         return RunRecord(
-            format="loadcurve-run/1",
+            format=FORMAT,
             loadcurve_version=__version__,
             started_at=utc_now(),
             seed=self._seed,

@@ -1,7 +1,7 @@
 """One trial: one fresh start of one server, taken through its points."""
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError, refusal
@@ -11,13 +11,21 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import Reason
-from loadcurve.result.records import FailureRecord, LimitUse, PlannedTrial, Point, PointRecord
+from loadcurve.result.records import (
+    MEASURED,
+    FailureRecord,
+    LimitUse,
+    Measurements,
+    PlannedTrial,
+    Point,
+    PointRecord,
+)
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.display import Display
 from loadcurve.run.points import PointChooser
 from loadcurve.run.prepare import Found, Served, serve
-from loadcurve.run.under_load import Measured, UnderLoad
+from loadcurve.run.under_load import UnderLoad
 from loadcurve.run.web_server import WebServerUnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
@@ -85,9 +93,8 @@ class TrialRunner:
                             **trial.model_dump(),
                             point=point,
                             started_at=started_at,
-                            load=measured.load,
-                            loading=measured.loading,
-                            probe=probe.observed(measured.load),
+                            measurements=measured,
+                            probe=probe.observed(measured[MEASURED]),
                             limit_use=_since(used_before, server.limit_use()),
                         )
                         yield record
@@ -120,7 +127,7 @@ class TrialRunner:
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, arm.load, content, self.cpus.load, ENGINE)
 
-    def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measured:
+    def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measurements:
         """Measure one point while its server lives; raises ServerFailure where it does not."""
 
         def observe(progress: Progress) -> None:
@@ -132,7 +139,7 @@ class TrialRunner:
         server.require_life()
         if self.ceiling is None:
             return measured
-        return replace(measured, load=marked_at_ceiling(measured.load, self.ceiling))
+        return {**measured, MEASURED: marked_at_ceiling(measured[MEASURED], self.ceiling)}
 
 
 def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:

@@ -1,20 +1,10 @@
 """What a trial does with a started server: verify it, and put one load after the other on it."""
 
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from loadcurve.generate.generator import Observe
-from loadcurve.result.load import LoadResult
-from loadcurve.result.records import Point
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a point has brought: its load, and the loading of the records before it, where there was one."""
-
-    load: LoadResult
-    loading: LoadResult | None = None
+from loadcurve.result.records import Measurements, Point
 
 
 class UnderLoad(Protocol):
@@ -31,8 +21,8 @@ class UnderLoad(Protocol):
     def verify(self, seed: int) -> None:
         """Verify the server before it is measured; raises ServerFailure where it is not as it should be."""
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
-        """Put the load of one point on the server.
+    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
+        """Put the load of one point on the server, and return what was measured by name, as records have it.
 
         Raises:
             LoadcurveError: the load could not be started, or the server failed.

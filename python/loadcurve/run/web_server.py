@@ -7,9 +7,8 @@ from typing import Self
 
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.http import HttpLoadTables
-from loadcurve.result.records import ContentRecord, Point
+from loadcurve.result.records import MEASURED, ContentRecord, Measurements, Point
 from loadcurve.run.plan import plan_at_point
-from loadcurve.run.under_load import Measured
 from loadcurve.server.live import LiveServer
 
 
@@ -37,9 +36,9 @@ class WebServerUnderLoad:
         """Ask for every path once, or for some of a long list."""
         self.server.verify(self.load.paths_to_verify(seed))
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measured:
+    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
         """Put the load of one point on the server."""
         load = self.load.with_values(point, self.load.complete)
         address, authority = self.server.address, self.server.authority
         plan = plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
-        return Measured(self.generator.run(plan, observe))
+        return {MEASURED: self.generator.run(plan, observe)}
