@@ -14,6 +14,20 @@ from loadcurve.result.records import LOAD_PHASE, PointRecord
 DISTRIBUTIONS = ("latency_ms", "service_time_ms", "connect_ms", "first_byte_ms", "transfer_ms")
 
 
+Schema = dict[str, Any]
+"""The types of columns by their names; None for ``point``, which stands for the settings of the sweep."""
+
+_TYPES = {
+    "": polars.String, "int": polars.Int64, "float": polars.Float64, "bool": polars.Boolean, "point": None
+}  # fmt: skip
+
+
+def column_types(columns: str) -> Schema:
+    """Read ``NAME:TYPE`` of each column, with blanks between them; one without a type is a text."""
+    told = (column.partition(":") for column in columns.split())
+    return {name: _TYPES[kind] for name, _, kind in told}
+
+
 def points_table(run: Run) -> polars.DataFrame:
     """Return one row for every measured point of every trial, in the order of measuring.
 
@@ -32,8 +46,7 @@ def failures_table(run: Run) -> polars.DataFrame:
     schema = {
         **_IDENTITY_COLUMNS,
         **dict.fromkeys(keys, polars.Float64),
-        "reason_code": polars.String,
-        "reason": polars.String,
+        **column_types("reason_code reason"),
     }
     rows = [
         {
@@ -56,10 +69,7 @@ def operations_table(run: Run) -> polars.DataFrame:
     schema = {
         **_IDENTITY_COLUMNS,
         **dict.fromkeys(keys, polars.Float64),
-        "phase": polars.String,
-        "operation": polars.String,
-        "answered": polars.Int64,
-        "failed": polars.Int64,
+        **column_types("phase operation answered:int failed:int"),
         **{column: kind for column, kind in _MEASURED_COLUMNS.items() if column.startswith("latency_")},
     }
     rows = [
@@ -79,23 +89,13 @@ def operations_table(run: Run) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
-_IDENTITY_COLUMNS: dict[str, Any] = {
-    "server": polars.String,
-    "trial": polars.Int64,
-    "block": polars.Int64,
-    "started_at": polars.String,
-}
+_IDENTITY_COLUMNS = column_types("server trial:int block:int started_at")
 
-_MEASURED_COLUMNS: dict[str, Any] = {
-    "loading_rps": polars.Float64,
-    "duration_s": polars.Float64,
-    "throughput_rps": polars.Float64,
-    "rate_asked_rps": polars.Float64,
-    "rate_sent_rps": polars.Float64,
-    "requests_due": polars.Int64,
-    "requests_answered": polars.Int64,
-    "requests_unanswered": polars.Int64,
-    "requests_never_sent": polars.Int64,
+_MEASURED_COLUMNS: Schema = {
+    **column_types(
+        "loading_rps:float duration_s:float throughput_rps:float rate_asked_rps:float rate_sent_rps:float "
+        "requests_due:int requests_answered:int requests_unanswered:int requests_never_sent:int"
+    ),
     **{
         f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}": (
             polars.Int64 if field == "count" else polars.Float64
@@ -103,30 +103,17 @@ _MEASURED_COLUMNS: dict[str, Any] = {
         for name in DISTRIBUTIONS
         for field in Distribution.model_fields
     },
-    "received_bytes": polars.Int64,
-    "errors": polars.Int64,
+    **column_types("received_bytes:int errors:int"),
     **{f"errors_{name}": polars.Int64 for name in FAILURES},
-    "generator_cpu_per_request_us": polars.Float64,
-    "generator_lateness_p99_ms": polars.Float64,
-    "generator_lateness_p99_9_ms": polars.Float64,
-    "listen_overflows": polars.Int64,
-    "syn_retransmits": polars.Int64,
-    "server_cpu_user_s": polars.Float64,
-    "server_cpu_system_s": polars.Float64,
-    "server_cpu_share": polars.Float64,
-    "server_cpu_per_request_us": polars.Float64,
-    "server_memory_mean_bytes": polars.Float64,
-    "server_memory_peak_bytes": polars.Int64,
-    "server_proportional_memory_bytes": polars.Float64,
-    "server_processes_max": polars.Int64,
-    "server_threads_max": polars.Int64,
-    "server_open_files_max": polars.Int64,
-    "server_busiest_process_share": polars.Float64,
-    "server_busiest_thread_share": polars.Float64,
-    "listen_backlog": polars.Int64,
-    "listen_queue_max": polars.Int64,
-    "throttled_s": polars.Float64,
-    "verdict": polars.String,
+    **column_types(
+        "generator_cpu_per_request_us:float generator_lateness_p99_ms:float "
+        "generator_lateness_p99_9_ms:float listen_overflows:int syn_retransmits:int "
+        "server_cpu_user_s:float server_cpu_system_s:float server_cpu_share:float "
+        "server_cpu_per_request_us:float server_memory_mean_bytes:float server_memory_peak_bytes:int "
+        "server_proportional_memory_bytes:float server_processes_max:int server_threads_max:int "
+        "server_open_files_max:int server_busiest_process_share:float server_busiest_thread_share:float "
+        "listen_backlog:int listen_queue_max:int throttled_s:float verdict"
+    ),
     "verdict_codes": polars.List(polars.String),
 }
 

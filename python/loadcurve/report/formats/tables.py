@@ -14,21 +14,14 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.result.records import Point
-from loadcurve.result.tables import failures_table, operations_table, points_table
+from loadcurve.result.tables import Schema, column_types, failures_table, operations_table, points_table
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.ranking import Ranking
 
 Row = dict[str, Any]
-Schema = dict[str, Any]
 
-_ESTIMATE: Schema = {
-    "value": polars.Float64,
-    "low": polars.Float64,
-    "high": polars.Float64,
-    "n": polars.Int64,
-    "method": polars.String,
-}
+_ESTIMATE = column_types("value:float low:float high:float n:int method")
 
 
 def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
@@ -79,87 +72,32 @@ def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
 
 
 _ESTIMATES: Schema = {
-    "measure": polars.String,
-    "unit": polars.String,
-    "server": polars.String,
-    "point": None,
+    **column_types("measure unit server point:point"),
     **_ESTIMATE,
-    "trials": polars.Int64,
-    "verdict": polars.String,
+    **column_types("trials:int verdict"),
 }
-_RANKING: Schema = {
-    "measure": polars.String,
-    "point": None,
-    "server": polars.String,
-    "rank_best": polars.Int64,
-    "rank_worst": polars.Int64,
-}
+_RANKING = column_types("measure point:point server rank_best:int rank_worst:int")
 _RATIOS: Schema = {
-    "measure": polars.String,
-    "point": None,
-    "first": polars.String,
-    "second": polars.String,
+    **column_types("measure point:point first second"),
     **_ESTIMATE,
-    "p_value": polars.Float64,
-    "told_apart": polars.Boolean,
+    **column_types("p_value:float told_apart:bool"),
 }
-_SHAPES: Schema = {
-    "server": polars.String,
-    "load": polars.String,
-    "point": None,
-    "peak_load": polars.Float64,
-    "peak_place": polars.String,
-    "peak_throughput_rps": polars.Float64,
-    "peak_throughput_low_rps": polars.Float64,
-    "peak_throughput_high_rps": polars.Float64,
-    "knee_load": polars.Float64,
-    "knee_place": polars.String,
-    "limits": polars.String,
-    "capacity_load": polars.Float64,
-    "capacity_load_low": polars.Float64,
-    "capacity_load_high": polars.Float64,
-    "capacity_bound": polars.String,
-    "capacity_safe_load": polars.Float64,
-    "price_usd_per_hour": polars.Float64,
-    "requests_per_usd": polars.Float64,
-    "requests_per_usd_low": polars.Float64,
-    "requests_per_usd_high": polars.Float64,
-}
+_SHAPES = column_types(
+    "server load point:point peak_load:float peak_place peak_throughput_rps:float "
+    "peak_throughput_low_rps:float peak_throughput_high_rps:float knee_load:float knee_place limits "
+    "capacity_load:float capacity_load_low:float capacity_load_high:float capacity_bound "
+    "capacity_safe_load:float price_usd_per_hour:float requests_per_usd:float requests_per_usd_low:float "
+    "requests_per_usd_high:float"
+)
 _PUBLISHED: Schema = {
-    "figure": polars.String,
-    "measure": polars.String,
-    "series": polars.String,
-    "point": None,
-    "published": polars.Float64,
-    "published_unit": polars.String,
-    "server": polars.String,
+    **column_types("figure measure series point:point published:float published_unit server"),
     **_ESTIMATE,
-    "unit": polars.String,
+    **column_types("unit"),
 }
-_FINDINGS: Schema = {
-    "finding": polars.Int64,
-    "server": polars.String,
-    "code": polars.String,
-    "weight": polars.String,
-    "certainty": polars.String,
-    "seen_at": polars.String,
-    "trials": polars.Int64,
-    "trials_measured": polars.Int64,
-    "seen": polars.String,
-    "cause": polars.String,
-    "advice": polars.String,
-}
-_EVIDENCE: Schema = {
-    "finding": polars.Int64,
-    "server": polars.String,
-    "code": polars.String,
-    "name": polars.String,
-    "value": polars.Float64,
-    "unit": polars.String,
-    "low": polars.Float64,
-    "high": polars.Float64,
-    "spread": polars.String,
-}
+_FINDINGS = column_types(
+    "finding:int server code weight certainty seen_at trials:int trials_measured:int seen cause advice"
+)
+_EVIDENCE = column_types("finding:int server code name value:float unit low:float high:float spread")
 
 
 def _table(rows: Iterable[Row], keys: Sequence[str], schema: Schema) -> polars.DataFrame:
