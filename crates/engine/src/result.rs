@@ -2,7 +2,7 @@
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    Distribution, Failure, FailureCounts, Period, Recorder, Silence, SlowRequest, StatusCounts, TimeHistogram,
+    Distribution, Failure, FailureCounts, Gap, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct LoadResult {
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
     pub slowest: Vec<Slow>,
-    pub silences: Vec<SilentStretch>,
+    pub silences: Vec<GapSummary>,
     pub series: Vec<SeriesPeriod>,
     pub histograms: Histograms,
     pub verdict: Verdict,
@@ -152,7 +152,7 @@ pub struct Slow {
 /// A stretch of the window in which nothing was answered; `start_s` counts from its start.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct SilentStretch {
+pub struct GapSummary {
     pub start_s: f64,
     pub length_ms: f64,
 }
@@ -231,9 +231,9 @@ impl Slow {
     }
 }
 
-impl From<Silence> for SilentStretch {
-    fn from(silence: Silence) -> Self {
-        Self { start_s: silence.start.as_secs_f64(), length_ms: silence.length.as_millis_f64() }
+impl From<Gap> for GapSummary {
+    fn from(gap: Gap) -> Self {
+        Self { start_s: gap.start.as_secs_f64(), length_ms: gap.length.as_millis_f64() }
     }
 }
 

@@ -6,8 +6,8 @@ use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
 use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
-    Bytes, Connections, ErrorMessage, Generator, Histograms, Lateness, LoadResult, Operation, Rate, Requests,
-    SeriesPeriod, SilentStretch, Slow,
+    Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, Lateness, LoadResult, Operation,
+    Rate, Requests, SeriesPeriod, Slow,
 };
 use crate::verdict::{Evidence, GeneratorEvidence, KeptUp, Verdict};
 
@@ -87,7 +87,7 @@ impl Summary {
             kernel: merged.kernel,
             operations: operations(recorder, tally_labels),
             slowest: recorder.slowest.in_order().iter().map(slow).collect(),
-            silences: recorder.silences(merged.length).into_iter().map(SilentStretch::from).collect(),
+            silences: recorder.gaps(merged.length).into_iter().map(GapSummary::from).collect(),
             series: recorder.periods(merged.length).iter().map(SeriesPeriod::from).collect(),
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),

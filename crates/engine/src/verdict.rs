@@ -1,11 +1,11 @@
 //! Whether the numbers of one load may be used: the generator's part of the verdict.
 
+mod change;
 mod codes;
 mod evidence;
 mod outcomes;
 mod pace;
-mod settled;
-mod steadiness;
+mod stationarity;
 #[cfg(test)]
 mod tests;
 mod wording;
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use codes::{Code, CodeRow, Kind};
 pub use evidence::KeptUp;
-pub(crate) use evidence::{Busy, Course, CoursePeriod, Evidence, GeneratorEvidence, OddBody, Scheduled};
+pub(crate) use evidence::{Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Scheduled, TimeSeries};
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,7 +65,7 @@ impl Verdict {
         verdict.judge_lateness(evidence);
         verdict.judge_saturation(evidence);
         verdict.judge_littles_law(evidence);
-        verdict.judge_settled(evidence);
+        verdict.judge_stationarity(evidence);
         verdict.note_missing_percentiles(evidence);
         verdict.note_warm_up(evidence);
         verdict

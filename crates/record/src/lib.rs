@@ -6,12 +6,12 @@
 mod classes;
 mod distribution;
 mod explanation;
+mod gap;
 mod histogram;
 mod operation;
 mod outcome;
 mod recorder;
 mod series;
-mod silence;
 mod slowest;
 
 pub use classes::{
@@ -19,10 +19,10 @@ pub use classes::{
 };
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use explanation::{Explanation, Explanations};
+pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
 pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
 pub use series::Period;
-pub use silence::{MOST_SILENCES, Silence};
 pub use slowest::{Retransmits, SlowRequest, Slowest};

@@ -3,8 +3,8 @@
 use loadcurve_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
-use crate::silence::{Answered, Silence};
 use crate::{
     Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer, MismatchedBody, OperationTally,
     SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram,
@@ -409,8 +409,8 @@ impl Recorder {
 
     /// The longest stretches of a window of this length in which nothing was answered, the longest first.
     #[must_use]
-    pub fn silences(&self, length: Nanos) -> Vec<Silence> {
-        self.answered_slots.silences(length)
+    pub fn gaps(&self, length: Nanos) -> Vec<Gap> {
+        self.answered_slots.gaps(length)
     }
 
     /// For how long at the end of a window of this length no answer came any more, where requests failed for want of

@@ -38,7 +38,7 @@ pub(crate) struct Evidence {
     pub(crate) scheduled: Option<Scheduled>,
     pub(crate) answered_rps: Option<f64>,
     pub(crate) mean_latency_ms: Option<f64>,
-    pub(crate) course: Course,
+    pub(crate) time_series: TimeSeries,
     /// Of several generators the slowest counts.
     pub(crate) generator: GeneratorEvidence,
 }
@@ -90,17 +90,17 @@ impl Lateness {
 
 /// How the load went over time.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct TimeSeries {
     /// How long requests were sent before the window.
     pub(crate) warmup_s: f64,
     /// Whether the load itself changed on purpose: its rate stepped or ramped.
     pub(crate) rate_changes: bool,
-    pub(crate) periods: Vec<CoursePeriod>,
+    pub(crate) periods: Vec<PeriodMeans>,
 }
 
 /// What was answered in one period of the window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CoursePeriod {
+pub(crate) struct PeriodMeans {
     pub(crate) width_s: f64,
     pub(crate) answered: u64,
     /// None without an answer.
@@ -163,18 +163,18 @@ impl Evidence {
             scheduled: Scheduled::of(result, pace, merged),
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
-            course: Course::of(&result.series, pace),
+            time_series: TimeSeries::of(&result.series, pace),
             generator,
         }
     }
 }
 
-impl Course {
+impl TimeSeries {
     fn of(series: &[SeriesPeriod], pace: &Pace) -> Self {
         let rate = pace.arriving.as_ref().map(|arriving| &arriving.rate);
-        let mut periods: Vec<CoursePeriod> = series
+        let mut periods: Vec<PeriodMeans> = series
             .iter()
-            .map(|period| CoursePeriod {
+            .map(|period| PeriodMeans {
                 width_s: period.width_s,
                 answered: period.answered,
                 mean_latency_ms: period.latency_ms.mean,

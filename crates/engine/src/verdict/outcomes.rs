@@ -7,10 +7,10 @@ use super::{Code, Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
 use crate::words::{grouped, list, percentage, rate};
 
-/// Failed requests above this share spoil a result, as a silence does above this share of the window; any at all cast
+/// Failed requests above this share spoil a result, as a gap does above this share of the window; any at all cast
 /// doubt on it.
 const INVALID_ERROR_SHARE: f64 = 0.01;
-/// Shorter silences at the end of a window are pauses rather than ends, in s.
+/// Shorter gaps at the end of a window are pauses rather than ends, in s.
 const LEAST_SILENCE_S: f64 = 0.1;
 /// Operations that a sentence names.
 const MOST_EXAMPLES: usize = 3;
@@ -32,11 +32,11 @@ impl SilenceAtEnd {
 }
 
 impl Evidence {
-    /// The silence in which the window ended. A client that cannot connect rests, so a server that is gone gives few
+    /// The gap in which the window ended. A client that cannot connect rests, so a server that is gone gives few
     /// failures, however long it is gone.
     ///
     /// None in a load of a number of requests: in vain or not, it makes all of them.
-    fn silence_at_end(&self) -> Option<SilenceAtEnd> {
+    fn gap_at_end(&self) -> Option<SilenceAtEnd> {
         let length_s = self.silent_at_end_s.filter(|length_s| *length_s >= LEAST_SILENCE_S)?;
         let is_told = matches!(self.stop, Stop::DurationS(_)) && self.requests.answered > 0;
         is_told.then(|| SilenceAtEnd { length_s, share: length_s / self.duration_s })
@@ -45,7 +45,7 @@ impl Evidence {
     /// Whether the server stopped answering so early that a rate below the asked one, or a change of level, needs no
     /// other reason.
     pub(super) fn has_stopped_answering(&self) -> bool {
-        self.silence_at_end().is_some_and(|silence| silence.status() == Status::Invalid)
+        self.gap_at_end().is_some_and(|gap| gap.status() == Status::Invalid)
     }
 }
 
@@ -104,19 +104,19 @@ impl Verdict {
     }
 
     pub(super) fn judge_end(&mut self, evidence: &Evidence) {
-        let Some(silence) = evidence.silence_at_end() else { return };
+        let Some(gap) = evidence.gap_at_end() else { return };
         let loaded = evidence.loaded;
         let text = format!(
             "the {server} stopped answering: in the last {:.1} of {:.1} s ({:.1} %) no answer came, and what was tried \
              failed; the rates count that time, too, and failures are few only because a {connection} that gets no \
              answer asks less often; the {server}'s log may say why",
-            silence.length_s,
+            gap.length_s,
             evidence.duration_s,
-            100.0 * silence.share,
+            100.0 * gap.share,
             server = loaded.server(),
             connection = loaded.connection()
         );
-        self.add(silence.status(), Code::StoppedAnswering, text);
+        self.add(gap.status(), Code::StoppedAnswering, text);
     }
 
     pub(super) fn judge_lengths(&mut self, evidence: &Evidence) {

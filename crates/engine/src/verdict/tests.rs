@@ -4,8 +4,8 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{Failure, FailureCounts, StatusClass, WarmUpCounts};
 
 use super::{
-    Busy, Code, Course, CoursePeriod, Evidence, GeneratorEvidence, KeptUp, OddBody, Reason, Scheduled,
-    Status, Verdict,
+    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Scheduled, Status,
+    TimeSeries, Verdict,
 };
 use crate::result::{Lateness, Requests};
 use crate::summary::Loaded;
@@ -22,7 +22,7 @@ const REQUESTS: Requests = Requests {
 const SCHEDULED: Scheduled = Scheduled { due_rps: 10_000.0, sent_rps: 10_000.0, never_sent_while_free: 0 };
 const PUNCTUAL: Lateness = Lateness { p50: Some(0.01), p99: Some(0.05), p99_9: Some(0.1), max: Some(0.2) };
 
-const PERIOD: CoursePeriod = CoursePeriod { width_s: 1.0, answered: 10_000, mean_latency_ms: Some(5.0) };
+const PERIOD: PeriodMeans = PeriodMeans { width_s: 1.0, answered: 10_000, mean_latency_ms: Some(5.0) };
 
 /// Fifty connections for ten seconds, 10,000 requests per second, 5 ms each: nothing to object to.
 fn closed() -> Evidence {
@@ -44,7 +44,7 @@ fn closed() -> Evidence {
         scheduled: None,
         answered_rps: Some(10_000.0),
         mean_latency_ms: Some(5.0),
-        course: Course { warmup_s: 2.0, rate_changes: false, periods: vec![PERIOD; 10] },
+        time_series: TimeSeries { warmup_s: 2.0, rate_changes: false, periods: vec![PERIOD; 10] },
         generator: busy(0.5, 1),
     }
 }
@@ -368,17 +368,17 @@ fn failures_of_the_warm_up_are_a_note_and_no_doubt() {
     assert!(text.contains("100 of 400 requests of the warm-up (25 %) failed"), "{text}");
 }
 
-/// The course of a load whose first three seconds answered less, and took longer, by a fifth.
-fn warming_up() -> Course {
-    let slow = CoursePeriod { answered: 8_000, mean_latency_ms: Some(6.0), ..PERIOD };
+/// The time series of a load whose first three seconds answered less, and took longer, by a fifth.
+fn warming_up() -> TimeSeries {
+    let slow = PeriodMeans { answered: 8_000, mean_latency_ms: Some(6.0), ..PERIOD };
     let mut periods = vec![PERIOD; 10];
     periods[..3].fill(slow);
-    Course { periods, ..closed().course }
+    TimeSeries { periods, ..closed().time_series }
 }
 
 #[test]
 fn a_server_that_had_not_settled_is_told_with_the_warm_up_that_it_needs() {
-    let evidence = Evidence { course: warming_up(), ..closed() };
+    let evidence = Evidence { time_series: warming_up(), ..closed() };
     assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
     // Two seconds were given already.
     let parts = ["the first 3 of 10 s answered 20 % fewer requests per second", "`--warmup 5s`"];
@@ -387,30 +387,30 @@ fn a_server_that_had_not_settled_is_told_with_the_warm_up_that_it_needs() {
 
 #[test]
 fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled() {
-    let evidence = Evidence { course: warming_up(), ..open() };
+    let evidence = Evidence { time_series: warming_up(), ..open() };
     assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
     assert_says(&evidence, Code::Unsettled, &["the first 3 of 10 s had a mean latency 20 % longer"]);
     let kept_up = Some(KeptUp { requests: 100, think_ms: 5.0 });
-    let thinking = Evidence { course: warming_up(), kept_up, ..closed() };
+    let thinking = Evidence { time_series: warming_up(), kept_up, ..closed() };
     assert_says(&thinking, Code::Unsettled, &["a mean latency 20 % longer"]);
 }
 
 #[test]
 fn a_part_that_differs_by_more_than_the_whole_is_told_in_times() {
-    let course_beginning = |first| {
+    let beginning_with = |first| {
         let mut periods = vec![PERIOD; 10];
         periods[..3].fill(first);
-        Course { periods, ..closed().course }
+        TimeSeries { periods, ..closed().time_series }
     };
-    let more = course_beginning(CoursePeriod { answered: 25_000, ..PERIOD });
+    let more = beginning_with(PeriodMeans { answered: 25_000, ..PERIOD });
     assert_says(
-        &Evidence { course: more, ..closed() },
+        &Evidence { time_series: more, ..closed() },
         Code::Unsettled,
         &["answered 2.5 times as many requests"],
     );
-    let longer = course_beginning(CoursePeriod { mean_latency_ms: Some(60.0), ..PERIOD });
+    let longer = beginning_with(PeriodMeans { mean_latency_ms: Some(60.0), ..PERIOD });
     assert_says(
-        &Evidence { course: longer, ..open() },
+        &Evidence { time_series: longer, ..open() },
         Code::Unsettled,
         &["a mean latency 12.0 times as long"],
     );
@@ -418,21 +418,21 @@ fn a_part_that_differs_by_more_than_the_whole_is_told_in_times() {
 
 #[test]
 fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
-    let waiting = |second: u64| CoursePeriod {
+    let waiting = |second: u64| PeriodMeans {
         answered: 9_000,
         mean_latency_ms: Some(50.0 + 100.0 * second as f64),
         ..PERIOD
     };
-    let course = Course { periods: (0..10).map(waiting).collect(), ..closed().course };
-    let behind = Evidence { answered_rps: Some(9_000.0), course, ..open() };
+    let time_series = TimeSeries { periods: (0..10).map(waiting).collect(), ..closed().time_series };
+    let behind = Evidence { answered_rps: Some(9_000.0), time_series, ..open() };
     assert_eq!(verdict(&behind).1, [Code::RateNotReached]);
 }
 
 #[test]
 fn a_server_that_slows_down_until_the_end_is_told_to_be_loaded_for_longer() {
-    let slower = |second: u64| CoursePeriod { answered: 10_000 - 300 * second, ..PERIOD };
-    let course = Course { periods: (0..10).map(slower).collect(), ..closed().course };
-    let evidence = Evidence { course, ..closed() };
+    let slower = |second: u64| PeriodMeans { answered: 10_000 - 300 * second, ..PERIOD };
+    let time_series = TimeSeries { periods: (0..10).map(slower).collect(), ..closed().time_series };
+    let evidence = Evidence { time_series, ..closed() };
     assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
     assert_says(&evidence, Code::Unsettled, &["had not settled by the end", "`--duration 30s`"]);
     let of_requests = Evidence { stop: Stop::RequestsTotal(100_000), ..evidence };
@@ -442,21 +442,22 @@ fn a_server_that_slows_down_until_the_end_is_told_to_be_loaded_for_longer() {
 #[test]
 fn a_latency_at_the_start_of_an_empty_window_is_no_warm_up_of_the_server() {
     // Of 50 ms each, in the first second 950 ms have answers.
-    let first = CoursePeriod { answered: 9_500, ..PERIOD };
+    let first = PeriodMeans { answered: 9_500, ..PERIOD };
     let mut periods = vec![PERIOD; 10];
     periods[0] = first;
-    let course = |warmup_s| Course { warmup_s, periods: periods.clone(), ..closed().course };
+    let time_series = |warmup_s| TimeSeries { warmup_s, periods: periods.clone(), ..closed().time_series };
     let kept_up = Some(KeptUp { requests: 500, think_ms: 0.0 });
-    let evidence = Evidence { mean_latency_ms: Some(50.0), kept_up, course: course(0.0), ..closed() };
+    let evidence =
+        Evidence { mean_latency_ms: Some(50.0), kept_up, time_series: time_series(0.0), ..closed() };
     assert_eq!(verdict(&evidence).0, Status::Valid);
-    assert_eq!(verdict(&Evidence { course: course(1.0), ..evidence }).1, [Code::Unsettled]);
+    assert_eq!(verdict(&Evidence { time_series: time_series(1.0), ..evidence }).1, [Code::Unsettled]);
 }
 
 #[test]
 fn a_rate_that_changes_on_purpose_and_a_load_of_a_few_seconds_are_not_judged() {
-    let on_purpose = Course { rate_changes: true, ..warming_up() };
-    assert_eq!(verdict(&Evidence { course: on_purpose, ..open() }).0, Status::Valid);
+    let on_purpose = TimeSeries { rate_changes: true, ..warming_up() };
+    assert_eq!(verdict(&Evidence { time_series: on_purpose, ..open() }).0, Status::Valid);
     let mut short = warming_up();
     short.periods.truncate(7);
-    assert_eq!(verdict(&Evidence { course: short, ..closed() }).0, Status::Valid);
+    assert_eq!(verdict(&Evidence { time_series: short, ..closed() }).0, Status::Valid);
 }

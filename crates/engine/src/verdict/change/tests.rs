@@ -3,7 +3,7 @@
 use loadcurve_plan::{Purpose, Random};
 use proptest::prelude::*;
 
-use super::{Change, Unsettled, unsettled};
+use super::{Change, NonStationary, non_stationarity};
 
 /// What is lost at the start of the simulated warm-ups.
 const DEFICIT: f64 = 0.2;
@@ -11,8 +11,8 @@ const DEFICIT: f64 = 0.2;
 const LEAST_CHANGE: f64 = 0.03;
 const SERIES: usize = 1_000;
 
-fn judge(values: &[f64]) -> Option<Unsettled> {
-    unsettled(values, 1e-6, LEAST_CHANGE)
+fn judge(values: &[f64]) -> Option<NonStationary> {
+    non_stationarity(values, 1e-6, LEAST_CHANGE)
 }
 
 /// A number from the normal distribution of mean 0 and variance 1 (Box and Muller 1958).
@@ -125,7 +125,7 @@ fn few_answers_at_random_are_no_change() {
             counts[period] += 1.0;
             time += random.next_exponential();
         }
-        alarms += usize::from(unsettled(&counts, 1.0, LEAST_CHANGE).is_some());
+        alarms += usize::from(non_stationarity(&counts, 1.0, LEAST_CHANGE).is_some());
     }
     assert!(alarms <= SERIES / 100, "{alarms}");
 }
@@ -146,7 +146,7 @@ fn a_warm_up_is_found_wherever_it_can_be() {
 fn a_warm_up_as_long_as_is_said_is_enough() {
     for time_constant in [1.0_f64, 2.0, 3.0] {
         let enough = Noise::white(0.01).share_of(&warming_up(30, time_constant), |values| {
-            let Some(Unsettled { level_after: Some(periods), .. }) = judge(values) else { return false };
+            let Some(NonStationary { level_after: Some(periods), .. }) = judge(values) else { return false };
             // By how much the mean of the rest is too low.
             let missing = DEFICIT * time_constant * (-(periods as f64) / time_constant).exp();
             missing / (30 - periods) as f64 <= LEAST_CHANGE / 3.0 && periods < 15
@@ -166,7 +166,8 @@ fn a_warm_up_lasts_until_what_is_missing_does_not_stand_out() {
     // Neighbours differ by 40, so 150 is more than three times that; two levels fit best without it.
     let mut values = vec![400.0, 600.0, 850.0];
     values.extend((0..17).map(|index| if index % 2 == 0 { 980.0 } else { 1_020.0 }));
-    let Some(Unsettled { change: Change::Level { at: 2, .. }, level_after: Some(3) }) = judge(&values) else {
+    let Some(NonStationary { change: Change::Level { at: 2, .. }, level_after: Some(3) }) = judge(&values)
+    else {
         panic!("{:?}", judge(&values));
     };
 }
@@ -193,7 +194,8 @@ fn a_period_out_of_line_within_a_warm_up_does_not_end_it() {
 
 #[test]
 fn the_change_is_told_as_a_share_of_the_longer_part() {
-    let Some(Unsettled { change: Change::Level { at: 3, relative }, .. }) = judge(&stepping(10, 3)) else {
+    let Some(NonStationary { change: Change::Level { at: 3, relative }, .. }) = judge(&stepping(10, 3))
+    else {
         panic!("{:?}", judge(&stepping(10, 3)));
     };
     assert!((relative + 0.2).abs() < 1e-9, "{relative}");
@@ -223,7 +225,7 @@ fn a_server_that_changes_shortly_before_the_end_has_not_settled() {
 fn changes_too_small_to_matter_are_none() {
     let levels = stepping(30, 10).iter().map(|level| 900.0 + level / 10.0).collect::<Vec<f64>>();
     assert_eq!(judge(&levels), None, "{levels:?}");
-    assert!(unsettled(&levels, 1e-6, 0.01).is_some());
+    assert!(non_stationarity(&levels, 1e-6, 0.01).is_some());
 }
 
 #[test]
@@ -255,14 +257,14 @@ proptest! {
         // Powers of two scale without rounding.
         let scale = 2_f64.powi(exponent);
         let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
-        prop_assert_eq!(unsettled(&values, 0.01, LEAST_CHANGE), unsettled(&scaled, 0.01 * scale, LEAST_CHANGE));
+        prop_assert_eq!(non_stationarity(&values, 0.01, LEAST_CHANGE), non_stationarity(&scaled, 0.01 * scale, LEAST_CHANGE));
     }
 
     #[test]
     fn any_series_is_judged_without_a_panic_and_by_finite_numbers(
         values in prop::collection::vec(prop_oneof![Just(0.0), 0.0_f64..1e9, Just(1.0)], 0..40),
     ) {
-        if let Some(Unsettled { change, level_after }) = judge(&values) {
+        if let Some(NonStationary { change, level_after }) = judge(&values) {
             let (Change::Level { relative, .. } | Change::Trend { relative }) = change;
             prop_assert!(relative.is_finite());
             prop_assert!(level_after.is_none_or(|periods| periods > 0 && periods < values.len()));

@@ -10,12 +10,12 @@ const FINEST: Nanos = Nanos::from_millis(1);
 /// The most slots that are kept: nearly nine minutes of the finest, in 64 KiB.
 const MOST_SLOTS: usize = 1 << 19;
 const SLOTS_PER_WORD: usize = u64::BITS as usize;
-/// How many silences are reported.
-pub const MOST_SILENCES: usize = 10;
+/// How many gaps are reported.
+pub const GAPS_MAX: usize = 10;
 
 /// A stretch of time without an answer; it lasted at least so long, and at most two slots longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silence {
+pub struct Gap {
     /// When it begins, counted from the start of the measured window.
     pub start: Nanos,
     /// How long it lasts.
@@ -25,7 +25,7 @@ pub struct Silence {
 /// In which slots of time anything was answered: one bit for each.
 ///
 /// Whether *nothing* was answered is a question about all workers at once: it cannot be told from each one's longest
-/// silences. Slots can be merged, by `or`, in any order. All are equally wide: a millisecond, until there would be more
+/// gaps. Slots can be merged, by `or`, in any order. All are equally wide: a millisecond, until there would be more
 /// than [`MOST_SLOTS`] of them. Then neighbours become one, and the width doubles.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "StoredSlots", try_from = "StoredSlots")]
@@ -108,8 +108,8 @@ impl Answered {
         self.marked_until = self.marked_until.max(other.marked_until);
     }
 
-    /// The longest silences within a window of this length, the longest first.
-    pub(crate) fn silences(&self, length: Nanos) -> Vec<Silence> {
+    /// The longest gaps within a window of this length, the longest first.
+    pub(crate) fn gaps(&self, length: Nanos) -> Vec<Gap> {
         let mut found = Vec::new();
         let mut silent_from = Nanos::ZERO;
         for slot in self.marked_slots() {
@@ -117,12 +117,12 @@ impl Answered {
             if start >= length {
                 break;
             }
-            push_silence(&mut found, silent_from, start);
+            push_gap(&mut found, silent_from, start);
             silent_from = start + self.width;
         }
-        push_silence(&mut found, silent_from, length);
-        found.sort_by_key(|silence| (std::cmp::Reverse(silence.length), silence.start));
-        found.truncate(MOST_SILENCES);
+        push_gap(&mut found, silent_from, length);
+        found.sort_by_key(|gap| (std::cmp::Reverse(gap.length), gap.start));
+        found.truncate(GAPS_MAX);
         found
     }
 
@@ -152,9 +152,9 @@ impl Answered {
 }
 
 /// Adds the stretch of time, unless it is empty.
-fn push_silence(found: &mut Vec<Silence>, start: Nanos, end: Nanos) {
+fn push_gap(found: &mut Vec<Gap>, start: Nanos, end: Nanos) {
     if start < end {
-        found.push(Silence { start, length: end - start });
+        found.push(Gap { start, length: end - start });
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use loadcurve_plan::Nanos;
     use proptest::prelude::*;
 
-    use super::{Answered, FINEST, MOST_SILENCES, MOST_SLOTS, Silence};
+    use super::{Answered, FINEST, GAPS_MAX, Gap, MOST_SLOTS};
 
     fn answered_at_ms(times_ms: &[u64]) -> Answered {
         let mut answered = Answered::default();
@@ -173,45 +173,42 @@ mod tests {
         answered
     }
 
-    fn silence_ms(start_ms: u64, length_ms: u64) -> Silence {
-        Silence { start: Nanos::from_millis(start_ms), length: Nanos::from_millis(length_ms) }
+    fn gap_ms(start_ms: u64, length_ms: u64) -> Gap {
+        Gap { start: Nanos::from_millis(start_ms), length: Nanos::from_millis(length_ms) }
     }
 
     #[test]
     fn the_longest_silence_comes_first_and_the_ends_of_the_window_count() {
         let answered = answered_at_ms(&[5, 6, 300, 301, 400]);
-        let expected = [silence_ms(7, 293), silence_ms(302, 98), silence_ms(401, 9), silence_ms(0, 5)];
-        assert_eq!(answered.silences(Nanos::from_millis(410)), expected);
+        let expected = [gap_ms(7, 293), gap_ms(302, 98), gap_ms(401, 9), gap_ms(0, 5)];
+        assert_eq!(answered.gaps(Nanos::from_millis(410)), expected);
     }
 
     #[test]
     fn a_window_without_an_answer_is_one_silence_and_an_empty_one_has_none() {
-        assert_eq!(Answered::default().silences(Nanos::from_millis(50)), [silence_ms(0, 50)]);
-        assert_eq!(Answered::default().silences(Nanos::ZERO), []);
+        assert_eq!(Answered::default().gaps(Nanos::from_millis(50)), [gap_ms(0, 50)]);
+        assert_eq!(Answered::default().gaps(Nanos::ZERO), []);
     }
 
     #[test]
     fn one_worker_that_goes_on_answering_breaks_the_silence_of_the_others() {
         let mut all = answered_at_ms(&[0, 900]);
-        assert_eq!(all.silences(Nanos::from_millis(901)), [silence_ms(1, 899)]);
+        assert_eq!(all.gaps(Nanos::from_millis(901)), [gap_ms(1, 899)]);
         all.merge(&answered_at_ms(&[450]));
-        assert_eq!(all.silences(Nanos::from_millis(901)), [silence_ms(1, 449), silence_ms(451, 449)]);
+        assert_eq!(all.gaps(Nanos::from_millis(901)), [gap_ms(1, 449), gap_ms(451, 449)]);
     }
 
     #[test]
     fn an_answer_after_the_window_ends_no_silence_in_it() {
         let answered = answered_at_ms(&[10, 700]);
-        assert_eq!(answered.silences(Nanos::from_millis(500))[0], silence_ms(11, 489));
+        assert_eq!(answered.gaps(Nanos::from_millis(500))[0], gap_ms(11, 489));
     }
 
     #[test]
     fn no_more_than_ten_silences_are_told() {
         let every_second_ms: Vec<u64> = (0..100).map(|index| 2 * index).collect();
-        let silences = answered_at_ms(&every_second_ms).silences(Nanos::from_millis(200));
-        assert_eq!(
-            silences,
-            (0..MOST_SILENCES as u64).map(|index| silence_ms(2 * index + 1, 1)).collect::<Vec<_>>()
-        );
+        let gaps = answered_at_ms(&every_second_ms).gaps(Nanos::from_millis(200));
+        assert_eq!(gaps, (0..GAPS_MAX as u64).map(|index| gap_ms(2 * index + 1, 1)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -220,9 +217,9 @@ mod tests {
         let mut short = answered_at_ms(&[3]);
         short.merge(&answered_at_ms(&[100_000, last_ms]));
         // Slots of 4 ms: the answers at 3 ms and at 100,000 ms are in those from 0 and from 100,000 on.
-        let silences = short.silences(Nanos::from_millis(last_ms));
-        assert_eq!(silences[0], silence_ms(100_004, last_ms - 3 - 100_004));
-        assert_eq!(silences[1], silence_ms(4, 99_996));
+        let gaps = short.gaps(Nanos::from_millis(last_ms));
+        assert_eq!(gaps[0], gap_ms(100_004, last_ms - 3 - 100_004));
+        assert_eq!(gaps[1], gap_ms(4, 99_996));
     }
 
     proptest! {
@@ -245,7 +242,7 @@ mod tests {
             times.extend([0, length.0]);
             times.sort_unstable();
             let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-            let told = all.silences(length).first().map_or(0, |silence| silence.length.0);
+            let told = all.gaps(length).first().map_or(0, |gap| gap.length.0);
             prop_assert!(told <= longest);
             prop_assert!(longest - told <= 2 * FINEST.0);
         }

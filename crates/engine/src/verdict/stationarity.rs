@@ -2,8 +2,8 @@
 
 use loadcurve_plan::Stop;
 
-use super::settled::{Change, Unsettled, unsettled};
-use super::{Code, Course, CoursePeriod, Evidence, Status, Verdict};
+use super::change::{Change, NonStationary, non_stationarity};
+use super::{Code, Evidence, PeriodMeans, Status, TimeSeries, Verdict};
 
 /// The smallest change of throughput, as a share, that matters.
 const LEAST_CHANGE_OF_RATE: f64 = 0.03;
@@ -15,7 +15,7 @@ const LATENCY_RESOLUTION_MS: f64 = 0.001;
 impl Verdict {
     /// Suspect, and never invalid, however large the change: the numbers are true of the window, and what they are not
     /// is those of another window.
-    pub(super) fn judge_settled(&mut self, evidence: &Evidence) {
+    pub(super) fn judge_stationarity(&mut self, evidence: &Evidence) {
         if evidence.has_stopped_answering() {
             return;
         }
@@ -24,8 +24,8 @@ impl Verdict {
         let (seen, server) = (seen(&unsettled, measure, evidence), evidence.loaded.server());
         let text = match unsettled.level_after {
             Some(periods) => {
-                let course = &evidence.course;
-                let warmup_s = (course.warmup_s + length_s(&course.periods[..periods])).ceil();
+                let time_series = &evidence.time_series;
+                let warmup_s = (time_series.warmup_s + length_s(&time_series.periods[..periods])).ceil();
                 format!(
                     "{seen}: the {server} had not settled when the window began, and the numbers mix both; give it a \
                      warm-up of {warmup_s} s at least (`--warmup {warmup_s}s`, in a study `warmup = \"{warmup_s}s\"`)"
@@ -57,19 +57,23 @@ impl Measure {
         if thinks || keeps_schedule { Self::Latency } else { Self::Rate }
     }
 
-    fn judge(self, evidence: &Evidence) -> Option<Unsettled> {
-        let course = &evidence.course;
-        if course.rate_changes {
+    fn judge(self, evidence: &Evidence) -> Option<NonStationary> {
+        let time_series = &evidence.time_series;
+        if time_series.rate_changes {
             return None;
         }
         match self {
             Self::Rate => {
                 // Answers are whole.
-                let resolution_rps = 1.0 / course.periods.first()?.width_s;
-                unsettled(&course.rates_rps(evidence.mean_latency_ms), resolution_rps, LEAST_CHANGE_OF_RATE)
+                let resolution_rps = 1.0 / time_series.periods.first()?.width_s;
+                non_stationarity(
+                    &time_series.rates_rps(evidence.mean_latency_ms),
+                    resolution_rps,
+                    LEAST_CHANGE_OF_RATE,
+                )
             }
             Self::Latency => {
-                unsettled(&course.latencies_ms()?, LATENCY_RESOLUTION_MS, LEAST_CHANGE_OF_LATENCY)
+                non_stationarity(&time_series.latencies_ms()?, LATENCY_RESOLUTION_MS, LEAST_CHANGE_OF_LATENCY)
             }
         }
     }
@@ -105,7 +109,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share.abs())
 }
 
-impl Course {
+impl TimeSeries {
     /// Answers per second in each period.
     ///
     /// Where nothing was under way when the window began, the first answers came a latency later: that is no part of the
@@ -125,8 +129,8 @@ impl Course {
     }
 }
 
-fn seen(unsettled: &Unsettled, measure: Measure, evidence: &Evidence) -> String {
-    let (periods, requests) = (&evidence.course.periods, evidence.loaded.requests());
+fn seen(unsettled: &NonStationary, measure: Measure, evidence: &Evidence) -> String {
+    let (periods, requests) = (&evidence.time_series.periods, evidence.loaded.requests());
     let whole_s = length_s(periods);
     let differs = |relative| measure.differs(relative, requests);
     match unsettled.change {
@@ -146,7 +150,7 @@ fn seen(unsettled: &Unsettled, measure: Measure, evidence: &Evidence) -> String 
 }
 
 /// How long the periods are together, to a tenth of a second.
-fn length_s(periods: &[CoursePeriod]) -> f64 {
+fn length_s(periods: &[PeriodMeans]) -> f64 {
     let length_s: f64 = periods.iter().map(|period| period.width_s).sum();
     (10.0 * length_s).round() / 10.0
 }

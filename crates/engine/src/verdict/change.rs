@@ -42,7 +42,7 @@ pub(super) enum Change {
 
 /// A series that was not level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Unsettled {
+pub(super) struct NonStationary {
     pub(super) change: Change,
     /// After how many periods it was level; none where it was not by its end.
     pub(super) level_after: Option<usize>,
@@ -53,7 +53,7 @@ pub(super) struct Unsettled {
 ///
 /// The values are of a scale with a zero and one unit, such as requests per second; those that lie closer together than
 /// `resolution` are not told apart.
-pub(super) fn unsettled(values: &[f64], resolution: f64, least_change: f64) -> Option<Unsettled> {
+pub(super) fn non_stationarity(values: &[f64], resolution: f64, least_change: f64) -> Option<NonStationary> {
     if values.len() < FEWEST_PERIODS || median(values) <= 0.0 {
         return None;
     }
@@ -67,7 +67,7 @@ pub(super) fn unsettled(values: &[f64], resolution: f64, least_change: f64) -> O
     let level_after = changed_at
         .filter(|_| is_level_by_the_end(values, change))
         .and_then(|changed_at| settling_time(values, changed_at, fluctuation, least_change));
-    Some(Unsettled { change, level_after })
+    Some(NonStationary { change, level_after })
 }
 
 /// A change of level that is significant; where several moments make one, the one that splits the series best.
