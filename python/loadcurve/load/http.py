@@ -1,6 +1,6 @@
 """The loads on web servers: their models with their keys, as the file gives them and at one point."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -27,9 +27,9 @@ from loadcurve.load.requests import (
     paths_to_verify,
 )
 from loadcurve.load.sent import Body, Headers, Method
-from loadcurve.load.table import LoadTable
+from loadcurve.load.table import LoadTable, Swept
 from loadcurve.load.values import PositiveCount, Think
-from loadcurve.toml.expected import Expected
+from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
 
 PIPELINE_MAX = 1024
@@ -113,6 +113,54 @@ class HttpLoadTable(LoadTable):
         """
         return paths_to_verify(self.requests, seed)
 
+    def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
+        """Yield the requests that ask for none of the files."""
+        if files is None or isinstance(self.requests, LongList):
+            return
+        paths = [f"/{name}" for name in files]
+        for index, request in enumerate(self.requests):
+            path, _, _ = request.partition("?")
+            if path not in paths:
+                place = f"{self.request_places[index]}: " if self.request_places else ""
+                text = f"found {show(request)}, which is not in [content]; expected one of {', '.join(paths)}"
+                yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))
+
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from self._endings(at)
+        yield from self._idle_threads(at)
+        yield from self._weights()
+
+    def _idle_threads(self, at: Swept) -> Iterator[Problem]:
+        """Check that every thread has a connection at every point."""
+        threads, connections = at.values("threads"), self._connections_at(at)
+        if threads and connections and max(threads) > min(connections):
+            text = f"found {max(threads)}; expected no more threads than connections, of which a point has "
+            yield Problem(at.place("threads"), f"{text}{min(connections)}")
+
+    def _connections_at(self, at: Swept) -> Sequence[int | float]:
+        """Return how many connections are known to be open at the points."""
+        return at.values("connections")
+
+    def _weights(self) -> Iterator[Problem]:
+        place = ("load", "weights")
+        requests = self.requests
+        if isinstance(requests, LongList):
+            if self.pick == "weighted" and not requests.listed.has_weights:
+                text = f"no line of {requests.file} gives a weight; expected some, as the pick is weighted"
+                yield Problem(("load", "requests"), text)
+        elif self.weights is None:
+            if self.pick == "weighted":
+                yield Problem(place, 'missing; expected one for each request, as pick is "weighted"')
+        elif self.pick != "weighted":
+            yield Problem(
+                place, 'given without pick = "weighted", which alone uses weights; expected both or none'
+            )
+        elif len(self.weights) != len(requests):
+            text = f"found {len(self.weights)} of them; expected {len(requests)}, one for each request"
+            yield Problem(place, text)
+        elif sum(self.weights) == 0:
+            yield Problem(place, "found only zeros; expected at least one weight above 0")
+
     @model_validator(mode="wrap")
     @classmethod
     def _with_requests_of_file(
@@ -172,6 +220,18 @@ class ClosedLoadTable(HttpLoadTable):
         """Its type at one point."""
         return ClosedLoad
 
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from super()._problems_of_model(at)
+        yield from self._thinking_in_a_pipeline(at)
+
+    def _thinking_in_a_pipeline(self, at: Swept) -> Iterator[Problem]:
+        depth = max(at.values("pipeline"))
+        if depth > 1 and max(at.values("think")) > 0:
+            text = (
+                f"given with a pipeline of {depth}; expected one of 1, as a client thinks after each answer"
+            )
+            yield Problem(at.place("think"), text)
+
 
 class OpenLoadTable(HttpLoadTable):
     """An open loop as the file gives it: what is swept is still ``None``."""
@@ -218,6 +278,20 @@ class SessionsLoadTable(HttpLoadTable):
     def complete(self) -> "type[SessionsLoad]":
         """Its type at one point."""
         return SessionsLoad
+
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from super()._problems_of_model(at)
+        yield from self._bursts_without_calls(at)
+
+    def _connections_at(self, at: Swept) -> Sequence[int | float]:
+        return super()._connections_at(at) or at.values("num_connections")
+
+    def _bursts_without_calls(self, at: Swept) -> Iterator[Problem]:
+        """Check that every connection makes enough calls for its bursts."""
+        burst, calls = max(at.values("burst")), min(at.values("calls"))
+        if burst > calls:
+            text = f"found {burst}; expected no more than the calls of a connection, of which a point has "
+            yield Problem(at.place("burst"), f"{text}{calls}")
 
 
 class ClosedLoad(ClosedLoadTable):

@@ -1,17 +1,22 @@
 """What every load model of a study has, and how its keys are found and swept."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar, get_args
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.values import Duration, Timeout, Warmup
 from loadcurve.toml.document import TomlTable
-from loadcurve.toml.expected import Kind
+from loadcurve.toml.expected import Kind, show, unknown_key
+from loadcurve.toml.problems import KeyPath, Problem
 
 Table = TypeVar("Table", bound="LoadTable")
+
+Sweep = Mapping[str, Sequence[int | float]]
+"""The values of each swept key."""
 
 
 class LoadTable(TomlTable):
@@ -68,6 +73,68 @@ class LoadTable(TomlTable):
         """Return how long a load without a duration takes to come to its end by a count."""
         return None
 
+    @property
+    def complete(self) -> "type[LoadTable]":
+        """Its type at one point."""
+        raise NotImplementedError
+
+    def problems(self, sweep: Sweep) -> Iterator[Problem]:
+        """Yield what keeps a point of ``sweep`` from giving a complete load; paths begin at the study.
+
+        The points are the product of the swept values, so what the extremes of two keys allow holds
+        everywhere.
+        """
+        at = Swept(self, sweep)
+        yield from self._swept_in_vain(at)
+        yield from self._left_out(at)
+        yield from self._problems_of_model(at)
+
+    def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
+        """Yield what is wrong with the content of a study; its files are known but for a person's folder."""
+        raise NotImplementedError
+
+    def _problems_of_model(self, at: "Swept") -> Iterator[Problem]:
+        """Yield what is wrong with the keys of the model."""
+        raise NotImplementedError
+
+    def _swept_in_vain(self, at: "Swept") -> Iterator[Problem]:
+        known = sweep_keys(type(self))
+        for key, values in at.sweep.items():
+            if key not in known:
+                yield Problem(("sweep", key), unknown_key(key, list(known)))
+                continue
+            if at.gives(key):
+                yield Problem(("load", key), "given here and in [sweep]; keep one of the two")
+            for index, value in enumerate(values):
+                if not self._fits(key, value):
+                    yield Problem(
+                        ("sweep", key, str(index)), f"found {show(value)}; expected {known[key].in_words()}"
+                    )
+
+    def _fits(self, key: str, value: float) -> bool:
+        try:
+            self.with_values({key: value}, type(self))
+        except ValidationError:
+            return False
+        return True
+
+    def _left_out(self, at: "Swept") -> Iterator[Problem]:
+        fields = self.complete.model_fields
+        for key in sweep_keys(type(self)):
+            if fields[attributes(type(self))[key]].is_required() and not at.values(key):
+                text = "missing; expected a positive number here, or a list of them in [sweep]"
+                yield Problem(("load", key), text)
+
+    def _endings(self, at: "Swept") -> Iterator[Problem]:
+        """Check that the load ends in exactly one way."""
+        counted, timed = at.values(self.counted_end), at.values("duration")
+        if counted and timed:
+            text = "given beside a duration; keep one of the two, as a load ends in one way"
+            yield Problem(at.place(self.counted_end), text)
+        if not counted and not timed:
+            text = f'missing; expected duration, such as "10s", or {self.counted_end}'
+            yield Problem(("load", "duration"), text)
+
     def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
         return []
@@ -88,6 +155,30 @@ class LoadTable(TomlTable):
         known = attributes(type(self))
         swept = {known[key]: int(value) if value == int(value) else value for key, value in values.items()}
         return model.model_validate(dict(self) | swept, by_alias=False, by_name=True)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The keys of a load at the points of a sweep."""
+
+    load: LoadTable
+    sweep: Sweep
+
+    def gives(self, key: str) -> bool:
+        """Whether the table of the load gives a key, other than by the sweep."""
+        return attributes(type(self.load))[key] in self.load.model_fields_set
+
+    def place(self, key: str) -> KeyPath:
+        """Return where a key stands in the study."""
+        return ("sweep" if key in self.sweep else "load", key)
+
+    def values(self, key: str) -> Sequence[int | float]:
+        """Return the values that a key has at the points; none where it is left out."""
+        if key in self.sweep:
+            return self.sweep[key]
+        value = getattr(self.load, attributes(type(self.load))[key])
+        value = self.load.unsaid(key) if value is None else value
+        return [] if value is None else [value]
 
 
 def attributes(model: type[LoadTable]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The load on databases: its keys, as the file gives them and at one point of the sweep."""
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -15,12 +16,12 @@ from pydantic import (
 
 from loadcurve.load.kinds import DATABASE, LoadKind
 from loadcurve.load.rates import Arrivals, RatePerSecond
-from loadcurve.load.table import LoadTable, attributes
+from loadcurve.load.table import LoadTable, Swept, attributes
 from loadcurve.load.values import PositiveCount, SettingValue
 from loadcurve.load.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.paths import Text
-from loadcurve.toml.problems import own_problems
+from loadcurve.toml.problems import Problem, own_problems
 
 DEFAULT_NAMESPACE = "loadcurve"
 DEFAULT_TABLE = "usertable"
@@ -106,6 +107,54 @@ class DatabaseLoadTable(LoadTable):
     def complete(self) -> "type[DatabaseLoad]":
         """Its type at one point."""
         return DatabaseLoad
+
+    def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:  # noqa: ARG002
+        """Refuse any: a database holds the records of its workload."""
+        yield Problem(("content",), "given for databases, which hold the workload's records; leave it out")
+
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from self._phases(at)
+        yield from self._idle_generator_threads(at)
+        yield from self._reloads(at)
+
+    def _phases(self, at: Swept) -> Iterator[Problem]:
+        """Check that the run phase ends in one way, and that the load phase is left to its records."""
+        ends = [key for key in (self.counted_end, "duration") if at.gives(key) or key in at.sweep]
+        if self.phase == "run":
+            if len(ends) > 1 or not any(at.values(key) for key in (self.counted_end, "duration")):
+                yield from self._endings(at)
+            return
+        for key in ends:
+            text = "given with the load phase, which ends when each of its records is inserted; leave it out"
+            yield Problem(at.place(key), text)
+        if at.values("warmup") != [0] and (at.gives("warmup") or "warmup" in at.sweep):
+            text = "given with the load phase, which inserts each record once; leave it out"
+            yield Problem(at.place("warmup"), text)
+
+    def _idle_generator_threads(self, at: Swept) -> Iterator[Problem]:
+        """Check that every thread of the generator has a client at every point."""
+        own, clients = at.values("generator_threads"), at.values("threads")
+        if own and clients and max(own) > min(clients):
+            text = f"found {max(own)}; expected no more than threads, of which a point has {min(clients)}"
+            yield Problem(at.place("generator_threads"), text)
+
+    def _reloads(self, at: Swept) -> Iterator[Problem]:
+        """Check that records which stay for a whole trial are the same at all its points."""
+        if self.reload == "point":
+            return
+        if self.phase == "load":
+            text = (
+                'found "trial" with the load phase, which needs an empty table at every point; leave it out'
+            )
+            yield Problem(("load", "reload"), text)
+        yield from (
+            Problem(
+                ("sweep", key),
+                'given with reload = "trial"; expected "point", as every point needs its own records',
+            )
+            for key in ("records", "batch")
+            if key in at.sweep
+        )
 
     @property
     def overrides(self) -> dict[str, SettingValue]:
