@@ -16,7 +16,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benches.large_run import large_run, parser_of_size
 from benches.rig import machine
-from loadcurve.report.html import render_run
+from loadcurve.analysis.analysis import analyse
+from loadcurve.report.content import content_of
+from loadcurve.report.html import render_page
 
 GOAL_S = 2.0
 GOAL_BYTES = 8_000_000
@@ -64,7 +66,7 @@ def main() -> None:
     print(machine())
     run = large_run(arguments)
     before_s = time.perf_counter()
-    page = render_run(run).encode()
+    page = render_page(content_of(run, analyse(run))).encode()
     print(f"{'written':<26}{time.perf_counter() - before_s:>7.2f} s")
     print(f"{'size':<26}{len(page) / 1e6:>7.2f} MB, goal {GOAL_BYTES / 1e6:g} MB")
     with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder, sync_playwright() as playwright:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from loadcurve.report.html import write_report
 from support import synthetic_run as synthetic
 from support.opened_report import OpenReport, reports_in, system_browser
+from support.report_pages import write_report
 from support.run_pages import comparison_of_runs, index_of_runs
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from loadcurve.report.html import write_report
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
 from support.opened_report import Opened, reports_in
+from support.report_pages import write_report
 from support.run_pages import HOSTILE
 
 HOSTILE_URL = "http://127.0.0.1/\"><script>stolen = 1</script>?<img src='//127.0.0.1/x' onerror='stolen = 1'>"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.report.html import render_report
 from support import synthetic_run as synthetic
 from support.opened_report import Opened, OpenReport
+from support.report_pages import render_report
 
 FIRST, ALL = 5, 24
 """Rows that stand on the page from the first, and all: three servers at eight points."""

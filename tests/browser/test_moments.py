@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from loadcurve.explain.all import findings
-from loadcurve.report.html import render_run
 from loadcurve.result.folder import Run
 from support.explained_run import Data, planted_run, series
 from support.opened_report import Opened, reports_in
+from support.report_pages import render_run
 
 STALL_S = 0.6
 """The server stands still from here on."""

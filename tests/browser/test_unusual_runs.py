@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.report.html import write_report
 from loadcurve.result.load import Reason, Verdict
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support.opened_report import PHONE, OpenReport
+from support.report_pages import write_report
 
 Records = Sequence[PointRecord | FailureRecord]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from loadcurve.report.html import write_report
 from loadcurve.result.folder import RUN_FILE, read_run
 from support.containers import Containers
+from support.report_pages import write_report
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.report.html import write_report
 from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, read_run
+from support.report_pages import write_report
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text, write_failing_server
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from loadcurve.report.html import write_report
 from loadcurve.report.runs import list_runs
 from loadcurve.report.runs_page import write_index
 from loadcurve.report.side_by_side import write_side_by_side
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
+from support.report_pages import write_report
 
 HOSTILE = (
     "</title></script><script>stolen = 1</script><img src=x onerror='stolen = 1'><svg onload='stolen = 1'>"

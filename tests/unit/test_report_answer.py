@@ -5,12 +5,12 @@ from statistics import geometric_mean
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import Answer, Group, answer, caution
-from loadcurve.report.html import render_report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 from support.findings import finding
 from support.machine_study import machine_run
+from support.report_pages import render_report
 
 
 def answer_of(run: Run, slo: str | None = None) -> Answer:

@@ -11,11 +11,11 @@ from loadcurve.explain.all import findings
 from loadcurve.report.answer import answer
 from loadcurve.report.answer import answer_words as answer_in_short
 from loadcurve.report.formats.tables import report_tables
-from loadcurve.report.html import render_report
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_database_run as synthetic
+from support.report_pages import render_report
 
 REASON = "the request was rejected"
 """What the database says, whose words stay its own."""

@@ -4,11 +4,11 @@ import pytest
 
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, points, where
-from loadcurve.report.html import render_report
 from loadcurve.result.folder import TRIALS_FILE
 from support import synthetic_run as synthetic
 from support import terminal
 from support.findings import finding
+from support.report_pages import render_report
 
 CPU_LIMIT = finding(200, 1000)
 

@@ -12,13 +12,13 @@ import pytest
 from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
-from loadcurve.report.html import render_run, write_report
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Reason
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support.page import HOSTILE, Page
 from support.report_formats import write_run_of_two_keys
+from support.report_pages import render_run, write_report
 
 
 def rows(chart: dict[str, Any]) -> list[dict[str, Any]]:

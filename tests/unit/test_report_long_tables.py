@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from loadcurve.report.appearance import appearances
-from loadcurve.report.html import render_run
 from loadcurve.report.long_table import MOST_ROWS, Cell, TableRow, rest_of
 from loadcurve.report.reasons import remarks
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Reason, Verdict
 from support import synthetic_run as synthetic
 from support.page import rows_of
+from support.report_pages import render_run
 
 
 def doubted(run: Run, codes: Sequence[str]) -> Run:

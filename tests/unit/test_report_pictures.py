@@ -13,10 +13,10 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.figures import pictures
 from loadcurve.report.formats.write import write_formats
-from loadcurve.report.html import render_report
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support.report_formats import formats_of, write_run_of_two_keys
+from support.report_pages import render_report
 
 WORDS = {
     "throughput": ("Requests/s by connections", "connections"),

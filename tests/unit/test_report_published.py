@@ -10,7 +10,6 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.tables import report_tables
-from loadcurve.report.html import render_run
 from loadcurve.report.published_content import PublishedContent
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.agreement import agreement, ranks
@@ -20,6 +19,7 @@ from loadcurve.toml.document import read_toml_model
 from support import synthetic_run as synthetic
 from support.cases import cases, changed
 from support.read_study import read_study
+from support.report_pages import render_run
 
 FIGURE = {
     "title": "Requests per second",

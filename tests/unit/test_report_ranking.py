@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.html import render_report
 from loadcurve.report.ranking import in_words, ranking_content
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
@@ -14,6 +13,7 @@ from loadcurve.result.noise import NoiseSpread
 from loadcurve.stats.ranking import rank
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED
+from support.report_pages import render_report
 
 THROUGHPUT = MEASURES["throughput"]
 SPREAD = [0.99, 1.0, 1.01, 0.995, 1.005]

@@ -10,7 +10,6 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
 from loadcurve.load.kinds import WEB
 from loadcurve.report import shape_words
-from loadcurve.report.html import write_report
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import read_run
 from loadcurve.result.records import SearchRecord
@@ -22,6 +21,7 @@ from loadcurve.stats.slo import parse_objective
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 from support import synthetic_run as synthetic
 from support.machine_study import machine_run
+from support.report_pages import write_report
 
 
 def exactly(value: float) -> Estimate:

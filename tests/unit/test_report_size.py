@@ -6,9 +6,9 @@ import pytest
 
 from loadcurve.report.columns import columns
 from loadcurve.report.columns import rows_of as made_again
-from loadcurve.report.html import render_run
 from support.large_run import large_run
 from support.page import rows_of
+from support.report_pages import render_run
 
 MOST_BYTES = 8_000_000
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from loadcurve.report.html import render_report
 from support import synthetic_run as synthetic
+from support.report_pages import render_report
 
 
 class Tables(HTMLParser):

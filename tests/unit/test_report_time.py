@@ -7,7 +7,6 @@ from typing import Any
 
 from loadcurve.load.kinds import WEB
 from loadcurve.report.charts.time import panel_figure, panels
-from loadcurve.report.html import render_report
 from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run
 from loadcurve.result.records import PointRecord
@@ -15,6 +14,7 @@ from support import synthetic_run as synthetic
 from support.explained_run import series
 from support.findings import finding
 from support.page import rows_of
+from support.report_pages import render_report
 
 
 def with_probe(record: PointRecord, **probed: Any) -> PointRecord:

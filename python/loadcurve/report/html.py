@@ -2,46 +2,21 @@
 
 from pathlib import Path
 
-from loadcurve.analysis.analysis import analyse
-from loadcurve.analysis.numbers import read_analysed
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
-from loadcurve.report.content import Content, content_of
+from loadcurve.report.content import Content
 from loadcurve.report.files import write_part
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import cost_titles
 from loadcurve.report.trials import trial_titles
-from loadcurve.result.folder import Run
 from loadcurve.result.measures import measures
-from loadcurve.stats.slo import Objective
 
 REPORT_FILE = "report.html"
 MOST_LOGS = 3
 """The ends of at most this many servers' logs stand unfolded."""
-
-
-def write_report(folder: Path, objective: Objective | None = None) -> Path:
-    """Write ``report.html`` into a run folder, finished or not, and return its path.
-
-    With ``objective`` it says up to which load these limits hold. Only what lies in the folder is read.
-
-    Raises ``BadInput`` where the folder cannot be read as a run or the limits do not apply to it, and
-    ``LoadcurveError`` where the report cannot be written.
-    """
-    return write_page(content_of(*read_analysed(folder, objective)))
-
-
-def render_run(run: Run, objective: Objective | None = None) -> str:
-    """Return the page for a run that was read; raises as :func:`write_report`, but reads no file."""
-    return render_page(content_of(run, analyse(run, objective)))
-
-
-def render_report(folder: Path, objective: Objective | None = None) -> str:
-    """Return the page for a run folder; raises as :func:`write_report`."""
-    return render_page(content_of(*read_analysed(folder, objective)))
 
 
 def write_page(content: Content) -> Path:
