@@ -45,14 +45,14 @@ def database_load_command(url: str, options: Options, *, json_output: bool) -> i
     if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
         # The load has been measured, whether or not the database can still count.
         with suppress(DatabaseError):
-            _tell_other_records(plan, result, table.count())
+            _explain_other_records(plan, result, table.count())
     if not result.requests.answered:
         failed = failures_in_words(result)
         raise NothingMeasured(f"{result.load.address}: no operation was answered: {failed}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
 
 
-def _tell_other_records(plan: DatabasePlan, result: LoadResult, found: int) -> None:
+def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -> None:
     """Say that a table held other records than the workload begins with, which explains some failures."""
     inserted = sum(one.answered for one in result.operations if one.operation == "insert")
     if plan.workload.mix.delete or found - inserted == plan.workload.records:

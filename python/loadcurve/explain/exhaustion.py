@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.classes import FAILURES
 from loadcurve.result.records import PointRecord
@@ -46,25 +46,25 @@ class RanOut:
 def find(subject: Subject) -> list[Finding]:
     """Find requests that failed for want of a local port, an open file, or a place in the server."""
     ports = [
-        Sighting(record, _ran_out(record, record.load.errors["address_unavailable"]))
+        Observation(record, _ran_out(record, record.load.errors["address_unavailable"]))
         for record in subject.records
         if record.load.errors["address_unavailable"]
     ]
     descriptors = [
-        Sighting(record, _ran_out(record, record.load.errors["fd_unavailable"]))
+        Observation(record, _ran_out(record, record.load.errors["fd_unavailable"]))
         for record in subject.records
         if record.load.errors["fd_unavailable"]
     ]
     places = server_places(subject)
     turned_away = [
-        Sighting(record, _ran_out(record, _turned_away(record)))
+        Observation(record, _ran_out(record, _turned_away(record)))
         for record in subject.records
         if places is not None and record.load.load.connections >= places and _turned_away(record)
     ]
     return [
-        *merged(PORTS, subject, ports, _tell_ports),
-        *merged(DESCRIPTORS, subject, descriptors, _tell_descriptors),
-        *merged(SERVER_CONNECTIONS, subject, turned_away, _tell_server),
+        *merged(PORTS, subject, ports, _explain_ports),
+        *merged(DESCRIPTORS, subject, descriptors, _explain_descriptors),
+        *merged(SERVER_CONNECTIONS, subject, turned_away, _explain_server),
     ]
 
 
@@ -97,7 +97,7 @@ def _ran_out(record: PointRecord, without: int) -> RanOut:
     )
 
 
-def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+def _explain_ports(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     ports, requests = _local_ports(subject), subject.load.requests
     waiting = max((one.detail.time_wait or 0 for one in seen), default=0)
     # Within one machine both ends are seen, and the end that closed first is the one that waits.
@@ -108,7 +108,7 @@ def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
         if explained
         else f"All local ports{share} were taken, by open connections or those in TIME_WAIT"
     )
-    return Told(
+    return Explanation(
         weight="invalidates",
         certainty="shown" if explained else "likely",
         seen=f"{sum(one.detail.without for one in seen):,} {requests} found no local port for their "
@@ -127,11 +127,11 @@ def _tell_ports(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
     )
 
 
-def _tell_descriptors(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     requests, limits = subject.load.requests, subject.run.host.get("limits")
     files = limits.get("open_files") if isinstance(limits, dict) else None
     hard = files[1] if isinstance(files, list | tuple) and len(files) > 1 else None
-    return Told(
+    return Explanation(
         weight="invalidates",
         certainty="shown",
         seen=f"{sum(one.detail.without for one in seen):,} {requests} found no open file for their "
@@ -146,10 +146,10 @@ def _tell_descriptors(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Tol
     )
 
 
-def _tell_server(subject: Subject, seen: Sequence[Sighting[RanOut]]) -> Told:
+def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     places, requests = server_places(subject) or 0, subject.load.requests
     least = min(one.detail.connections for one in seen)
-    return Told(
+    return Explanation(
         weight="invalidates",
         certainty="likely",
         seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more were "

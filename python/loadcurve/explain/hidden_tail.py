@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Distribution
 from loadcurve.result.records import PointRecord
@@ -24,7 +24,7 @@ reader concludes. Less may be the turns of the generator's loop."""
 OWN_LATENESS_SHARE = 0.5
 """With more than this part of the difference being the generator's own lateness, it is not the server's."""
 PERCENTILES = ("p99", "p95", "p90", "p75", "p50")
-"""The farthest one at which the two differ is told."""
+"""The farthest one at which the two differ is explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Hidden:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points where requests on a schedule waited for a connection, as no closed loop shows."""
-    sightings = [
-        Sighting(record, hidden) for record in subject.records if (hidden := _hidden(record)) is not None
+    observations = [
+        Observation(record, hidden) for record in subject.records if (hidden := _hidden(record)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _hidden(record: PointRecord) -> Hidden | None:
@@ -67,13 +67,13 @@ def _value(distribution: Distribution | None, percentile: str) -> float | None:
     return value
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Hidden]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanation:
     most = max(
         (one.detail for one in seen), key=lambda hidden: hidden.latency_ms / max(hidden.service_ms, 1e-6)
     )
     loads = [one.record.load for one in seen]
     per_second = subject.load.per_second
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"A closed loop would have shown a {most.percentile} of {rounded(most.service_ms)} ms, "

@@ -7,7 +7,7 @@ from itertools import pairwise
 from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.folder import TRIALS_FILE
@@ -74,16 +74,16 @@ def find(subject: Subject) -> list[Finding]:
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
     moments_s = syn_moments_s(subject.sysctl(LINEAR_TIMEOUTS))
-    sightings = [
-        Sighting(record, retried)
+    observations = [
+        Observation(record, retried)
         for record in subject.records
         if (retried := _retried(record, moments_s)) is not None
     ]
-    overflown = [one for one in sightings if subject.is_local and one.detail.overflows]
-    others = [one for one in sightings if not (subject.is_local and one.detail.overflows)]
+    overflown = [one for one in observations if subject.is_local and one.detail.overflows]
+    others = [one for one in observations if not (subject.is_local and one.detail.overflows)]
     return [
-        *merged(OVERFLOW, subject, overflown, _tell_overflow),
-        *merged(RETRIED, subject, others, _tell_retried),
+        *merged(OVERFLOW, subject, overflown, _explain_overflow),
+        *merged(RETRIED, subject, others, _explain_retried),
     ]
 
 
@@ -137,12 +137,12 @@ def _most(*counts: int | None) -> int | None:
     return max((count for count in counts if count is not None), default=None)
 
 
-def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
+def _explain_overflow(subject: Subject, seen: Sequence[Observation[Retried]]) -> Explanation:
     queues = [one.detail.queue for one in seen if one.detail.queue is not None]
     holds = f" (backlog {queues[0].backlog:,})" if queues else ""
     capped = bool(queues) and queues[0].backlog == subject.sysctl(SOMAXCONN)
     raised = "net.core.somaxconn" if capped else "the server's listen backlog (and net.core.somaxconn)"
-    return Told(
+    return Explanation(
         weight="distorts",
         certainty="shown",
         seen=f"{_waited(subject.load, seen)}, and the kernel counted an overflow of a listen queue.",
@@ -159,8 +159,8 @@ def _tell_overflow(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
     )
 
 
-def _tell_retried(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
-    return Told(
+def _explain_retried(subject: Subject, seen: Sequence[Observation[Retried]]) -> Explanation:
+    return Explanation(
         weight="distorts",
         certainty="likely",
         seen=f"{_waited(subject.load, seen)}; no overflow of a listen queue was counted on this machine.",
@@ -172,7 +172,7 @@ def _tell_retried(subject: Subject, seen: Sequence[Sighting[Retried]]) -> Told:
     )
 
 
-def _waited(load: LoadKind, seen: Sequence[Sighting[Retried]]) -> str:
+def _waited(load: LoadKind, seen: Sequence[Observation[Retried]]) -> str:
     requests = sum(sum(one.detail.by_moment_s.values()) for one in seen)
     timeouts = sum(one.detail.connect_timeouts for one in seen)
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
@@ -188,7 +188,7 @@ def _waited(load: LoadKind, seen: Sequence[Sighting[Retried]]) -> str:
     return " and ".join(parts)
 
 
-def _evidence(seen: Sequence[Sighting[Retried]]) -> list[Evidence]:
+def _evidence(seen: Sequence[Observation[Retried]]) -> list[Evidence]:
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
     return [
         *ranged("SYNs sent again", "", [one.detail.syn_retransmits for one in seen]),

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from loadcurve.explain.finding import Finding, FindingCode, estimated, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, finding, merged
+from loadcurve.explain.observation import Explanation, Observation, finding, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import mean_interval
@@ -52,7 +52,7 @@ def find(subject: Subject) -> list[Finding]:
     """Find memory that grows with the requests answered, and memory that each connection takes.
 
     Along a sweep connections and requests grow together, so where the server leaks, and is not started afresh
-    for each point, what a connection takes cannot be told.
+    for each point, what a connection takes cannot be explanation.
     """
     leaks = _leaks(subject)
     if leaks:
@@ -68,8 +68,8 @@ def _leaks(subject: Subject) -> list[Finding]:
     steady = [records for records in measured if all(id(record) in grown for record in records)]
     if not steady or steady[-1] is not measured[-1]:
         return []
-    sightings = [Sighting(record, grown[id(record)]) for records in steady for record in records]
-    return merged(LEAK, subject, sightings, _tell_leak)
+    observations = [Observation(record, grown[id(record)]) for records in steady for record in records]
+    return merged(LEAK, subject, observations, _explain_leak)
 
 
 def _growth(record: PointRecord) -> Growth | None:
@@ -80,11 +80,11 @@ def _growth(record: PointRecord) -> Growth | None:
     column = series.memory_bytes if _is_one_process(record) else series.proportional_memory_bytes
     if column is None:
         return None
-    told = [(t_s, memory) for t_s, memory in zip(series.t_s, column, strict=True) if memory is not None]
-    if len(told) < LEAK_SAMPLES_MIN:
+    known = [(t_s, memory) for t_s, memory in zip(series.t_s, column, strict=True) if memory is not None]
+    if len(known) < LEAK_SAMPLES_MIN:
         return None
-    quarter = len(told) // 4
-    memory = [value for _, value in told]
+    quarter = len(known) // 4
+    memory = [value for _, value in known]
     quarters = [
         memory[:quarter],
         memory[quarter : 2 * quarter],
@@ -94,8 +94,8 @@ def _growth(record: PointRecord) -> Growth | None:
     # Where a collector gives back, or a step is taken once, some quarter is not wholly above the last one.
     if any(min(later) <= max(earlier) for earlier, later in pairwise(quarters)):
         return None
-    slope = _slope(told)
-    seconds = told[-1][0] - told[0][0]
+    slope = _slope(known)
+    seconds = known[-1][0] - known[0][0]
     grown = slope * seconds
     if grown < max(LEAK_BYTES_MIN, LEAK_SHARE_MIN * memory[0]):
         return None
@@ -109,13 +109,13 @@ def _slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
 
 
-def _tell_leak(subject: Subject, seen: Sequence[Sighting[Growth]]) -> Told:
+def _explain_leak(subject: Subject, seen: Sequence[Observation[Growth]]) -> Explanation:
     load = subject.load
     by_trial: dict[int, list[float]] = {}
     for one in seen:
         by_trial.setdefault(one.record.trial, []).append(one.detail.bytes_per_request)
     rate = mean_interval([fmean(values) for values in by_trial.values()])
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="likely",
         seen=f"The server's memory grew through the whole window, in every trial: about {rate.value:,.0f} "
@@ -138,18 +138,18 @@ def _tell_leak(subject: Subject, seen: Sequence[Sighting[Growth]]) -> Told:
 def _per_connection(subject: Subject) -> list[Finding]:
     slopes, growths, firsts, used = [], [], [], []
     for records in subject.by_trial().values():
-        told = [
+        known = [
             (float(record.load.load.connections), memory, record)
             for record, memory in _memory(records.values())
         ]
-        connections = {number for number, _, _ in told}
+        connections = {number for number, _, _ in known}
         if len(connections) < SETTINGS_MIN:
             continue
-        slope = _slope([(number, memory) for number, memory, _ in told])
+        slope = _slope([(number, memory) for number, memory, _ in known])
         slopes.append(slope)
         growths.append(slope * (max(connections) - min(connections)))
-        firsts.append(min(told, key=lambda one: one[0])[1])
-        used += [record for _, _, record in told]
+        firsts.append(min(known, key=lambda one: one[0])[1])
+        used += [record for _, _, record in known]
     if not slopes:
         return []
     estimate = mean_interval(slopes)
@@ -168,7 +168,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
             CONNECTIONS,
             subject,
             used,
-            Told(
+            Explanation(
                 weight="explains",
                 certainty="shown" if estimate.low is not None else "likely",
                 seen=f"The server's memory grows with the connections: {_size(estimate.value)} for each.",

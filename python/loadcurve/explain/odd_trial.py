@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.measures import is_usable
@@ -120,15 +120,17 @@ def find(subject: Subject) -> list[Finding]:
     found = []
     measures = _measures(subject.load)
     for measure in measures:
-        by_trial: dict[int, list[Sighting[Odd]]] = {}
-        for sighting in _odd(usable, measure, len(measures)):
-            by_trial.setdefault(sighting.record.trial, []).append(sighting)
-        for sightings in by_trial.values():
-            found += merged(CODE, subject, sightings, functools.partial(_tell, measure))
+        by_trial: dict[int, list[Observation[Odd]]] = {}
+        for observation in _odd(usable, measure, len(measures)):
+            by_trial.setdefault(observation.record.trial, []).append(observation)
+        for observations in by_trial.values():
+            found += merged(CODE, subject, observations, functools.partial(_explain, measure))
     return found
 
 
-def _odd(usable: Sequence[Sequence[PointRecord]], measure: Measure, measures: int) -> Iterator[Sighting[Odd]]:
+def _odd(
+    usable: Sequence[Sequence[PointRecord]], measure: Measure, measures: int
+) -> Iterator[Observation[Odd]]:
     """Yield the trials that are odd by one of the measures, given the usable records of each place."""
     places = [_Place(records, measure) for records in usable]
     enough = [place for place in places if len(place.logs) >= TRIALS_MIN]
@@ -144,7 +146,7 @@ def _odd(usable: Sequence[Sequence[PointRecord]], measure: Measure, measures: in
             if p_value <= SIGNIFICANCE:
                 siblings = [record for record in place.records if record.trial != trial]
                 odd = Odd(math.exp(log), math.exp(mean), p_value, siblings)
-                yield Sighting(next(one for one in place.records if one.trial == trial), odd)
+                yield Observation(next(one for one in place.records if one.trial == trial), odd)
 
 
 def variance(values: Sequence[float]) -> float:
@@ -209,7 +211,7 @@ def deleted_residual(
     return residual, 2 * float(stdtr(freedom, -abs(residual)))
 
 
-def _tell(measure: Measure, subject: Subject, seen: Sequence[Sighting[Odd]]) -> Told:
+def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]]) -> Explanation:
     """Tell of one trial, by the point where it differs most."""
     most = max(seen, key=lambda one: abs(math.log(one.detail.factor)))
     record, odd = most.record, most.detail
@@ -222,7 +224,7 @@ def _tell(measure: Measure, subject: Subject, seen: Sequence[Sighting[Odd]]) -> 
         "start of the server (its memory, its processes), or of the generator."
     )
     siblings = [measure.of(sibling) for one in seen for sibling in one.detail.siblings]
-    return Told(
+    return Explanation(
         weight="distorts",
         certainty="likely",
         seen=f"Trial {record.trial} had a {measure.name} of {rounded(odd.value)} {measure.unit}, "
@@ -247,7 +249,7 @@ def _explained(load: LoadKind, record: PointRecord, others: Sequence[PointRecord
     found = []
     for counter in _counters(load):
         value = counter.of(record)
-        usual = [told for other in others if (told := counter.of(other)) is not None]
+        usual = [known for other in others if (known := counter.of(other)) is not None]
         if value is None or not usual or value < counter.floor or value < CLEARLY_MORE * max(usual):
             continue
         found.append(

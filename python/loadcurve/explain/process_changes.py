@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
@@ -51,14 +51,14 @@ class Change:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which processes or threads came or went, with the bump or dip there."""
-    sightings = [
-        Sighting(records[place], change)
+    observations = [
+        Observation(records[place], change)
         for records in subject.by_trial().values()
         if not _has_one_for_each_connection(records.values())
         for place in sorted(records)
         if (change := _change(records, place)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _change(records: dict[int, PointRecord], place: int) -> Change | None:
@@ -83,10 +83,10 @@ def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
 
 
 def _follow(connections: Sequence[int], counted: Sequence[CountRange | None]) -> bool:
-    told = [count.max for count in counted if count is not None]
-    if len(told) < len(connections):
+    known = [count.max for count in counted if count is not None]
+    if len(known) < len(connections):
         return False
-    others = [count - opened for count, opened in zip(told, connections, strict=True)]
+    others = [count - opened for count, opened in zip(known, connections, strict=True)]
     return max(others) - min(others) <= HELPERS_MAX
 
 
@@ -101,7 +101,7 @@ def _from_to(before: CountRange | None, now: CountRange) -> tuple[int, int]:
     return first, now.max if now.max - first >= first - now.min else now.min
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Change]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanation:
     places = sorted({subject.place(one.record) for one in seen})
     moved = [
         (place, estimate) for place in places if (estimate := throughput_beside_neighbours(subject, place))
@@ -113,7 +113,7 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Change]]) -> Told:
     )
     more = "started" if last > first else "ended"
     effect, shown = _effect(subject, largest)
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"The server's {what} went from {first:,} to {last:,} here.{effect}",
@@ -176,9 +176,9 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
             records[other].load.rate_rps.answered if other in records and is_usable(records[other]) else None
             for other in (place, *around)
         ]
-        told = [math.log(rate) for rate in rates if rate]
-        if len(told) == len(rates):
-            log_ratios.append(told[0] - sum(map(operator.mul, weights, told[1:])))
+        known = [math.log(rate) for rate in rates if rate]
+        if len(known) == len(rates):
+            log_ratios.append(known[0] - sum(map(operator.mul, weights, known[1:])))
     return interval_of_logarithms(log_ratios) if log_ratios else None
 
 

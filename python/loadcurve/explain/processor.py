@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import BusiestThread
 from loadcurve.result.records import PointRecord
@@ -53,7 +53,7 @@ class Used:
 def find(subject: Subject) -> list[Finding]:
     """Find points at which the server's processor time was the limit, each by the nearest of three causes."""
     used = [
-        Sighting(record, use) for record in subject.records if (use := _used(subject, record)) is not None
+        Observation(record, use) for record in subject.records if (use := _used(subject, record)) is not None
     ]
     throttled = [one for one in used if (one.detail.throttled_share or 0) >= THROTTLED_PERIODS_SHARE]
     held = {id(one.record) for one in throttled}
@@ -61,9 +61,9 @@ def find(subject: Subject) -> list[Finding]:
     full = [one for one in free if one.detail.cpus >= FULL_SHARE * one.detail.available]
     single = [one for one in free if _is_bound_to_one_thread(subject, one.detail)]
     return [
-        *merged(THROTTLED, subject, throttled, _tell_throttled),
-        *merged(LIMIT, subject, full, _tell_full),
-        *merged(ONE_THREAD, subject, single, _tell_one_thread),
+        *merged(THROTTLED, subject, throttled, _explain_throttled),
+        *merged(LIMIT, subject, full, _explain_full),
+        *merged(ONE_THREAD, subject, single, _explain_one_thread),
     ]
 
 
@@ -93,9 +93,9 @@ def _is_bound_to_one_thread(subject: Subject, used: Used) -> bool:
     return alone and FULL_SHARE <= used.cpus <= ONE_CPU_MAX
 
 
-def _tell_throttled(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
+def _explain_throttled(subject: Subject, seen: Sequence[Observation[Used]]) -> Explanation:
     share = max(one.detail.throttled_share or 0 for one in seen)
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"The server had used up its share of the CPUs and had to wait in up to {100 * share:.0f} % of "
@@ -114,9 +114,9 @@ def _tell_throttled(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     )
 
 
-def _tell_full(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
+def _explain_full(subject: Subject, seen: Sequence[Observation[Used]]) -> Explanation:
     most = max(seen, key=lambda one: one.detail.cpus / one.detail.available).detail
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"The server used up to {most.cpus:.2f} of the {_cpus(most.available)} that it had.",
@@ -132,11 +132,11 @@ def _tell_full(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     )
 
 
-def _tell_one_thread(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
+def _explain_one_thread(subject: Subject, seen: Sequence[Observation[Used]]) -> Explanation:
     most = max(seen, key=lambda one: one.detail.cpus).detail
     threads = [one.detail.busiest_thread for one in seen if one.detail.busiest_thread is not None]
     name = next((f", {thread.name}," for thread in threads if thread.name), "")
-    return Told(
+    return Explanation(
         weight="explains",
         certainty="shown" if threads or most.threads == 1 else "likely",
         seen=f"The server used {most.cpus:.2f} CPUs of the {most.available:g} that it had, and no more.",
@@ -154,7 +154,7 @@ def _tell_one_thread(subject: Subject, seen: Sequence[Sighting[Used]]) -> Told:
     )
 
 
-def _cost(subject: Subject, seen: Sequence[Sighting[Used]]) -> list[Evidence]:
+def _cost(subject: Subject, seen: Sequence[Observation[Used]]) -> list[Evidence]:
     costs = [one.record.probe.server.cpu_per_request_us for one in seen if one.record.probe.server]
     return ranged(f"CPU per {subject.load.request}", "µs", costs)
 

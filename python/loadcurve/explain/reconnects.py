@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -41,10 +41,10 @@ class Reconnecting:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points where the server, and not the load, ended connections that the load would have kept."""
-    sightings = [
-        Sighting(record, made) for record in subject.records if (made := _reconnecting(record)) is not None
+    observations = [
+        Observation(record, made) for record in subject.records if (made := _reconnecting(record)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _reconnecting(record: PointRecord) -> Reconnecting | None:
@@ -55,7 +55,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     connections = load.connections
     if connections.opened is None:
         return None
-    # A request that failed has cost its connection, whoever ended it; that is told as an error. What failed
+    # A request that failed has cost its connection, whoever ended it, and is reported so. What failed
     # in the warm-up is not counted, so what the server closes must be more than what failures explain.
     failed = load.requests.failed
     reconnects = connections.opened - load.load.connections - failed
@@ -77,11 +77,11 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     )
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Reconnecting]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
     why = _why(subject, most)
-    return Told(
+    return Explanation(
         weight="distorts",
         certainty=why.certainty,
         seen="The server ended connections that the load would have kept: up to one new connection for every "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.ceiling import Ceiling
@@ -39,12 +39,12 @@ class Limited:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points whose verdict says that the rig, not the server, may have been the limit."""
-    sightings = [
-        Sighting(record, limited)
+    observations = [
+        Observation(record, limited)
         for record in subject.records
         if (limited := _limited(record, subject.run.ceiling)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
@@ -78,7 +78,7 @@ def _said_by(load: LoadKind) -> dict[str, str]:
     }
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Limited]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanation:
     load = subject.load
     said = _said_by(load)
     codes = [code for code in said if any(code in one.detail.codes for one in seen)]
@@ -87,7 +87,7 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Limited]]) -> Told:
     details = [one.detail for one in seen]
     at_ceiling = "rig_ceiling" in codes
     never_sent = "rate_not_sent" in codes
-    return Told(
+    return Explanation(
         weight="invalidates",
         # Late and unsent requests are the generator's own doing; a busy one may still have been fast enough.
         certainty="shown" if {"generator_late", "rate_not_sent"} & set(codes) else "likely",

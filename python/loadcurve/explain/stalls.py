@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
@@ -96,10 +96,12 @@ class Stalled:
 
 def find(subject: Subject) -> list[Finding]:
     """Find stretches of time without an answer although requests were under way."""
-    sightings = [
-        Sighting(record, stalled) for record in subject.records if (stalled := _stalled(record)) is not None
+    observations = [
+        Observation(record, stalled)
+        for record in subject.records
+        if (stalled := _stalled(record)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _stalled(record: PointRecord) -> Stalled | None:
@@ -108,7 +110,7 @@ def _stalled(record: PointRecord) -> Stalled | None:
     stalls = [(silence, held) for silence in silences if (held := _held_up(load, silence))]
     if not stalls:
         return None
-    # Silences are told with the longest first.
+    # Gaps are reported with the longest first.
     longest = stalls[0][0]
     lateness = load.generator.lateness_ms
     if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
@@ -182,13 +184,13 @@ def _sum(column: Column, places: Sequence[int]) -> float | None:
     return sum(values) if values else None
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Stalled]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanation:
     details = [one.detail for one in seen]
     longest = max(details, key=lambda stalled: stalled.longest.length_ms)
     meanwhiles = [detail.meanwhile for detail in details]
     load = subject.load
     why = _why(load, longest)
-    return Told(
+    return Explanation(
         weight="distorts",
         certainty="likely",
         seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "

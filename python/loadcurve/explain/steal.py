@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -35,12 +35,12 @@ class Stolen:
 def find(subject: Subject) -> list[Finding]:
     """Find windows in which the hypervisor gave the CPUs of the server or the load to others."""
     used = set(subject.cpus) | set(subject.load_cpus)
-    sightings = [
-        Sighting(record, stolen)
+    observations = [
+        Observation(record, stolen)
         for record in subject.records
         if (stolen := _stolen(record, used)) is not None
     ]
-    return merged(CODE, subject, sightings, _tell)
+    return merged(CODE, subject, observations, _explain)
 
 
 def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
@@ -52,7 +52,7 @@ def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
     return Stolen(sum(shares) / len(shares), max(shares), max(moments, default=None))
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Stolen]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanation:
     worst = max(one.detail.worst_share for one in seen)
     product = subject.run.host.get("machine_product")
     burstable = isinstance(product, str) and product.startswith(BURSTABLE)
@@ -64,7 +64,7 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Stolen]]) -> Told:
         if burstable
         else "Measure again at another time, or on a machine of your own"
     )
-    return Told(
+    return Explanation(
         weight="distorts",
         certainty="shown",
         seen=f"The host gave up to {rounded(100 * worst)} % of a CPU's time to others while this machine "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
-from loadcurve.explain.sighting import Sighting, Told, merged
+from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
@@ -35,8 +35,10 @@ class Bad:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points where a share of the requests got no right answer."""
-    sightings = [Sighting(record, bad) for record in subject.records if (bad := _bad(record)) is not None]
-    return merged(CODE, subject, sightings, _tell)
+    observations = [
+        Observation(record, bad) for record in subject.records if (bad := _bad(record)) is not None
+    ]
+    return merged(CODE, subject, observations, _explain)
 
 
 def _bad(record: PointRecord) -> Bad | None:
@@ -63,7 +65,7 @@ def _bad(record: PointRecord) -> Bad | None:
     )
 
 
-def _tell(subject: Subject, seen: Sequence[Sighting[Bad]]) -> Told:
+def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
     by_status = any(any(detail.by_status.values()) for detail in details)
@@ -75,7 +77,7 @@ def _tell(subject: Subject, seen: Sequence[Sighting[Bad]]) -> Told:
     )
     reason = f" Most of them because: {most.reason}" if most.reason else ""
     load = subject.load
-    return Told(
+    return Explanation(
         weight="invalidates",
         certainty="shown",
         seen=f"Up to {rounded(100 * most.share)} % of the {load.requests} got no right answer."

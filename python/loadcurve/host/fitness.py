@@ -99,8 +99,8 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     why_steal = "time that the hypervisor gives to others is missing from whatever runs here just then"
     why_load = "what else runs takes CPU time, caches and memory bandwidth from server and load"
     if before is None or after is None or after.total <= before.total:
-        yield Check("steal", "unknown", "the kernel does not tell", why_steal)
-        yield Check("other load", "unknown", "the kernel does not tell", why_load)
+        yield Check("steal", "unknown", "the kernel does not publish it", why_steal)
+        yield Check("other load", "unknown", "the kernel does not publish it", why_load)
         return
     total = after.total - before.total
     steal, busy = (after.steal - before.steal) / total, (after.busy - before.busy) / total
@@ -138,7 +138,7 @@ def check_clock(readings: Readings) -> Check:
     source = readings.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
     why = "the clock is read several times for each request; a slow source costs more than the request"
     if source is None:
-        return Check("clock", "unknown", "the kernel does not tell its clock source", why)
+        return Check("clock", "unknown", "the kernel does not publish its clock source", why)
     if source in QUICK_CLOCKS:
         return Check("clock", "good", source, why)
     remedy = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -164,7 +164,7 @@ def check_ports(readings: Readings, connection_rate_cps: float | None) -> Check:
     )
     why = "a port that the load has closed waits in TIME_WAIT before it can go to the same address again"
     if here is None or elsewhere is None:
-        return Check("ports", "unknown", "the kernel does not tell the range of local ports", why)
+        return Check("ports", "unknown", "the kernel does not publish the range of local ports", why)
     places = {"on this machine": here, "towards others": elsewhere}
     found = f"{here.available:,} local ports are free; new connections per second to one address for ever: "
     found += ", ".join(
@@ -191,7 +191,7 @@ def check_listen_queue(readings: Readings) -> Check:
         "longest latencies are then the queue's"
     )
     if longest is None:
-        return Check("listen queue", "unknown", "the kernel does not tell", why)
+        return Check("listen queue", "unknown", "the kernel does not publish it", why)
     found = f"at most {longest:,} connections wait (net.core.somaxconn), whatever a server asks for"
     if longest >= SHORTEST_GOOD_LISTEN_QUEUE:
         return Check("listen queue", "good", found, why)

@@ -223,7 +223,7 @@ class LoadResult(Record):
     transfer_ms: Distribution | None
     connections: Connections
     bytes: Bytes | None
-    """``None`` for a database, whose driver does not tell."""
+    """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None
     """``None`` for a database."""
     errors: Errors

@@ -9,13 +9,13 @@ from loadcurve.explain.subject import Subject, points_at
 from loadcurve.result.records import PointRecord
 
 GAP_MAX = 1
-"""How many points without a sighting may lie within one finding: at its edge a cause comes and goes."""
+"""How many points without an observation may lie within one finding: at its edge a cause comes and goes."""
 
 Detail = TypeVar("Detail")
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting(Generic[Detail]):
+class Observation(Generic[Detail]):
     """What was seen in one point of one trial."""
 
     record: PointRecord
@@ -23,7 +23,7 @@ class Sighting(Generic[Detail]):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Explanation:
     """What a finding says, apart from where it was seen."""
 
     weight: Weight
@@ -37,41 +37,45 @@ class Told:
 def merged(
     code: FindingCode,
     subject: Subject,
-    sightings: Sequence[Sighting[Detail]],
-    tell: Callable[[Subject, Sequence[Sighting[Detail]]], Told],
+    observations: Sequence[Observation[Detail]],
+    explain: Callable[[Subject, Sequence[Observation[Detail]]], Explanation],
 ) -> list[Finding]:
     """Return a finding for each stretch of neighbouring points, over all trials that saw it there."""
     return [
-        finding(code, subject, [sighting.record for sighting in stretch], tell(subject, stretch))
-        for stretch in _stretches(subject, sightings)
+        finding(code, subject, [observation.record for observation in stretch], explain(subject, stretch))
+        for stretch in _stretches(subject, observations)
     ]
 
 
-def finding(code: FindingCode, subject: Subject, records: Sequence[PointRecord], told: Told) -> Finding:
-    """Return the finding that was told about some records."""
+def finding(
+    code: FindingCode, subject: Subject, records: Sequence[PointRecord], explanation: Explanation
+) -> Finding:
+    """Return the finding that explains some records."""
     places = {subject.place(record) for record in records}
     return Finding(
         code=code.code,
-        weight=told.weight,
-        certainty=told.certainty,
+        weight=explanation.weight,
+        certainty=explanation.certainty,
         server=subject.name,
         points=points_at(subject, places),
         trials=sorted({record.trial for record in records}),
         trials_measured=len({other.trial for other in subject.records if subject.place(other) in places}),
-        seen=told.seen,
-        evidence=told.evidence,
-        cause=told.cause,
-        advice=told.advice,
+        seen=explanation.seen,
+        evidence=explanation.evidence,
+        cause=explanation.cause,
+        advice=explanation.advice,
     )
 
 
-def _stretches(subject: Subject, sightings: Sequence[Sighting[Detail]]) -> list[list[Sighting[Detail]]]:
-    stretches: list[list[Sighting[Detail]]] = []
+def _stretches(
+    subject: Subject, observations: Sequence[Observation[Detail]]
+) -> list[list[Observation[Detail]]]:
+    stretches: list[list[Observation[Detail]]] = []
     last = -1
-    for sighting in sorted(sightings, key=lambda one: (subject.place(one.record), one.record.trial)):
-        place = subject.place(sighting.record)
+    for observation in sorted(observations, key=lambda one: (subject.place(one.record), one.record.trial)):
+        place = subject.place(observation.record)
         if not stretches or place - last > GAP_MAX + 1:
             stretches.append([])
-        stretches[-1].append(sighting)
+        stretches[-1].append(observation)
         last = place
     return stretches
