@@ -62,16 +62,6 @@ def test_records_are_loaded_and_stay_for_the_run_phase(sandbox, database, ask):
     assert ask("select count(*) from loadcurve.usertable") == "10"
 
 
-def test_the_summary_fits_80_columns_and_has_each_kind_of_operation(sandbox, database, ask):
-    load(sandbox, database, "--phase", "load", "--records", "30")
-    shown = load(sandbox, database, "--records", "30", "-n", "200").stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "operations/s" in shown
-    assert "\nread " in shown
-    assert "\nupdate " in shown
-    assert ask("select 1") == "1"
-
-
 def test_a_table_of_another_is_neither_written_to_nor_dropped_unless_named(sandbox, database, ask):
     ask("create schema loadcurve; create table loadcurve.usertable (theirs int); "
         "insert into loadcurve.usertable values (1)")  # fmt: skip

@@ -86,6 +86,14 @@ def test_a_load_without_a_slow_request_has_no_list_of_them():
     assert not any(line.startswith("slowest") for line in printed_slowest())
 
 
+def test_a_load_on_a_database_shows_each_kind_of_operation():
+    lines = printed_result(synthetic_database_run.load_result("postgresql", 2))
+    assert {"read", "update"} < {line.split()[0] for line in lines if line.strip()}
+    # Two threads of 400 operations per second.
+    assert ["operations/s", "800", "answered"] in [line.split() for line in lines]
+    assert not any("request" in line for line in lines)
+
+
 def test_the_times_that_a_database_took_to_connect_are_shown_and_no_row_of_what_no_driver_tells():
     connect_ms = synthetic.distribution([12.5, 12.5])
     lines = printed_result(synthetic_database_run.load_result("postgresql", 2, connect_ms=connect_ms))
