@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.shape import shapes
 from loadcurve.explain.all import findings
 from loadcurve.report.answer import answer
@@ -45,6 +46,13 @@ def test_the_page_says_operations_and_threads_everywhere(page):
     told = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     said = re.findall(r"[^.>\"]*\brequests?\b[^.<\"]*", told.split("<main>")[1])
     assert said == []
+
+
+def test_two_runs_are_compared_by_the_cost_of_an_operation(run):
+    changes = compare_runs(analyse(run), analyse(run)).curves
+    assert {change.measure.title for change in changes} == {
+        "throughput", "p50", "p99", "CPU time per operation", "mean memory",
+    }  # fmt: skip
 
 
 def test_the_page_draws_each_kind_of_operation_and_the_loading(page):

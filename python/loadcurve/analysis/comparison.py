@@ -14,15 +14,13 @@ from loadcurve.result.differences import (
     condition_differences,
     differences,
 )
-from loadcurve.result.measures import MEASURES, Measure
+from loadcurve.result.measures import Measure, measures
 from loadcurve.result.records import Point
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.paired import Array
 from loadcurve.stats.ranking import ERROR_RATE, holm_adjusted
 
-COMPARED = tuple(
-    MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
-)
+COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
 """The measures that two runs are compared by."""
 
 
@@ -85,7 +83,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     points: list[Change] = []
     in_both = [point for point in base.points if point in new.points]
     columns = [[one.points.index(point) for point in in_both] for one in (new, base)]
-    for measure in COMPARED:
+    for measure in (measures(base.load_kind)[name] for name in COMPARED):
         of_new, of_base = (usable_logs(one.curves, measure)[1] for one in (new, base))
         for server in of_base:
             if server in of_new:

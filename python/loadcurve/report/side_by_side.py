@@ -141,7 +141,7 @@ def render_side_by_side(shown: SideBySide) -> str:
     """Return the page."""
     values = {
         "shown": shown,
-        "measures": [measure.title for measure in COMPARED],
+        "measures": [measures(shown.runs[0].analysis.load_kind)[name].title for name in COMPARED],
         "ratio": ratio_in_words,
         "difference_line": difference_line,
         "absent": text.ABSENT,
@@ -221,7 +221,4 @@ def _rows(changes: Sequence[Change]) -> list[RatioRow]:
     for change in changes:
         place = "all points" if change.point is None else text.point(change.point)
         places.setdefault((change.server, place), {})[change.measure.name] = change
-    return [
-        RatioRow(server, place, [found.get(measure.name) for measure in COMPARED])
-        for (server, place), found in places.items()
-    ]
+    return [RatioRow(server, place, [*map(found.get, COMPARED)]) for (server, place), found in places.items()]
