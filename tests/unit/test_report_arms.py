@@ -16,7 +16,7 @@ from loadcurve.result.differences import condition_differences, conditions_of
 from loadcurve.result.folder import Run
 
 OWN = {"calls": 1, "duration_s": 4.0, "headers": {"Cookie": "secret"}}
-IN_WORDS = "The load on nginx differs: duration = 4 instead of 2, calls = 1, other headers."
+IN_WORDS = "The load on nginx differs: duration = 4 s instead of 2 s, calls = 1, other headers."
 
 
 def with_own_load(run: Run, **own: object) -> Run:
@@ -50,9 +50,9 @@ def test_every_form_states_what_differs_and_no_secret(differing: Run):
     assert IN_WORDS in " ".join(output.getvalue().split())
     markdown = markdown_bytes(content).decode()
     assert IN_WORDS in markdown
-    assert content.own_loads == {"nginx": "duration = 4, calls = 1, other headers"}
+    assert content.own_loads == {"nginx": "duration = 4 s, calls = 1, other headers"}
     html = render_page(content)
-    assert "<span>duration = 4, calls = 1, other headers</span>" in html
+    assert "<span>duration = 4 s, calls = 1, other headers</span>" in html
     assert not any("secret" in text for text in (output.getvalue(), markdown))
 
 

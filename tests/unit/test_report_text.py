@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve.load.loads import DURATION_KEYS
 from loadcurve.report import text
 from loadcurve.stats.interval import Estimate
 
@@ -59,3 +60,7 @@ def test_nested_facts_are_flat_pairs_and_unknown_ones_are_said_to_be_unknown():
         ("memory bytes", "8,242,000"),
         ("smt", "false"),
     ]
+
+
+def test_the_title_of_every_duration_that_can_be_swept_has_its_unit():
+    assert {text.key_title(key).rpartition(" ")[2] for key in DURATION_KEYS} == {"(s)"}

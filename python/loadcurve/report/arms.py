@@ -35,7 +35,10 @@ def _differing(analysis: Analysis, own: Mapping[str, Any]) -> dict[str, tuple[st
     """Return both values of each option that differs, the server's and the study's, by the study's key."""
     keys = keys_of(analysis.run.load_model)
     common = analysis.run.conditions["load"]
-    return {keys.get(name, name): (_value(value), _value(common.get(name))) for name, value in own.items()}
+    return {
+        keys.get(name, name): (_value(name, value), _value(name, common.get(name)))
+        for name, value in own.items()
+    }
 
 
 def _setting(key: str, own: str | None) -> str:
@@ -46,12 +49,12 @@ def _change(key: str, own: str | None, common: str | None) -> str:
     return _setting(key, own) if own is None or common is None else f"{key} = {own} instead of {common}"
 
 
-def _value(value: Any) -> str | None:  # noqa: ANN401 -- what JSON may hold
+def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON may hold
     """Return a value as a study has it; ``None`` of a table, of what is long, and of what is not given."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return text.setting(value)
+        return f"{text.setting(value)}{' s' if name.endswith('_s') else ''}"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         value = ", ".join(value)
     return value if isinstance(value, str) and len(value) <= LONGEST_VALUE else None

@@ -26,6 +26,10 @@ _KEY_TITLES = {
     "connection_rate": "connection rate (connections/s)",
     "num_connections": "connections in all",
     "calls": "calls per connection",
+    "think": "think time (s)",
+    "warmup": "warm-up (s)",
+    "duration": "duration (s)",
+    "timeout": "timeout (s)",
 }
 
 _LOAD_UNITS = {"rate": "per second", "connection_rate": "connections/s"}
