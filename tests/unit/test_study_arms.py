@@ -11,6 +11,7 @@ from loadcurve.stats.slo import parse_objective
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from support.cases import cases, changed
 from support.good_study import problems_in, write
 from support.read_study import read_study
 
@@ -32,7 +33,6 @@ calls = [10, 20]
 """
 TABLE_LINE = HEAD.count("\n")
 FIRST_LINE = TABLE_LINE + 1
-TWO_ENDS = "given beside a duration; keep one of the two, as a load ends in one way"
 
 
 def study(folder: Path, own: str) -> Study:
@@ -83,57 +83,33 @@ def test_a_search_along_a_key_takes_the_place_of_every_arms_own_value(tmp_path):
     assert [load.connection_rate_cps for load in loads] == [7, 7]
 
 
-@pytest.mark.parametrize(
-    ("own", "line", "key", "text"),
-    [
-        ("calls = 1", FIRST_LINE, ".calls", "given here and in [sweep]; keep one of the two"),
-        (
-            'model = "closed"',
-            FIRST_LINE,
-            ".model",
-            'found "closed"; expected "sessions": all servers have the model of [load]',
-        ),
-        (
-            "arrivals = 1",
-            FIRST_LINE,
-            ".arrivals",
-            'found 1; expected "constant" or "poisson"',
-        ),
-        (
-            "threads = 2\nburst = 15",
-            FIRST_LINE + 1,
-            ".burst",
-            "found 15; expected no more than the calls of a connection, of which a point has 10",
-        ),
-        (
-            'requests = ["/c"]',
-            FIRST_LINE,
-            ".requests",
-            'found "/c", which is not in [content]; expected one of /a, /b',
-        ),
-        (
-            'pick = "weighted"',
-            TABLE_LINE,
-            ".weights",
-            'missing; expected one for each request, as pick is "weighted"',
-        ),
-        (
-            "num_connections = 2",
-            TABLE_LINE,
-            "",
-            "with load.threads: found 4; expected no more threads than connections, of which a point has 2",
-        ),
-        (
-            'duration = "1s"',
-            TABLE_LINE,
-            "",
-            f"with load.num_connections: {TWO_ENDS}",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "=" in value else "",
-)
-def test_what_keeps_an_arm_from_its_load_is_told_at_its_own_table(tmp_path, own, line, key, text):
-    assert problems(tmp_path, own) == [f":{line}: servers.simple.load{key}: {text}"]
+PROBLEMS = r"""
+calls = 1
+    :15: servers.simple.load.calls: given here and in [sweep]; keep one of the two
+model = "closed"
+    :15: servers.simple.load.model: found "closed"; expected "sessions": all servers have the model of
+    [load]
+arrivals = 1
+    :15: servers.simple.load.arrivals: found 1; expected "constant" or "poisson"
+threads = 2\nburst = 15
+    :16: servers.simple.load.burst: found 15; expected no more than the calls of a connection, of which a
+    point has 10
+requests = ["/c"]
+    :15: servers.simple.load.requests: found "/c", which is not in [content]; expected one of /a, /b
+pick = "weighted"
+    :14: servers.simple.load.weights: missing; expected one for each request, as pick is "weighted"
+num_connections = 2
+    :14: servers.simple.load: with load.threads: found 4; expected no more threads than connections, of
+    which a point has 2
+duration = "1s"
+    :14: servers.simple.load: with load.num_connections: given beside a duration; keep one of the two, as
+    a load ends in one way
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
+def test_what_keeps_an_arm_from_its_load_is_told_at_its_own_table(tmp_path, change, problem):
+    assert problems_in(tmp_path, changed(HEAD, change)) == [problem]
 
 
 def test_a_key_that_the_model_does_not_have_is_told_with_the_nearest_one(tmp_path):

@@ -7,6 +7,8 @@ from loadcurve.load.requests import LongList, paths_to_verify
 from support.cases import cases, changed
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
 
+LONG = "".join(f"/a?line={line}\n" for line in range(1000))
+
 
 def test_weights_belong_to_the_requests_in_their_order(tmp_path):
     load = load_of(tmp_path, f'{CLOSED}pick = "weighted"\nweights = [1, 0.5]\n')
@@ -79,28 +81,18 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
     assert problem.endswith("paths.txt:2: not UTF-8 text; expected a file with one path on each line")
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        (
-            "",
-            (
-                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
-                "expected this pick, or no weights"
-            ),
-        ),
-        (
-            'pick = "weighted"\nweights = [1]',
-            ":10: load.weights: given beside the weights in {file}; keep one of the two",
-        ),
-    ],
-)
-def test_the_weights_of_a_file_are_used_or_refused(tmp_path, more, problem):
-    found = problems_in(tmp_path, with_file(tmp_path, "/a 2\n", more))
-    assert found == [problem.format(file=tmp_path / "paths.txt")]
+@pytest.mark.parametrize("before", ["", LONG])
+def test_the_weights_of_a_file_are_used_or_refused(tmp_path, before):
+    file, load = tmp_path / "paths.txt", with_file(tmp_path, f"{before}/a 2\n")
+    text = 'gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
+    assert problems_in(tmp_path, load) == [f":4: load.pick: {file} {text}"]
 
 
-LONG = "".join(f"/a?line={line}\n" for line in range(1000))
+def test_weights_in_the_study_beside_those_of_a_file_are_refused(tmp_path):
+    load = with_file(tmp_path, "/a 2\n", 'pick = "weighted"\nweights = [1]')
+    assert problems_in(tmp_path, load) == [
+        f":10: load.weights: given beside the weights in {tmp_path / 'paths.txt'}; keep one of the two"
+    ]
 
 
 def test_a_list_of_a_hundred_requests_is_read_and_a_longer_one_stays_a_file(tmp_path):
@@ -131,37 +123,23 @@ def test_a_short_list_is_verified_whole(tmp_path):
     assert paths_to_verify(load_of(tmp_path, CLOSED).requests, seed=1) == ["/a", "/b"]
 
 
-@pytest.mark.parametrize(
-    ("text", "more", "problem"),
-    [
-        (
-            LONG,
-            'pick = "weighted"',
-            ":6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted",
-        ),
-        (
-            LONG,
-            'pick = "weighted"\nweights = [1]',
-            ":10: load.weights: given for the 1000 requests of {file}; expected the weights in that file",
-        ),
-        (
-            LONG + "/a 2\n",
-            "",
-            (
-                ':4: load.pick: {file} gives weights, which only pick = "weighted" uses; '
-                "expected this pick, or no weights"
-            ),
-        ),
-        (LONG + "a\n", "", None),
-    ],
-)
-def test_a_problem_of_a_long_list_is_told(tmp_path, text, more, problem):
-    (found,) = problems_in(tmp_path, with_file(tmp_path, text, more))
-    file = tmp_path / "paths.txt"
-    if problem is None:
-        assert found.startswith(f':6: load.requests: {file}:1001: found "a"; expected a path')
-    else:
-        assert found == problem.format(file=file)
+PROBLEMS_OF_A_LONG_LIST = r"""
+pick = "weighted"
+    :6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted
+pick = "weighted"\nweights = [1]
+    :10: load.weights: given for the 1000 requests of {file}; expected the weights in that file
+"""
+
+
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS_OF_A_LONG_LIST))
+def test_a_problem_of_a_long_list_is_told(tmp_path, change, problem):
+    load = changed(with_file(tmp_path, LONG), change)
+    assert problems_in(tmp_path, load) == [problem.replace("{file}", str(tmp_path / "paths.txt"))]
+
+
+def test_a_line_of_a_long_list_that_is_no_path_is_told(tmp_path):
+    (found,) = problems_in(tmp_path, with_file(tmp_path, LONG + "a\n"))
+    assert found.startswith(f':6: load.requests: {tmp_path / "paths.txt"}:1001: found "a"; expected a path')
 
 
 def test_the_weights_of_a_long_list_are_taken_from_its_file(tmp_path):
