@@ -45,26 +45,6 @@ MISTAKES = {
         "conections = 3",
         ['did you mean "connections"?'],
     ),
-    "wrong type": (
-        study_text(load='duration = "1s"\nthreads = "two"'),
-        'threads = "two"',
-        ['load.threads: found "two"; expected a positive whole number'],
-    ),
-    "negative number": (
-        study_text(connections="[1, -2]"),
-        "connections = [1, -2]",
-        ["sweep.connections: found -2; expected a"],
-    ),
-    "negative rate": (
-        study_text(load='duration = "1s"\nrate = -5', connections="[1]").replace('"closed"', '"open"'),
-        "rate = -5",
-        ["load.rate: found -5; expected a"],
-    ),
-    "empty sweep": (
-        study_text(connections="[]"),
-        "connections = []",
-        ["sweep.connections: found an empty list; expected a list of"],
-    ),
     "unknown server": (
         study_text("[servers.ngnix]"),
         "[servers.ngnix]",
