@@ -37,6 +37,12 @@ def test_an_arms_load_is_its_own_or_else_the_studys(run: Run, differing: Run):
     assert differing.load_of("tiny") == differing.load_of("apache") == run.run.study["load"]
 
 
+def test_a_setting_of_an_old_run_that_is_called_load_is_none(run: Run):
+    study = {**run.run.study, "servers": {"nginx": {"load": "heavy"}}}
+    old = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
+    assert (old.load_of("nginx"), old.own_load("nginx")) == (run.run.study["load"], {})
+
+
 def test_only_what_differs_is_among_the_numbers(differing: Run):
     servers = analyse(differing).run.servers
     assert {name: server.load for name, server in servers.items() if server.load} == {"nginx": OWN}

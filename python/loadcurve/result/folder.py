@@ -84,7 +84,9 @@ class Run:
     def load_of(self, server: str) -> dict[str, Any]:
         """Return the load of a server at any point, without what is swept: its own, or else the study's."""
         study = self.run.study
-        load: dict[str, Any] = study.get("servers", {}).get(server, {}).get("load") or study.get("load", {})
+        own = study.get("servers", {}).get(server, {}).get("load")
+        # In an old run this may be a setting that a person's own description had.
+        load: dict[str, Any] = own if isinstance(own, dict) else study.get("load", {})
         return load
 
     def own_load(self, server: str) -> dict[str, Any]:
