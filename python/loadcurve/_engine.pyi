@@ -97,7 +97,7 @@ class LocalPorts:
     def towards(destination: str, proc: str | PathLike[str]) -> LocalPorts | None:
         """Count the ports towards a numeric ``host:port``, by what the kernel tells in ``/proc``.
 
-        ``None`` where the kernel does not tell its range of local ports.
+        ``None`` where the kernel does not publish its range of local ports.
 
         Raises:
             ValueError: the destination is not of the form.

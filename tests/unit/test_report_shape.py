@@ -144,7 +144,7 @@ def test_coherency_that_may_be_nothing_claims_no_peak():
             Misfit(0.06, 36, "unknown"),
             (
                 "The curve is 6.0 % of its greatest throughput above the law at 36 connections: "
-                "a single trial does not tell whether that is chance."
+                "a single trial does not show whether that is chance."
             ),
         ),
         (

@@ -1,4 +1,4 @@
-"""How a run ended, as its records tell."""
+"""How a run ended, as its records show."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ def figures(records: Iterable[PointRecord | FailureRecord], rule: UntilNarrow) -
 
 
 def ending(run: Run) -> Ending:
-    """Return how a run ended, as its records tell."""
+    """Return how a run ended, as its records show."""
     rule = until_narrow(run.run.study.get("trials", {}))
     blocks = _whole_blocks(run)
     until_then = [record for record in run.records if record.block < blocks]

@@ -13,7 +13,7 @@ ROOM_FOR_PLAIN_SIGNS = 4
 
 class _Console(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as rich does; control is only what rich itself tells as such, for a live display."""
+        """Render as rich does; control is only what rich itself marks as such, for a live display."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment

@@ -29,7 +29,7 @@ Shown = TypeVar("Shown", bound="RunDisplay")
 
 
 class RunDisplay:
-    """Follows a run. Every method only notes what it is told; drawing happens elsewhere, twice a second."""
+    """Follows a run. Every method only notes what it gets; drawing happens elsewhere, twice a second."""
 
     counted: Literal["points", "trials"] = "points"
     """What the progress bar counts."""

@@ -87,7 +87,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanati
         ],
         cause=f"{subject.load.requests.capitalize()} fell due while every connection was still waiting for "
         "an answer, because the server stood still or could not keep up. A closed loop sends nothing in that "
-        "time, so what waits is in none of its figures: it tells the service time alone (coordinated "
+        "time, so what waits is in none of its figures: it reports the service time alone (coordinated "
         "omission).",
         advice="Take the latency, as users meet it. Where the rate answered is below the rate asked, the "
         "server is past its capacity and the latency grows with the length of the load.",

@@ -57,7 +57,7 @@ def syn_moments_s(linear_timeouts: int | None) -> list[float]:
 
     After its n-th timeout the wait doubles, unless no more than ``linear_timeouts`` have passed (Linux 6.5
     and newer, ip-sysctl: tcp_syn_linear_timeouts): 1, 3, 7, 15 … s with 0 of them, and 1, 2, 3, 4, 5, 7 … s
-    with 4. ``None`` stands for a kernel that did not tell: then it is the moments of both.
+    with 4. ``None`` stands for a kernel that did not publish them: then it is the moments of both.
     """
     if linear_timeouts is None:
         return sorted({*syn_moments_s(0), *syn_moments_s(4)})

@@ -179,7 +179,7 @@ def _usual_variance(elsewhere: Sequence[_Place], trial: int) -> tuple[float, flo
 
     It is the median of the places' variances, so that a burp of another trial counts as little as anything,
     divided by the median of the distribution of a variance, about (1 - 2 / 9f)³ of its mean for f degrees of
-    freedom (Wilson and Hilferty 1931). A median tells about as much as half of the values would.
+    freedom (Wilson and Hilferty 1931). A median is worth about as much as half of the values would.
     """
     if not elsewhere:
         return None
@@ -218,7 +218,7 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
     explained = _explained(subject.load, record, odd.siblings)
     names = ", ".join(both[0].name for both in explained)
     cause = (
-        f"In this trial the machine tells of something that the others do not have: {names}."
+        f"In this trial the machine reports something that the others do not have: {names}."
         if explained
         else "No counter of the kernel differs between this trial and the others, so it was a thing of this "
         "start of the server (its memory, its processes), or of the generator."
@@ -239,7 +239,7 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
         ],
         cause=cause,
         advice="Do not leave the trial out for being odd: run the study with more trials, or with `until` in "
-        "[trials], which repeats trials until an odd one hardly matters. The interval then tells whether "
+        "[trials], which repeats trials until an odd one hardly matters. The interval then shows whether "
         "such trials belong to this server.",
     )
 

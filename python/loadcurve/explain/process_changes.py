@@ -74,7 +74,7 @@ def _change(records: dict[int, PointRecord], place: int) -> Change | None:
 
 
 def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
-    """Say whether the load alone tells how many processes, or else threads, a server has in a trial."""
+    """Say whether the load alone determines how many processes, or else threads, a server has in a trial."""
     connections = [record.load.load.connections for record in records]
     if max(connections) - min(connections) < FOLLOWED_CONNECTIONS_MIN:
         return False

@@ -11,14 +11,14 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "steal",
     seen_where="2 % of a CPU that server or load use, and 50 ms",
-    because="as much as trials differ anyway; the kernel tells it in ticks of 10 ms",
+    because="as much as trials differ anyway; the kernel counts it in ticks of 10 ms",
 )
 
 STEAL_SHARE = 0.02
 """Of the time of the CPUs in use: what takes 2 % of a busy CPU takes as much of the throughput, as much as
 trials differ anyway, and comes in stretches that show far more in the slowest requests."""
 STEAL_MIN_S = 0.05
-"""The kernel tells steal in ticks of 10 ms: in a short window, a few are more than 2 % and mean nothing."""
+"""The kernel counts steal in ticks of 10 ms: in a short window, a few are more than 2 % and mean nothing."""
 BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 """Machine types whose CPU is a credit that can be used up; then the host withholds it as steal."""
 

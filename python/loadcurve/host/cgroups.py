@@ -161,7 +161,7 @@ _MEMORY_FILES = {
     1: ("memory.oom_control", "memory.max_usage_in_bytes"),
     2: ("memory.events", "memory.peak"),
 }
-"""Where each version tells the kills and the peak."""
+"""Where each version reports the kills and the peak."""
 
 
 def remove_groups(folders: Collection[Path]) -> None:

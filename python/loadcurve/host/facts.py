@@ -67,7 +67,7 @@ VULNERABILITIES = "sys/devices/system/cpu/vulnerabilities/*"
 
 
 def host_facts(readings: Readings | None = None) -> dict[str, Any]:
-    """Return the facts by name; ``None`` where this machine does not tell one."""
+    """Return the facts by name; ``None`` where this machine does not publish one."""
     readings = Readings() if readings is None else readings
     return {
         "cpu_model": readings.field("proc/cpuinfo", "model name"),
@@ -157,7 +157,7 @@ def _kib_in_bytes(text: str | None) -> int | None:
 
 
 def _container(readings: Readings) -> str | None:
-    """Return the kind of container that this runs in, as its runtime tells; ``None`` where none does."""
+    """Return the kind of container that this runs in, as its runtime reports; ``None`` where none does."""
     if told := readings.text("run/systemd/container"):
         return told
     files = {"docker": ".dockerenv", "podman": "run/.containerenv"}

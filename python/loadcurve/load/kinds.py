@@ -18,7 +18,7 @@ class LoadKind:
     a_request: str
     """The same with its article."""
     by_operation: bool
-    """Whether its requests are of kinds, such as reads and updates, whose figures are told apart."""
+    """Whether its requests are of kinds, such as reads and updates, whose figures are separate."""
     client: str
     """What asks: each has one request under way, or a pipeline of them."""
     load_keys: tuple[str, ...]

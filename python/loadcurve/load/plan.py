@@ -1,4 +1,4 @@
-"""The plan of one load: a complete load and its target, as the engine reads them and as the record tells.
+"""The plan of one load: a complete load and its target, as the engine reads them and as the record has them.
 
 The options of a load go through here by their own names, so that one more needs no line here: it is part of
 the work.
@@ -86,7 +86,7 @@ class Plan(ABC):
         return json.dumps({self.kind.work: plan})
 
     def _as_run(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what every record of a load tells, given the engine's result."""
+        """Return what every record of a load has, given the engine's result."""
         options = self.load.model_dump(mode="json", exclude={*self.own})
         run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed}
         run["io"] = measured["generator"]["io"]

@@ -15,7 +15,7 @@ from loadcurve.load.workload import Workload
 
 
 class _AsRun(Record, extra="allow"):
-    """What every load as it was run tells; what does not belong to its model is ``None``."""
+    """What every load as it was run has; what does not belong to its model is ``None``."""
 
     kind: ClassVar[LoadKind]
 

@@ -65,7 +65,7 @@ class LoadTable(TomlTable):
 
     @property
     def expected_s(self) -> float | None:
-        """About how long it takes with its warm-up; ``None`` where only measuring tells."""
+        """About how long it takes with its warm-up; ``None`` where only measuring shows it."""
         length_s = self._counted_s() if self.duration_s is None else self.duration_s
         return None if length_s is None else self.warmup_s + length_s
 

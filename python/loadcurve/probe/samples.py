@@ -1,7 +1,7 @@
 """The lines that ``loadcurve-probe`` writes.
 
 Times and counters count from the start of a process or of the machine, so that any two samples give what
-happened between them. ``None`` stands for what was not read at this moment, or is not told by the kernel.
+happened between them. ``None`` is what was not read at this moment, or is not published by the kernel.
 """
 
 from pathlib import Path

@@ -86,7 +86,7 @@ def _what_differs(comparison: RunComparison) -> list[RenderableType]:
         for difference in differences
     ]
     if not lines:
-        lines = ["nothing that the runs tell of: equal servers under equal conditions"]
+        lines = ["nothing that the runs record: equal servers under equal conditions"]
     return [Text("what differs", "bold"), *(Text(f"  {line}", overflow="fold") for line in lines), Text()]
 
 

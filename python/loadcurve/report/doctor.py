@@ -73,7 +73,7 @@ def ceiling_table(ceiling: Ceiling) -> Table:
 
 
 NOISE_TRIALS = (3, 5, 10, 20)
-"""The numbers of trials for which the smallest visible difference is told."""
+"""The numbers of trials for which the smallest visible difference is given."""
 
 
 def noise_table(noise: Noise) -> Table:

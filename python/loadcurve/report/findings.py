@@ -18,7 +18,7 @@ MOST_EVIDENCE = 5
 
 WEIGHT_TITLES: dict[Weight, str] = {
     "invalidates": "do not use these figures",
-    "distorts": "these figures hold more than serving",
+    "distorts": "these figures include more than serving",
     "explains": "why these figures are so",
 }
 CAUSE_TITLES: dict[Certainty, str] = {"shown": "Cause", "likely": "Likely cause"}
@@ -64,7 +64,7 @@ def _unit(unit: str) -> str:
 
 
 Detail = Literal["brief", "full"]
-"""What is told of a finding: what was seen and why; or also the evidence, and what to do."""
+"""What is shown of a finding: what was seen and why; or also the evidence, and what to do."""
 
 
 def findings_text(findings: Sequence[Finding], detail: Detail) -> Group:

@@ -127,7 +127,7 @@ def knee_words(key: str, knee: Greatest) -> str:
 
 
 def scalability_words(fit: ScalabilityFit | NoFit, largest: float, key: str) -> str:
-    """Say what the universal scalability law tells of contention and coherency, or why it does not apply.
+    """Say what the universal scalability law says of contention and coherency, or why it does not apply.
 
     ``key`` is what the curve goes along: connections, or the threads of a load on a database.
     """
@@ -149,7 +149,7 @@ def _misfit(misfit: Misfit, key: str) -> str:
     if misfit.cause in ("small", "chance"):
         return f"The curve is nowhere further than {share} from the law."
     meaning = (
-        "a single trial does not tell whether that is chance"
+        "a single trial does not show whether that is chance"
         if misfit.cause == "unknown"
         else "that is more than the difference between trials explains, so the figures have no intervals"
     )

@@ -19,7 +19,7 @@ LEAST_SHARE = 1e-4
 """Smaller shares are not told apart."""
 
 MOST_EVEN = 0.2
-"""Up to this share of a value, its interval is told as if both ends were equally far."""
+"""Up to this share of a value, its interval is given as if both ends were equally far."""
 
 _KEY_TITLES = {
     "rate": "rate (per second)",
@@ -80,7 +80,7 @@ def interval(value: Estimate | None) -> str | None:
 def short_estimate(value: Estimate | None) -> str:
     """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval.
 
-    Of a wide interval both ends are told, as in ``4,200 (-33 to +49 %)``: on a scale of ratios the upper one
+    Of a wide interval both ends are given, as in ``4,200 (-33 to +49 %)``: on a scale of ratios the upper one
     lies much farther away.
     """
     if value is None:

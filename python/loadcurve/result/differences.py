@@ -29,7 +29,7 @@ _NAMES_A_PORT = re.compile(r"listen|port|127\.0\.0\.1", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact that the two runs tell differently; an absent one is ``None``."""
+    """One fact that the two runs record differently; an absent one is ``None``."""
 
     name: str
     base: Any
@@ -127,7 +127,7 @@ def _with_placeholders(configuration: str) -> str:
 
 
 def differences(base: Facts, new: Facts) -> list[Difference]:
-    """Return the facts that two runs tell differently, nested ones by names with points."""
+    """Return the facts that two runs record differently, nested ones by names with points."""
     base_facts, new_facts = dict(_flattened(base)), dict(_flattened(new))
     return [
         Difference(name, base_facts.get(name), new_facts.get(name))

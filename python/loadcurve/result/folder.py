@@ -129,7 +129,7 @@ class Run:
     def complete(self) -> bool:
         """Whether every planned point was measured or lost to a recorded failure.
 
-        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` tells. A
+        A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` shows. A
         search, of which no points are planned, counts as complete if its last trial has begun.
         """
         if self.run.search is not None:

@@ -244,7 +244,7 @@ PUBLISHED_MEASURES: dict[str, Measure] = {
 """By name: what published figures may have."""
 
 OPERATION_STATISTICS = ("p50", "p99", "max")
-"""The statistics of latency that are told by kind of operation."""
+"""The statistics of latency that are given by kind of operation."""
 
 
 def _loaded_rps(trial: PointRecord) -> float | None:

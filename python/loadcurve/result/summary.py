@@ -18,7 +18,7 @@ NUMBERS_FILE = "numbers.json"
 
 
 class FileState(Record):
-    """What tells whether a file has changed."""
+    """What shows whether a file has changed."""
 
     bytes: Count
     modified_ns: int

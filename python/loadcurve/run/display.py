@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it."""
+"""What a run reports to whoever watches it."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -64,7 +64,7 @@ def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[st
 
 
 def _is_foreign(target: DatabaseTarget) -> bool:
-    """Say whether there is a table that is not ours; what keeps from asking is told in the trials."""
+    """Say whether there is a table that is not ours; what keeps from asking is reported in the trials."""
     database = Database(target.to_json())
     try:
         return database.exists() and not database.is_ours()

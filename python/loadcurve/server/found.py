@@ -173,7 +173,7 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     _require_known("start", start, description.start_names)
     is_told = any("port" in placeholders(word) for word in start)
     if description.from_study == "start" and not is_told and overrides.location.fixed_port is None:
-        text = "given without {port}; expected it where the program is told on which port to listen"
+        text = "given without {port}; expected it where the command names the port to listen on"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
         raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")

@@ -94,7 +94,7 @@ def _running_database(
     *,
     timeout_s: float,
 ) -> RunningServer | MissingServer:
-    """Ask a database for its version; every one that lets a client in tells it."""
+    """Ask a database for its version; every one that lets a client in reports it."""
     try:
         said = version_at(url, timeout_s)
     except DatabaseError as error:

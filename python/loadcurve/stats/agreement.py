@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import StatisticsError, correlation
 
 LEAST_FOR_CORRELATION = 4
-"""Of three values any order has a rank correlation of a half or more in size, which tells nothing."""
+"""Of three values any order has a rank correlation of a half or more in size, which shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)

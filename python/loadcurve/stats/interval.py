@@ -101,7 +101,7 @@ def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:
     """Return the estimate from one figure per trial, ``None`` standing where a trial has not measured it.
 
     It is the geometric mean. The arithmetic mean is taken where a figure is zero, as processor time is where
-    it is less than the kernel can tell. ``None`` where no trial has measured it.
+    it is less than the kernel can resolve. ``None`` where no trial has measured it.
     """
     measured = [value for value in values if value is not None]
     if not measured:

@@ -26,7 +26,7 @@ class Greatest:
 
     ``place`` says whether that is at an end of what could be used: at the last load the true peak was not
     reached. ``alike`` are the loads that cannot be told apart from the greatest, itself included; ``None``
-    with a single trial, which tells nothing apart.
+    with a single trial, which shows no difference.
     """
 
     load: float

@@ -14,7 +14,7 @@ Better = Literal["higher", "lower"]
 """Which of two values is the better one."""
 
 ERROR_RATE = 0.05
-"""How probable it may be that any two servers of a ranking are told apart that do not differ."""
+"""How probable it may be that any two servers of a ranking are distinguished that do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Ranking:
 def rank(logs: Logs, better: Better) -> Ranking:
     """Rank the servers that have values, by the paired ratios of all pairs.
 
-    Two servers are told apart where the paired t test says so at 5 % after Holm's correction for all pairs.
+    Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs.
     A server's best rank is 1 and the number of servers that are better by that test; its worst is the number
     of servers less those that are worse.
 
@@ -181,7 +181,7 @@ def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str
 
 
 def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs) -> tuple[Tier, ...]:
-    """Cut the order wherever all servers before are told apart from, and better than, all behind."""
+    """Cut the order wherever all servers before are distinguished from, and better than, all behind."""
     cuts = [
         place
         for place in range(1, len(order))

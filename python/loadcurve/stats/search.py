@@ -22,7 +22,7 @@ FIRST_STEP = 1.15
 """Later trials begin this factor below what the earlier ones found."""
 
 UNTOLD_MAX = 3
-"""How many loads may tell nothing before a trial is given up."""
+"""How many loads may show nothing before a trial is given up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """When a run has enough trials: a fixed number, or as many as make every interval narrow.
 
-Every decision follows from the records alone, so a stored run tells by itself why it ended.
+Every decision follows from the records alone, so a stored run shows by itself why it ended.
 """
 
 from collections.abc import Iterable, Sequence

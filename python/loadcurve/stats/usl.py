@@ -40,7 +40,7 @@ class Misfit:
     """As a share of the curve's greatest throughput; positive where the curve is above the law."""
     load: float
     cause: Literal["small", "chance", "unknown", "proven"]
-    """Where it is not small: trials differ as much, a single trial does not tell, or they do not."""
+    """Where it is not small: trials differ as much, a single trial does not show it, or they do not."""
 
 
 @dataclass(frozen=True, slots=True)

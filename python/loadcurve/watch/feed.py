@@ -1,4 +1,4 @@
-"""What the readers of the page are told, made when there is something new and a reader to tell it."""
+"""What the readers of the page get, made when there is something new and a reader to get it."""
 
 import json
 import threading
@@ -90,7 +90,7 @@ class Feed:
         self._made_in_s = 0.0
 
     def look(self, *, run_has_ended: bool = False) -> Latest:
-        """Look at the folder, and return what there is to tell.
+        """Look at the folder, and return what there is to send.
 
         Who knows that the run has ended says so: of a process that is killed, its lock may go after all else.
         """
@@ -150,7 +150,7 @@ def _file_state(file: Path) -> FileState:
 def figures(run: Run) -> list[dict[str, Any]]:
     """Return the figures of what is measured, as JSON data, in the order of the page.
 
-    Findings and capacities are not marked in them: they are told at the end.
+    Findings and capacities are not marked in them: they are shown at the end.
     """
     found = curve_parts(run, curves(run), appearances(run.run.servers))
     return [one for place, part in enumerate(found, start=1) for one in _of_part(run.kind, place, part)]

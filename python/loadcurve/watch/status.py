@@ -101,7 +101,7 @@ def _load(progress: RunProgress | None, now_unix_s: float) -> dict[str, str | fl
 
 
 def _progress(run: Run | None, progress: RunProgress | None, now_unix_s: float) -> dict[str, Any] | None:
-    """Return what is done of what is planned; of a run that does not go on, as its records tell."""
+    """Return what is done of what is planned; of a run that does not go on, as its records show."""
     if progress is not None:
         since_s = max(0.0, now_unix_s - progress.since_unix_s)
         left_s = None if progress.left_s is None else max(0.0, progress.left_s - since_s)

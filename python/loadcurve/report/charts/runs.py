@@ -1,6 +1,6 @@
 """Figures of one server in several runs.
 
-The colour is the server's, as everywhere; runs are told by the dash of their line and the shape of their
+The colour is the server's, as everywhere; runs differ in the dash of their line and the shape of their
 marks, so by no colour at all.
 """
 

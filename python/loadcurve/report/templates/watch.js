@@ -1,4 +1,4 @@
-/** Following a run: what the page is told, put in its places. All texts of the run are put there as texts. */
+/** Following a run: what the page receives, put in its places. All texts of the run are put there as texts. */
 {
   const RETRY_MS = 3000;
   const at = (id) => document.getElementById(id);

@@ -62,7 +62,7 @@ class EngineError(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine with what it is told before each of its subcommands."""
+    """One engine with the options before each of its subcommands."""
 
     name: EngineName
     arguments: tuple[str, ...] = ()
