@@ -169,7 +169,7 @@ def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:
     """
 
 def tables() -> str:
-    """Return the tables of the classes that results count by, as JSON: ``failures`` and ``statuses``."""
+    """Return the tables as JSON: ``failures``, ``statuses`` (results count by both), verdicts' ``codes``."""
 
 def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
     """Path, line and column (from 1) of every key of a TOML document.

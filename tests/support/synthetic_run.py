@@ -408,7 +408,7 @@ def trial_records(
                 break
             changes: dict[str, Any] = {}
             if (planned.server, planned.block, connections) == SUSPECT:
-                reason = {"code": "generator_busy", "text": "the generator used 91 % of its CPU"}
+                reason = {"code": "unsettled", "text": "the latency rose by 12 % within the window"}
                 changes["verdict"] = {"status": "suspect", "reasons": [reason], "notes": []}
             factor = TRIAL_FACTORS[planned.block]
             if (planned.server, planned.block, connections) == INVALID:

@@ -6,7 +6,8 @@ import pytest
 
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, marked_at_ceiling
-from loadcurve.result.load import LoadResult, Reason, Verdict
+from loadcurve.result.load import LoadResult
+from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.run import ceiling as run_ceiling
 from loadcurve.run.ceiling import measure_ceiling
 from loadcurve.run.kept import keep, kept
@@ -85,7 +86,7 @@ def test_a_rate_within_a_tenth_of_the_ceiling_is_the_rigs_rather_than_the_server
 
 
 def test_a_load_that_was_invalid_stays_invalid_at_the_ceiling() -> None:
-    invalid = Verdict(status="invalid", reasons=[Reason(code="errors", text="half of them failed")])
+    invalid = Verdict(status="invalid", reasons=[VerdictReason.of("errors", "half of them failed")])
     result = load_result(10, 1000.0).model_copy(update={"verdict": invalid})
     marked = marked_at_ceiling(result, ceiling({10: 1000}))
     assert marked.verdict.status == "invalid"

@@ -13,7 +13,17 @@ from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Finding, FindingCode
 from loadcurve.report.formats.class_tables import DOCUMENT, TABLES, with_tables
 from loadcurve.report.formats.schema import published_schemas
-from loadcurve.result.classes import FAILURES, STATUSES, ErrorClass, Errors, StatusClasses
+from loadcurve.result.classes import (
+    CAVEATS,
+    FAILURES,
+    NOTES,
+    REASONS,
+    STATUSES,
+    ErrorClass,
+    Errors,
+    StatusClasses,
+)
+from loadcurve.result.verdict import Caveat, Verdict, VerdictNote, VerdictReason
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,3 +98,41 @@ def test_a_finding_of_another_version_is_read_with_its_code():
     evidence = [{"name": "figure", "value": 1.0, "unit": ""}]
     finding = Finding.model_validate({"code": "of_another_version", **told, **counted, "evidence": evidence})
     assert finding.code == "of_another_version"
+
+
+def test_every_code_of_a_verdict_is_given_by_the_engine_or_by_the_harness():
+    engine = product_code_in_rust("engine")
+    given = {code for code in [*REASONS, *NOTES] if re.search(rf"\bCode::{variant(code)}\b", engine)}
+    harness = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "python" / "loadcurve").rglob("*.py")
+    )
+    given |= {code for code in [*REASONS, *CAVEATS] if f'"{code}"' in harness}
+    assert {*REASONS, *NOTES, *CAVEATS} - given == set()
+
+
+def test_the_codes_of_verdicts_and_caveats_are_published():
+    records = {VerdictReason: REASONS, VerdictNote: NOTES, Caveat: CAVEATS}
+    schemas = published_schemas().values()
+    published = {name: one for schema in schemas for name, one in schema.get("$defs", {}).items()}
+    for record, codes in records.items():
+        assert published[record.__name__]["properties"]["code"]["enum"] == list(codes)
+    assert [code for code, row in REASONS.items() if not (row.suspect or row.invalid)] == []
+
+
+def test_a_code_that_is_not_in_its_table_cannot_be_given():
+    for record in (VerdictReason, VerdictNote, Caveat):
+        with pytest.raises(KeyError, match="rig_celing"):
+            record.of("rig_celing", "text")
+    valid = Verdict(status="valid", reasons=[])
+    with pytest.raises(KeyError, match="rig_celing"):
+        valid.with_reason("rig_celing", "text", "suspect")
+    with pytest.raises(ValueError, match="rig_ceiling makes no result invalid"):
+        valid.with_reason("rig_ceiling", "text", "invalid")
+    assert valid.with_reason("rig_ceiling", "text", "suspect").status == "suspect"
+
+
+def test_what_another_version_said_with_a_code_unknown_here_is_read_and_written_unchanged():
+    said = {"code": "of_another_version", "text": "text"}
+    record = {"status": "suspect", "reasons": [said], "notes": [said]}
+    assert Verdict.model_validate(record).model_dump() == record
+    assert Caveat.model_validate(said).model_dump() == said

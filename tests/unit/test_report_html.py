@@ -13,8 +13,8 @@ from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
 from loadcurve.result.folder import Run
-from loadcurve.result.load import Reason
 from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.result.verdict import Caveat
 from support import synthetic_run as synthetic
 from support.page import HOSTILE, Page
 from support.report_formats import write_run_of_two_keys
@@ -157,7 +157,7 @@ def test_the_table_has_what_the_server_used(page: Page):
 def test_what_the_probe_could_not_measure_is_said_once_for_each_server(tmp_path: Path):
     record = synthetic.run_record()
     text = "the probe ended with status -9: it said nothing"
-    caveat = Reason(code="probe_died", text=text)
+    caveat = Caveat.of("probe_died", text)
     records = [
         one.model_copy(update={"probe": nothing_observed([caveat])})
         if isinstance(one, PointRecord) and one.server == "nginx"
@@ -172,7 +172,7 @@ def test_what_the_probe_could_not_measure_is_said_once_for_each_server(tmp_path:
 
 
 def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):
-    assert "the generator used 91 % of its CPU" in page.text
+    assert "the latency rose by 12 % within the window" in page.text
     assert "12 % of the requests failed (60 resets)" in page.text
     assert "AH00161: server reached MaxRequestWorkers" in page.text
     assert "loadcurve run study.toml --seed 1729 --quick" in page.text

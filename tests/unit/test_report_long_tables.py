@@ -9,7 +9,7 @@ from loadcurve.report.appearance import appearances
 from loadcurve.report.long_table import MOST_ROWS, Cell, TableRow, rest_of
 from loadcurve.report.reasons import remarks
 from loadcurve.result.folder import Run
-from loadcurve.result.load import Reason, Verdict
+from loadcurve.result.verdict import Verdict, VerdictReason
 from support import synthetic_run as synthetic
 from support.page import rows_of
 from support.report_pages import render_run
@@ -19,7 +19,7 @@ def doubted(run: Run, codes: Sequence[str]) -> Run:
     """The run in which every point of nginx is suspect, for reasons that tell its own number."""
     records = []
     for number, record in enumerate(run.points):
-        reasons = [Reason(code=code, text=f"{code} {number}") for code in codes]
+        reasons = [VerdictReason(code=code, text=f"{code} {number}") for code in codes]
         verdict = Verdict(status="suspect", reasons=reasons, notes=[])
         records.append(synthetic.with_load(record, verdict=verdict) if record.server == "nginx" else record)
     return synthetic.with_records(run, records)

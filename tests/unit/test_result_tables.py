@@ -46,7 +46,7 @@ def test_what_was_not_measured_is_null_and_never_zero(run: Run):
 
 def test_verdicts_keep_their_codes(run: Run):
     codes = points_table(run).filter(polars.col("verdict") != "valid").select("verdict", "verdict_codes")
-    assert sorted(codes.rows()) == [("invalid", ["errors"]), ("suspect", ["generator_busy"])]
+    assert sorted(codes.rows()) == [("invalid", ["errors"]), ("suspect", ["unsettled"])]
 
 
 def test_a_failure_is_a_row_of_its_own(run: Run):

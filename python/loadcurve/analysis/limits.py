@@ -1,5 +1,6 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
+from loadcurve.result.classes import REASONS
 from loadcurve.result.measures import LATENCIES, is_usable, measured_load, wrong_answers
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
@@ -8,10 +9,10 @@ from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Object
 CLIENT_KEYS = ("connections", "threads")
 """The keys that count clients; one of a database is a thread, as YCSB calls it."""
 
-SERVER_FAULTS = frozenset({"nothing_answered", "errors", "stopped_answering", "error_status", "mismatch"})
+GENERATOR_FAULTS = {code for code, row in REASONS.items() if row.invalid and row.origin == "generator"}
+"""Reasons of an invalid verdict that are ours: such a point tells nothing about the server."""
+SERVER_FAULTS = {code for code, row in REASONS.items() if row.invalid and row.origin} - GENERATOR_FAULTS
 """Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
-GENERATOR_FAULTS = frozenset({"generator_late"})
-"""Reasons that are ours: such a point tells nothing about the server."""
 DEATHS = frozenset({"died", "out_of_memory"})
 """Reasons of a failure where the server did not survive."""
 

@@ -7,12 +7,12 @@ from typing import Literal, TypeVar
 
 from loadcurve.probe.figures import Figure, Track, Window, figure
 from loadcurve.probe.samples import BusiestProcessSample, BusiestThreadSample, Sample
-from loadcurve.result.load import Reason
 from loadcurve.result.probe import BusiestProcess, BusiestThread
+from loadcurve.result.verdict import Caveat
 
-CPU_INCOMPLETE = Reason(
-    code="cpu_incomplete",
-    text="the server ignores SIGCHLD, so the kernel forgets the processor time of its children that end, and "
+CPU_INCOMPLETE = Caveat.of(
+    "cpu_incomplete",
+    "the server ignores SIGCHLD, so the kernel forgets the processor time of its children that end, and "
     "no control group could be made for it, which would keep that time: run as root, or as a user who may "
     "make groups",
 )

@@ -13,7 +13,6 @@ from loadcurve.probe.processor import (
 )
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
 from loadcurve.probe.series import series_of
-from loadcurve.result.load import Reason
 from loadcurve.result.probe import (
     ContextSwitches,
     CountRange,
@@ -27,6 +26,7 @@ from loadcurve.result.probe import (
     TcpUse,
     Throttling,
 )
+from loadcurve.result.verdict import Caveat
 
 CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
 """What the time of a CPU is made of."""
@@ -34,7 +34,7 @@ US_PER_S = 1e6
 
 
 def summed_up(
-    samples: Sequence[Sample], window: Window, answered: float, interval_s: float, caveats: Sequence[Reason]
+    samples: Sequence[Sample], window: Window, answered: float, interval_s: float, caveats: Sequence[Caveat]
 ) -> ProbeRecord:
     """Return what the samples say about a window in which so many requests were answered.
 
@@ -56,7 +56,7 @@ def summed_up(
     )
 
 
-def nothing_observed(caveats: Sequence[Reason]) -> ProbeRecord:
+def nothing_observed(caveats: Sequence[Caveat]) -> ProbeRecord:
     """Return the record of a window without any sample, with the reasons."""
     return ProbeRecord(
         cost=None,

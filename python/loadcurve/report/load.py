@@ -15,10 +15,10 @@ from loadcurve.result.load import (
     ErrorMessage,
     Lateness,
     LoadResult,
-    Reason,
     Requests,
     SlowRequest,
 )
+from loadcurve.result.verdict import Reason
 
 PERCENTILES = {
     "p50": "p50",

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from loadcurve.load.values import Count, Record, Time
-from loadcurve.result.load import LoadResult, Reason, Verdict
+from loadcurve.result.load import LoadResult
+from loadcurve.result.verdict import Verdict
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -82,5 +83,5 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
         f"{ceiling_rps:,.0f} that this rig reaches with {plan.connections:,} connections against a server "
         "that does nothing: the limit is the rig's rather than the server's"
     )
-    verdict = result.verdict.with_reason(Reason(code="rig_ceiling", text=text), "suspect")
+    verdict = result.verdict.with_reason("rig_ceiling", text, "suspect")
     return result.model_copy(update={"verdict": verdict})

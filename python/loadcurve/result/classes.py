@@ -1,4 +1,4 @@
-"""The classes that results count by, and counts by class; the classes are rows of the engine's tables."""
+"""The engine's tables: the classes that results count by, with counts by class, and the codes of verdicts."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -51,16 +51,34 @@ class StatusClass(_Row):
     """Whether it counts as one without a right answer."""
 
 
+class VerdictCode(_Row):
+    """What may be said of a load, of a run or of what was seen of a server."""
+
+    kind: Literal["reason", "note", "caveat"]
+    meaning: str
+    """What it says; with limits, the figure that these are of."""
+    suspect: str | None
+    """Where it makes a result suspect."""
+    invalid: str | None
+    """Where it makes a result invalid."""
+    origin: Literal["server", "answer", "generator"] | None
+    """Whose doing it is, where that is known."""
+
+
 class Tables(BaseModel):
     """The engine's tables, each in the order of results."""
 
     failures: tuple[FailureClass, ...]
     statuses: tuple[StatusClass, ...]
+    codes: tuple[VerdictCode, ...]
 
 
 TABLES = Tables.model_validate_json(tables())
 FAILURES: Mapping[str, FailureClass] = {row.code: row for row in TABLES.failures}
 STATUSES: Mapping[str, StatusClass] = {row.code: row for row in TABLES.statuses}
+REASONS, NOTES, CAVEATS = (
+    {row.code: row for row in TABLES.codes if row.kind == kind} for kind in ("reason", "note", "caveat")
+)
 
 
 def _known_failure(code: str) -> str:

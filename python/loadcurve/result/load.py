@@ -4,13 +4,14 @@ Every time is in milliseconds and every rate per second unless the name says oth
 measured", never zero.
 """
 
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
 from loadcurve.load.record import LoadAsRun
 from loadcurve.load.values import Count, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
+from loadcurve.result.verdict import Verdict
 
 
 class Distribution(Record):
@@ -178,27 +179,6 @@ class Histograms(Record):
     connect: str | None
     first_byte: str | None
     transfer: str | None
-
-
-class Reason(Record):
-    """Why a verdict is not ``valid``, or a note: a stable code, and a sentence with evidence and advice."""
-
-    code: str
-    text: str
-
-
-class Verdict(Record):
-    """Whether the numbers may be used."""
-
-    status: Literal["valid", "suspect", "invalid"]
-    reasons: list[Reason]
-    notes: list[Reason] = Field([])
-    """What a reader should know, although it is no reason for doubt; records may lack it."""
-
-    def with_reason(self, reason: Reason, status: Literal["suspect", "invalid"]) -> Self:
-        """Return the verdict with one more reason, for which it is ``status`` at least."""
-        worse = "invalid" if "invalid" in {self.status, status} else status
-        return self.model_copy(update={"status": worse, "reasons": [*self.reasons, reason]})
 
 
 class LoadResult(Record):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import LoadResult
 
 PAUSED = "generator_paused"
 """The code of the reason for which a load with such a pause is suspect."""
@@ -31,5 +31,5 @@ def marked_as_paused(result: LoadResult, pauses: Sequence[Pause]) -> LoadResult:
         f"the process that sends the load did not run for {longest_s:,.1f} s of the measured part: it was "
         "stopped, or had no CPU; what was not answered then is not the server's doing, so measure again"
     )
-    verdict = result.verdict.with_reason(Reason(code=PAUSED, text=text), "suspect")
+    verdict = result.verdict.with_reason(PAUSED, text, "suspect")
     return result.model_copy(update={"verdict": verdict})

@@ -8,7 +8,7 @@ measured", never zero. METHODOLOGY.md says how each figure is measured and how f
 from typing import Literal
 
 from loadcurve.load.values import Count, Record, Time
-from loadcurve.result.load import Reason
+from loadcurve.result.verdict import Caveat
 
 Column = list[int | float | None] | None
 """One value for each moment of the series; ``None`` where the figure was measured at no moment."""
@@ -194,4 +194,4 @@ class ProbeRecord(Record):
     listen_queue: ListenQueue | None
     throttling: Throttling | None
     series: ProbeSeries | None
-    caveats: list[Reason]
+    caveats: list[Caveat]

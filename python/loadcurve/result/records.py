@@ -7,9 +7,10 @@ from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema, field_v
 
 from loadcurve.load.values import Count, Record
 from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.verdict import Caveat, Reason
 
 Point = dict[str, float]
 """One setting of the sweep, such as ``{"connections": 50}``."""
@@ -137,7 +138,7 @@ class RunRecord(Record):
     """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
-    caveats: tuple[Reason, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     """What must be known of the whole run to read its numbers."""
 
     @field_validator("study")
@@ -165,9 +166,9 @@ class LimitUse(Record):
         return self.model_copy(update={"oom_kills": self.oom_kills - earlier.oom_kills})
 
 
-KILLED_FOR_MEMORY = Reason(
-    code="killed_for_memory",
-    text="the kernel killed processes of the server, because its limit of memory was used up",
+KILLED_FOR_MEMORY = Caveat.of(
+    "killed_for_memory",
+    "the kernel killed processes of the server, because its limit of memory was used up",
 )
 """The caveat of a server that goes on without some of its processes."""
 
@@ -207,7 +208,7 @@ class PointRecord(Record):
         return self.measurements[MEASURED]
 
     @property
-    def caveats(self) -> list[Reason]:
+    def caveats(self) -> list[Caveat]:
         """What must be known of the server to read the figures."""
         if self.limit_use is None or not self.limit_use.oom_kills:
             return self.probe.caveats

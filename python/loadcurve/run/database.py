@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import LoadResult
 from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements, Point
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
@@ -131,5 +131,6 @@ def marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult
     """Return the result of a load phase, invalid where the table does not hold its records."""
     if found == expected or result.interrupted:
         return result
-    reason = Reason(code=RECORDS_MISSING, text=_count_in_words(found, expected, result))
-    return result.model_copy(update={"verdict": result.verdict.with_reason(reason, "invalid")})
+    text = _count_in_words(found, expected, result)
+    verdict = result.verdict.with_reason(RECORDS_MISSING, text, "invalid")
+    return result.model_copy(update={"verdict": verdict})

@@ -16,9 +16,9 @@ from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
-from loadcurve.result.load import Reason
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FORMAT, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.verdict import Caveat
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
 from loadcurve.run.fitting import require_own_tables
@@ -163,7 +163,7 @@ class StudyRun:
                     break
         return measured
 
-    def _record(self, served: Served | None, caveats: tuple[Reason, ...]) -> RunRecord:
+    def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
         return RunRecord(
             format=FORMAT,
             loadcurve_version=__version__,
@@ -188,7 +188,7 @@ class StudyRun:
         record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
         return record
 
-    def _shared_cpus(self) -> Iterator[Reason]:
+    def _shared_cpus(self) -> Iterator[Caveat]:
         """Yield what must be known of the whole run; servers that run already were bound by others."""
         if self._cpus.overlap and any(one.is_started_here for one in self._servers.values()):
             cpus = ", ".join(map(str, self._cpus.overlap))
@@ -210,15 +210,15 @@ class StudyRun:
         return study_without_passwords(self._study_file.read_text(encoding="utf-8"))
 
 
-def _others_at_work() -> Iterator[Reason]:
+def _others_at_work() -> Iterator[Caveat]:
     """Yield what must be known of the whole run where another one had begun before it and goes on."""
     if others := other_owners():
         pids = ", ".join(map(str, sorted(others)))
         yield _caveat("not_alone", f"another run was under way on this machine (process {pids})")
 
 
-def _caveat(code: str, cause: str) -> Reason:
-    return Reason(code=code, text=f"{cause}, so they disturb each other: read the numbers with care")
+def _caveat(code: str, cause: str) -> Caveat:
+    return Caveat.of(code, f"{cause}, so they disturb each other: read the numbers with care")
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

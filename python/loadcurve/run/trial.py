@@ -10,7 +10,6 @@ from loadcurve.generate.generator import Progress
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
-from loadcurve.result.load import Reason
 from loadcurve.result.records import (
     MEASURED,
     FailureRecord,
@@ -20,6 +19,7 @@ from loadcurve.result.records import (
     Point,
     PointRecord,
 )
+from loadcurve.result.verdict import Reason
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.display import Display

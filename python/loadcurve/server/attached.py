@@ -5,9 +5,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 from loadcurve.probe.window import nothing_observed
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContentRecord
+from loadcurve.result.verdict import Caveat
 from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
 from loadcurve.server.credentials import without_password
 from loadcurve.server.database import RunningDatabase
@@ -16,9 +17,9 @@ from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.running import RunningServer
 from loadcurve.server.target import read_url
 
-PROCESSES_UNKNOWN = Reason(
-    code="processes_unknown",
-    text="the server was not started by this run, so its processes are not known and not measured",
+PROCESSES_UNKNOWN = Caveat.of(
+    "processes_unknown",
+    "the server was not started by this run, so its processes are not known and not measured",
 )
 
 

@@ -15,8 +15,9 @@ from loadcurve.errors import BadInput
 from loadcurve.probe.figures import Window
 from loadcurve.probe.samples import Sample, SampleReader
 from loadcurve.probe.window import nothing_observed, summed_up
-from loadcurve.result.load import LoadResult, Reason
+from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.verdict import Caveat
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.launch import ServerMarks
 from loadcurve.server.spawn import bound_to
@@ -68,7 +69,7 @@ class Probe:
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
         self._samples: list[Sample] = []
-        self._trouble: Reason | None = None
+        self._trouble: Caveat | None = None
 
     def __enter__(self) -> Self:
         """Start the probe and wait for its first sample, as far as there will be one."""
@@ -76,7 +77,7 @@ class Probe:
             self._running = self._started(self._marks)
         except (OSError, BadInput) as error:
             text = f"the probe could not be started: {error}"
-            self._trouble = Reason(code="probe_not_started", text=text)
+            self._trouble = Caveat.of("probe_not_started", text)
         else:
             self._read_until(time.monotonic(), START_TIMEOUT_S)
         return self
@@ -136,7 +137,7 @@ class Probe:
             )
         return RunningProbe(process, reader, complaints_file)
 
-    def _read_until(self, moment_s: float, timeout_s: float) -> Reason | None:
+    def _read_until(self, moment_s: float, timeout_s: float) -> Caveat | None:
         """Read samples until one is whole and not older than a moment; returns why there is none."""
         if self._running is None or self._trouble is not None:
             return self._trouble
@@ -148,14 +149,14 @@ class Probe:
                 self._samples += self._running.reader.new_samples()
             except ValueError as error:
                 text = f"what the probe wrote cannot be read: {error}"
-                self._trouble = Reason(code="probe_unreadable", text=text)
+                self._trouble = Caveat.of("probe_unreadable", text)
                 return self._trouble
             later = takewhile(lambda sample: sample.t_s >= moment_s, reversed(self._samples))
             if any(sample.is_whole for sample in later):
                 return None
             if status is not None:
                 text = f"the probe ended with status {status}: {self._running.complaint()}"
-                return Reason(code="probe_died", text=text)
+                return Caveat.of("probe_died", text)
             if time.monotonic() > deadline:
-                return Reason(code="probe_silent", text=f"the probe wrote no sample for {timeout_s:g} s")
+                return Caveat.of("probe_silent", f"the probe wrote no sample for {timeout_s:g} s")
             time.sleep(POLL_S)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from loadcurve.explain.all import FINDINGS
-from loadcurve.result.classes import FAILURES, STATUSES
+from loadcurve.result.classes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
 
 DOCUMENT = Path("METHODOLOGY.md")
 
@@ -35,6 +35,15 @@ def _findings() -> str:
     return _table(("finding", "is seen where", "because"), rows)
 
 
+def _reasons() -> str:
+    rows = [(f"`{code}`", row.meaning, row.suspect or "", row.invalid or "") for code, row in REASONS.items()]
+    return _table(("code", "what it says", "suspect", "invalid"), rows)
+
+
+def _without_limits(codes: Mapping[str, VerdictCode]) -> str:
+    return _table(("code", "what it says"), [(f"`{code}`", row.meaning) for code, row in codes.items()])
+
+
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in lines)
@@ -43,6 +52,9 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "failures": _failures,
     "statuses": _statuses,
+    "reasons": _reasons,
+    "notes": lambda: _without_limits(NOTES),
+    "caveats": lambda: _without_limits(CAVEATS),
     "findings": _findings,
 }
 """What makes each table, by the name that its marker gives."""
