@@ -27,6 +27,8 @@ from loadcurve.server.settings import fit_to_cpus
 PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
+LEAST_ATTEMPT_S = 1.0
+"""The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
 FAILURE_LOG_LINES = 20
 MIB = 1 << 20
 
@@ -219,7 +221,7 @@ class Server(LiveServer):
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
-            refusal = self._service.refusal(remaining_s)
+            refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
             if refusal is None:
