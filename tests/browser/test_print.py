@@ -4,12 +4,13 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 from playwright.sync_api import Browser
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from support import synthetic_run as synthetic
 from support.opened_report import Opened, reports_in
@@ -39,18 +40,45 @@ def opened(browser: Browser, report: Path) -> Iterator[Opened]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def printed(opened: Opened) -> PdfReader:
-    return PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+@dataclass
+class Printed:
+    """What a printed page holds, as its reader finds it."""
+
+    words: str
+    """All of them, between single blanks and without ligatures."""
+    lefts: list[float]
+    """Where pieces of text begin, in points from the left."""
+    sizes: dict[str, float]
+    """The least height of each piece of text, in points."""
 
 
 @pytest.fixture(scope="module")
-def pages(printed: PdfReader) -> list[str]:
-    """The words of each printed page, between single blanks and without ligatures."""
-    for page in printed.pages:
-        size = (float(page.mediabox.width), float(page.mediabox.height))
-        assert size == pytest.approx([POINTS_PER_MM * length for length in A4_MM], abs=2)
-    return [" ".join(normalize("NFKC", page.extract_text()).split()) for page in printed.pages]
+def printed(opened: Opened) -> list[Printed]:
+    """Each printed page, read once: reading takes longer than printing."""
+    reader = PdfReader(io.BytesIO(opened.page.pdf(format="A4")))
+    return [read(page) for page in reader.pages]
+
+
+def read(page: PageObject) -> Printed:
+    size = (float(page.mediabox.width), float(page.mediabox.height))
+    assert size == pytest.approx([POINTS_PER_MM * length for length in A4_MM], abs=2)
+    lefts: list[float] = []
+    sizes: dict[str, float] = {}
+
+    def note(words: str, current: list[float], text: list[float], _font: object, size: float) -> None:
+        if words.strip():
+            lefts.append(current[4] + current[0] * text[4])
+            height = size * math.hypot(*text[2:4]) * math.hypot(*current[2:4])
+            sizes[words.strip()] = min(height, sizes.get(words.strip(), height))
+
+    words = page.extract_text(visitor_text=note)
+    return Printed(" ".join(normalize("NFKC", words).split()), lefts, sizes)
+
+
+@pytest.fixture(scope="module")
+def pages(printed: list[Printed]) -> list[str]:
+    """The words of each printed page."""
+    return [page.words for page in printed]
 
 
 def test_the_first_page_has_the_question_and_the_answer(pages: list[str]):
@@ -96,32 +124,16 @@ def test_the_heading_of_a_table_is_on_each_of_its_pages(pages: list[str]):
         assert "requests/s" in page
 
 
-def test_every_page_has_a_margin(printed: PdfReader):
-    least_points = 9 * POINTS_PER_MM
-    for page in printed.pages:
-        lefts: list[float] = []
-        page.extract_text(
-            visitor_text=lambda words, current, text, *_, found=lefts: (
-                found.append(current[4] + current[0] * text[4]) if words.strip() else None
-            )
-        )
-        assert lefts
-        assert min(lefts) >= least_points
+def test_every_page_has_a_margin(printed: list[Printed]):
+    for page in printed:
+        assert min(page.lefts) >= 9 * POINTS_PER_MM
 
 
-def test_figures_and_tables_have_no_smaller_text_than_papers_have(printed: PdfReader):
-    sizes: dict[str, float] = {}
-
-    def note(words: str, current: list[float], text: list[float], _font: object, size: float) -> None:
-        if words.strip():
-            height = size * math.hypot(*text[2:4]) * math.hypot(*current[2:4])
-            sizes[words.strip()] = min(height, sizes.get(words.strip(), height))
-
-    for page in printed.pages:
-        page.extract_text(visitor_text=note)
-    words_of_figures = ("40,000", "connections", "percentile", "latency, ms")
-    assert {words for words in words_of_figures if words in sizes} == {*words_of_figures}
-    assert {words: size for words, size in sizes.items() if size < LEAST_TEXT_POINTS} == {}
+def test_figures_and_tables_have_no_smaller_text_than_papers_have(printed: list[Printed]):
+    sizes = [size for page in printed for size in page.sizes.items()]
+    words_of_figures = {"40,000", "connections", "percentile", "latency, ms"}
+    assert words_of_figures <= {words for words, _ in sizes}
+    assert [size for size in sizes if size[1] < LEAST_TEXT_POINTS] == []
 
 
 def test_what_is_folded_away_from_a_finding_is_on_paper(opened: Opened, pages: list[str]):

@@ -24,6 +24,7 @@ COMMANDS = {
     "runs compared": ["compare", "base", "later", "--despite", "machine"],
     "a list of runs": ["runs", "."],
 }
+PRINT_MOST = {"a report with limits", "runs side by side", "a list of runs"}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,14 @@ def test_without_a_terminal_there_are_plain_lines_of_80_columns(runs: Sandbox, a
     assert max(map(len, finished.stdout.splitlines())) <= COLUMNS
 
 
-@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+# What the others print is part of what these do.
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(arguments, marks=[] if name in PRINT_MOST else pytest.mark.long, id=name)
+        for name, arguments in COMMANDS.items()
+    ],
+)
 def test_a_locale_of_ascii_gets_ascii(runs: Sandbox, arguments: list[str]):
     finished = finish(runs.start(*arguments, LC_ALL="C", COLUMNS=str(COLUMNS)))
     assert (finished.returncode, finished.stderr) == (0, "")

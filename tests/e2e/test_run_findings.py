@@ -460,7 +460,8 @@ workers = 1
 worker_connections = 16
 """
     load = 'think = "1ms"\nduration = "1s"'
-    return run_study(shared_sandbox, "real", study_text(servers, load=load, connections="[4, 8, 40]"))
+    study = study_text(servers, load=load, connections="[4, 8, 40]", trials=1)
+    return run_study(shared_sandbox, "real", study)
 
 
 @pytest.mark.needs("nginx")

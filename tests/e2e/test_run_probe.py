@@ -10,8 +10,6 @@ from loadcurve.server.group import group_parent
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text
 
-pytestmark = pytest.mark.alone
-
 SERVERS = "[servers.nginx]\nworkers = 2"
 DURATION_S = 2.0
 
@@ -38,6 +36,7 @@ def points(shared_sandbox):
     return points_of(shared_sandbox.work / "probed")
 
 
+@pytest.mark.alone
 @pytest.mark.needs("nginx")
 def test_every_point_carries_what_the_server_used(points):
     assert [point["probe"]["caveats"] for point in points] == [[], []]
@@ -57,6 +56,7 @@ def test_every_point_carries_what_the_server_used(points):
         assert server["context_switches"]["voluntary"] > 0
 
 
+@pytest.mark.alone
 @pytest.mark.needs("nginx")
 def test_every_point_names_the_busiest_thread_which_is_one_of_the_workers(points):
     for point in points:
@@ -69,6 +69,7 @@ def test_every_point_names_the_busiest_thread_which_is_one_of_the_workers(points
         assert server["cpu_share"] / 2 - 0.05 <= thread["cpu_share"] <= server["cpu_share"] + 0.05
 
 
+@pytest.mark.alone
 @pytest.mark.needs("nginx")
 def test_every_point_carries_what_the_machine_did(points):
     for point in points:
@@ -84,6 +85,7 @@ def test_every_point_carries_what_the_machine_did(points):
         assert 128 <= probe["listen_queue"]["backlog"] <= 511
 
 
+@pytest.mark.alone
 @pytest.mark.needs("nginx")
 def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
     for point in points:

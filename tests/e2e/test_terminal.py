@@ -127,7 +127,10 @@ def test_a_terminal_gets_colours_unless_the_person_wants_none(variables, coloure
     assert (COLOUR.search(terminal.read()) is not None) == coloured
 
 
-@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({}, True), pytest.param({"NO_COLOR": "1"}, False, marks=pytest.mark.long)],
+)
 def test_the_findings_and_verdicts_of_a_run_are_coloured_unless_the_person_wants_no_colours(
     variables, coloured, sandbox, open_terminal
 ):

@@ -123,16 +123,6 @@ def test_the_page_grows_with_the_run_equals_its_folder_and_ends_with_it(sandbox)
     assert measured == {}
 
 
-def test_ctrl_c_ends_run_and_page_alike(sandbox):
-    sandbox.write("long.toml", LONG)
-    run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
-    wait_until((sandbox.work / "run/progress.json").exists, "the first trial begins")
-    run.process.send_signal(signal.SIGINT)
-    assert finish(run.process).returncode == 130
-    assert sandbox.leftovers() == []
-    assert not (sandbox.work / "run/progress.json").exists()
-
-
 def test_a_killed_run_leaves_no_page_and_its_readers_know_why(sandbox):
     sandbox.write("long.toml", LONG)
     run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
@@ -147,7 +137,7 @@ def test_a_killed_run_leaves_no_page_and_its_readers_know_why(sandbox):
     assert sandbox.run("run", "long.toml", "--out", "next", "--trials", 1).returncode == 0
 
 
-def test_the_page_runs_beside_the_load_and_only_when_nothing_else_does(sandbox):
+def test_the_page_disturbs_nothing_and_ctrl_c_ends_run_and_page_alike(sandbox):
     sandbox.write("long.toml", LONG)
     run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
     wait_until((sandbox.work / "run/progress.json").exists, "the first trial begins")
@@ -157,16 +147,10 @@ def test_the_page_runs_beside_the_load_and_only_when_nothing_else_does(sandbox):
         assert not set(page.cpu_affinity()) & set(host["server_cpus"])
     assert page.nice() == 19
     assert os.sched_getscheduler(page.pid) == os.SCHED_IDLE
-    run.process.send_signal(signal.SIGINT)
-    finish(run.process)
 
-
-def test_without_a_reader_the_page_does_not_even_wake_up(sandbox):
-    sandbox.write("long.toml", LONG)
-    run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
+    # Without a reader it does not even wake up.
     records = sandbox.work / "run/trials.jsonl"
     wait_until(lambda: records.exists() and records.stat().st_size > 0, "a point is measured")
-    page = run.page()
     wait_until(lambda: is_asleep(page.pid), "the page has fallen asleep")
     before = wakings(page.pid)
     size = records.stat().st_size
@@ -176,7 +160,9 @@ def test_without_a_reader_the_page_does_not_even_wake_up(sandbox):
         events.until("status")
         assert wakings(page.pid) > before
     run.process.send_signal(signal.SIGINT)
-    finish(run.process)
+    assert finish(run.process).returncode == 130
+    assert sandbox.leftovers() == []
+    assert not (sandbox.work / "run/progress.json").exists()
 
 
 def is_asleep(pid: int) -> bool:

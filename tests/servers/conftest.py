@@ -2,16 +2,14 @@
 
 import functools
 import os
-import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from server_support import CATALOG, CHANGED_SETTINGS, found, marked_processes, processes_using
+from server_support import CATALOG, CHANGED_SETTINGS, found, own_place
 
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.content import make_content
@@ -33,33 +31,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def missing_server(name: str) -> MissingServer | None:
     looked_for = find_server(CATALOG[name], {})
     return looked_for if isinstance(looked_for, MissingServer) else None
-
-
-@contextmanager
-def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep ledger and private folders in an own place, open to every user, where nothing may remain."""
-    # The folders of pytest itself must not move into the place that is taken away again.
-    tmp_path_factory.getbasetemp()
-    with (
-        pytest.MonkeyPatch.context() as monkeypatch,
-        tempfile.TemporaryDirectory(prefix="loadcurve-test-") as name,
-    ):
-        folder = Path(name)
-        for child in (folder, folder / "state", folder / "tmp"):
-            child.mkdir(exist_ok=True)
-            child.chmod(0o777)
-        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
-        monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
-        monkeypatch.setattr(tempfile, "tempdir", None)
-        yield folder
-        left = marked_processes(folder) | processes_using(folder / "tmp")
-        for pid in left:
-            # What one test leaves running would disturb all tests behind it.
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        assert left == set()
-        assert list((folder / "tmp").glob("loadcurve-*")) == []
-        assert list((folder / "state").rglob("*.json")) == []
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -87,6 +88,33 @@ def processes_using(folder: Path) -> set[int]:
     So those are found, too, that have left their session and written over their environment.
     """
     return {process.identity.pid for process in running_processes() if uses_folder(process.identity, folder)}
+
+
+@contextmanager
+def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep ledger and private folders in an own place, open to every user, where nothing may remain."""
+    # The folders of pytest itself must not move into the place that is taken away again.
+    tmp_path_factory.getbasetemp()
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        tempfile.TemporaryDirectory(prefix="loadcurve-test-") as name,
+    ):
+        folder = Path(name)
+        for child in (folder, folder / "state", folder / "tmp"):
+            child.mkdir(exist_ok=True)
+            child.chmod(0o777)
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield folder
+        left = marked_processes(folder) | processes_using(folder / "tmp")
+        for pid in left:
+            # What one test leaves running would disturb all tests behind it.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        assert left == set()
+        assert list((folder / "tmp").glob("loadcurve-*")) == []
+        assert list((folder / "state").rglob("*.json")) == []
 
 
 def members_of_session(session: int) -> set[int]:

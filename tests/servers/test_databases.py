@@ -16,6 +16,7 @@ from server_support import (
     is_root,
     kill_owner,
     marked_processes,
+    own_place,
     processes_using,
     server_of,
     servers,
@@ -70,25 +71,22 @@ def answer_of_psql(url, statement):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_database_is_started_verified_and_gone_after_the_block(entry, state):
-    with database_of(entry) as server:
-        server.verify()
-        assert server.url.startswith(f"{entry.description.protocol}://")
-        assert server.url.rpartition("@")[2].startswith(f"{server.address}/") or server.address in server.url
+def test_a_database_is_started_empty_each_time_verified_and_gone_after_the_block(entry, state):
+    for _ in range(2):
+        with database_of(entry) as server:
+            server.verify()
+            assert server.url.startswith(f"{entry.description.protocol}://")
+            assert (
+                server.url.rpartition("@")[2].startswith(f"{server.address}/") or server.address in server.url
+            )
     assert processes_using(state / "tmp") == set()
+    assert list((state / "tmp").iterdir()) == []
 
 
 def test_a_check_of_a_database_needs_no_content(entry):
     checked = check_server(entry)
     assert checked.content == {}
     assert re.fullmatch(r"\d+\.\d[\d.]*", checked.found.version)
-
-
-def test_each_start_begins_with_an_empty_folder(entry, state):
-    for _ in range(2):
-        with database_of(entry) as server:
-            server.verify()
-    assert list((state / "tmp").iterdir()) == []
 
 
 def test_a_database_that_says_that_its_port_is_taken_gets_another(entry, monkeypatch):
@@ -132,11 +130,19 @@ def test_an_ordinary_user_can_check_postgresql(name):
     assert version_checked_by_nobody(name) == found(CATALOG[name]).version
 
 
-@servers("postgresql")
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory):
+    """Run PostgreSQL as it comes for the tests that only look at it."""
+    if isinstance(missing := find_server(CATALOG["postgresql"], {}), MissingServer):
+        pytest.skip(str(missing.failure()))
+    with own_place(tmp_path_factory) as place, database_of(CATALOG["postgresql"]) as server:
+        yield server, place
+
+
 @is_root
-def test_what_root_starts_of_postgresql_is_another_users(name):
-    with database_of(CATALOG[name]) as server:
-        assert user_of(server.pid) != 0
+def test_what_root_starts_of_postgresql_is_another_users(postgresql):
+    server, _ = postgresql
+    assert user_of(server.pid) != 0
 
 
 @servers("postgresql")
@@ -163,32 +169,30 @@ def test_the_settings_of_postgresql_are_those_that_it_runs_with(name):
         assert {key: answer_of_psql(server.url, f"SHOW {key}") for key in changed} == expected
 
 
-@servers("postgresql")
 @pytest.mark.needs("psql")
-def test_the_defaults_of_postgresql_are_its_own(name):
-    with database_of(CATALOG[name]) as server:
-        differing = answer_of_psql(
-            server.url,
-            "SELECT name FROM pg_settings WHERE source = 'configuration file' AND setting <> boot_val "
-            "AND name NOT IN ('listen_addresses', 'port', 'unix_socket_directories')",
-        )
+def test_the_defaults_of_postgresql_are_its_own(postgresql):
+    server, _ = postgresql
+    differing = answer_of_psql(
+        server.url,
+        "SELECT name FROM pg_settings WHERE source = 'configuration file' AND setting <> boot_val "
+        "AND name NOT IN ('listen_addresses', 'port', 'unix_socket_directories')",
+    )
     assert differing == ""
 
 
-@servers("postgresql")
 @pytest.mark.needs("psql")
-def test_nobody_gets_into_postgresql_without_the_password_that_nothing_shows(name, state):
-    with database_of(CATALOG[name]) as server:
-        password = re.search(r":([^:@]+)@", server.url)[1]
-        with pytest.raises(subprocess.CalledProcessError) as refused:
-            answer_of_psql(server.url.replace(password, "wrong"), "SELECT 1")
-        assert "password authentication failed" in refused.value.stderr
-        assert password not in str(server.configuration) + str(server.settings)
-        commands = told_of_each(
-            lambda pid: Path(f"/proc/{pid}/cmdline").read_bytes(), processes_using(state / "tmp")
-        )
-        assert len(commands) > 1
-        assert not any(password.encode() in command for command in commands)
+def test_nobody_gets_into_postgresql_without_the_password_that_nothing_shows(postgresql):
+    server, place = postgresql
+    password = re.search(r":([^:@]+)@", server.url)[1]
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        answer_of_psql(server.url.replace(password, "wrong"), "SELECT 1")
+    assert "password authentication failed" in refused.value.stderr
+    assert password not in str(server.configuration) + str(server.settings)
+    commands = told_of_each(
+        lambda pid: Path(f"/proc/{pid}/cmdline").read_bytes(), processes_using(place / "tmp")
+    )
+    assert len(commands) > 1
+    assert not any(password.encode() in command for command in commands)
 
 
 LOSE_WHAT_IS_INSERTED = """
@@ -221,14 +225,13 @@ def test_a_database_that_does_not_keep_what_it_is_given_is_not_measured(fault, s
     assert said in caught.value.text
 
 
-@servers("postgresql")
 @pytest.mark.needs("psql")
-def test_a_verified_database_holds_nothing_more_than_before(name):
+def test_a_verified_database_holds_nothing_more_than_before(postgresql):
+    server, _ = postgresql
     everything = "SELECT count(*) FROM pg_class"
-    with database_of(CATALOG[name]) as server:
-        before = answer_of_psql(server.url, everything)
-        server.verify()
-        assert answer_of_psql(server.url, everything) == before
+    before = answer_of_psql(server.url, everything)
+    server.verify()
+    assert answer_of_psql(server.url, everything) == before
 
 
 @servers("postgresql")
@@ -351,11 +354,10 @@ def test_a_database_that_runs_already_is_used_by_its_url(entry):
         server.verify()
 
 
-@servers("postgresql")
-def test_a_database_that_does_not_let_us_in_is_a_fault_of_its_trials(name):
-    with database_of(CATALOG[name]) as server:
-        password = re.search(r":([^:@]+)@", server.url)[1]
-        missing = running_at(server.url.replace(password, "guessed"))
+def test_a_database_that_does_not_let_us_in_is_a_fault_of_its_trials(postgresql):
+    server, _ = postgresql
+    password = re.search(r":([^:@]+)@", server.url)[1]
+    missing = running_at(server.url.replace(password, "guessed"))
     assert missing.fault.code == "not_ready"
     assert "password authentication failed" in missing.reason
     assert "guessed" not in missing.reason
