@@ -8,7 +8,6 @@ import pytest
 from loadcurve.load.kinds import DATABASE, WEB
 from loadcurve.report.load import load_summary
 from loadcurve.result.folder import read_run
-from loadcurve.result.measures import measured_load
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -37,7 +36,7 @@ def test_the_loading_of_an_old_runs_records_is_one_of_its_measurements():
     written = [json.loads(line) for line in (DATA / "old-run-ycsb" / "trials.jsonl").read_text().splitlines()]
     for point, line in zip(points, written, strict=True):
         assert point.measurements["loading"].rate_rps.answered == line["loading"]["rate_rps"]["answered"]
-        assert measured_load(point).rate_rps.answered == line["load"]["rate_rps"]["answered"]
+        assert point.load.rate_rps.answered == line["load"]["rate_rps"]["answered"]
     assert [[*point.measurements] for point in read_run(DATA / "old-run-sessions").points] == [["load"]] * 4
 
 

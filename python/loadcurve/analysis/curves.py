@@ -18,7 +18,6 @@ from loadcurve.result.measures import (
     MEASURES,
     Measure,
     PointKey,
-    measured_load,
     measures,
     operation_measures,
     point_key,
@@ -114,7 +113,7 @@ def kinds_of(run: Run) -> list[str]:
     """Return the kinds of operations of a run on databases, such as ``read``; none of one on web servers."""
     if not run.kind.by_operation:
         return []
-    operations = (one for record in run.points for one in measured_load(record).operations)
+    operations = (one for record in run.points for one in record.load.operations)
     return list(dict.fromkeys(one.operation for one in operations))
 
 
@@ -144,7 +143,7 @@ def curves(run: Run) -> list[Curve]:
 
 
 def _curve_point(point: Point, trials: Sequence[PointRecord], by: Sequence[Measure]) -> CurvePoint:
-    loads = [measured_load(trial) for trial in trials]
+    loads = [trial.load for trial in trials]
     verdicts = [load.verdict.status for load in loads]
     values = {measure.column: [measure.value(trial) for trial in trials] for measure in by}
     return CurvePoint(

@@ -1,7 +1,7 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
 from loadcurve.result.classes import REASONS
-from loadcurve.result.measures import LATENCIES, is_usable, measured_load, wrong_answers
+from loadcurve.result.measures import LATENCIES, is_usable, wrong_answers
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
 from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Objective
@@ -19,7 +19,7 @@ DEATHS = frozenset({"died", "out_of_memory"})
 
 def limited_value(limit: Limit, record: PointRecord) -> float | None:
     """Return what was measured of a limited measure, in the unit of its bound; ``None`` where it was not."""
-    load = measured_load(record)
+    load = record.load
     if limit.measure == ERRORS:
         due = load.requests.due
         return wrong_answers(record) / due if due else None
@@ -36,9 +36,9 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     cannot be told either, but one limit that is broken is enough for the whole.
     """
     values = tuple(limited_value(limit, record) for limit in objective.limits)
-    rate = measured_load(record).rate_rps.answered
+    rate = record.load.rate_rps.answered
     if not is_usable(record):
-        codes = {reason.code for reason in measured_load(record).verdict.reasons}
+        codes = {reason.code for reason in record.load.verdict.reasons}
         is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
         return Observation(load, False if is_servers_doing else None, values, rate)
     kept = [

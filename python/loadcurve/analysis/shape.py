@@ -6,7 +6,7 @@ from loadcurve.analysis.limits import CLIENT_KEYS, observed, observed_failure
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import LATENCIES, THROUGHPUT, measured_load
+from loadcurve.result.measures import LATENCIES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.capacity import Capacity, capacity
 from loadcurve.stats.peak import Greatest, knee, peak
@@ -80,9 +80,7 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
             "or a search with `loadcurve capacity`"
         )
     for limit in objective.limits:
-        if limit.measure == RATE_KEPT and all(
-            measured_load(point).rate_rps.asked is None for point in run.points
-        ):
+        if limit.measure == RATE_KEPT and all(point.load.rate_rps.asked is None for point in run.points):
             raise BadInput(
                 f'"{limit.text}" needs a load that asks for a rate; the model of this run is '
                 f"{run.run.study.get('load', {}).get('model')}. Limit a latency or errors instead."

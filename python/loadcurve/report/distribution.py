@@ -10,7 +10,6 @@ from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.report import text
 from loadcurve.result.folder import TRIALS_FILE
-from loadcurve.result.measures import measured_load
 from loadcurve.result.records import PointRecord
 
 STEP = 1.05
@@ -55,7 +54,7 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
     """
     answered = [
         (load.latency_ms.count, load.histograms.latency)
-        for load in map(measured_load, trials)
+        for load in (trial.load for trial in trials)
         if load.latency_ms.count and load.histograms.latency is not None
     ]
     if not answered:

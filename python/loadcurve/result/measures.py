@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Literal
 
 from loadcurve.load.kinds import WEB, LoadKind
-from loadcurve.result.load import Distribution, LoadResult, Operation
+from loadcurve.result.load import Distribution, Operation
 from loadcurve.result.records import LOAD_PHASE, Point, PointRecord
 
 MeasureName = Literal[
@@ -65,14 +65,9 @@ class Measure:
     """The figure of a trial; ``None`` where it was not measured."""
 
 
-def measured_load(record: PointRecord) -> LoadResult:
-    """Return the load that a point's figures are of."""
-    return record.load
-
-
 def is_usable(record: PointRecord) -> bool:
     """Say whether a point of a trial may enter an estimate: its verdict is not invalid."""
-    return measured_load(record).verdict.status != "invalid"
+    return record.load.verdict.status != "invalid"
 
 
 PointKey = tuple[tuple[str, float], ...]
@@ -85,7 +80,7 @@ def point_key(point: Point) -> PointKey:
 
 def wrong_answers(record: PointRecord) -> int:
     """Return how many requests failed or were answered with a status of 400 or more."""
-    requests = measured_load(record).requests
+    requests = record.load.requests
     return requests.failed + requests.answered - requests.ok
 
 
@@ -104,7 +99,7 @@ def _latency(name: str) -> Measure:
         unit="ms",
         better="lower",
         from_zero=False,
-        value=lambda trial: _statistic(measured_load(trial).latency_ms, name),
+        value=lambda trial: _statistic(trial.load.latency_ms, name),
     )
 
 
@@ -150,7 +145,7 @@ def measures(kind: LoadKind) -> dict[str, Measure]:
 
 
 def _answered_rps(trial: PointRecord) -> float | None:
-    return measured_load(trial).rate_rps.answered
+    return trial.load.rate_rps.answered
 
 
 def _resources(kind: LoadKind) -> tuple[Measure, ...]:
@@ -223,20 +218,18 @@ def _lifetime(statistic: str) -> Measure:
     return _of_connections(
         f"connection_time_{statistic}",
         "ms",
-        lambda trial: _statistic(measured_load(trial).connections.lifetime_ms, statistic),
+        lambda trial: _statistic(trial.load.connections.lifetime_ms, statistic),
     )
 
 
 PUBLISHED_MEASURES: dict[str, Measure] = {
     **MEASURES,
     **_by_name(
-        _of_connections(
-            "connection_rate", "connections/s", lambda trial: measured_load(trial).connections.rate_cps
-        ),
+        _of_connections("connection_rate", "connections/s", lambda trial: trial.load.connections.rate_cps),
         _of_connections(
             "connections_concurrent_max",
             "connections",
-            lambda trial: measured_load(trial).connections.concurrent_max,
+            lambda trial: trial.load.connections.concurrent_max,
         ),
         *map(_lifetime, ("min", "mean", "p50", "max", "stddev")),
     ),
@@ -293,7 +286,7 @@ def _operation_latency(name: str, kind: str, statistic: str) -> Measure:
 
 def _operation_rps(trial: PointRecord, kind: str) -> float | None:
     """Return how many operations of a kind were answered per second: their share of the throughput."""
-    load, one = measured_load(trial), _of_kind(trial, kind)
+    load, one = trial.load, _of_kind(trial, kind)
     answered = sum(operation.answered for operation in load.operations)
     if load.rate_rps.answered is None or one is None or not answered:
         return None
@@ -301,4 +294,4 @@ def _operation_rps(trial: PointRecord, kind: str) -> float | None:
 
 
 def _of_kind(trial: PointRecord, kind: str) -> Operation | None:
-    return next((one for one in measured_load(trial).operations if one.operation == kind), None)
+    return next((one for one in trial.load.operations if one.operation == kind), None)
