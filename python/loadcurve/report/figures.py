@@ -124,8 +124,8 @@ def _figures(
 
 
 def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
-    loads = [run.load_of(name) for name in run.run.servers]
-    has_ceiling = all(one.get("model") == "closed" and one.get("pipeline") in (None, 1) for one in loads)
+    measured = [record.load for record in run.points if shown.fixed.items() <= record.point.items()]
+    has_ceiling = all(one.load.has_ceiling for one in measured)
     here = next(
         (one for one in analysis.shapes if one.part.key == shown.key and one.part.fixed == shown.fixed), None
     )
