@@ -125,7 +125,8 @@ def _figures(
 
 def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
     measured = [record.load for record in run.points if shown.fixed.items() <= record.point.items()]
-    has_ceiling = all(one.load.has_ceiling for one in measured)
+    # Over rates there is none: it is measured in a closed loop, over connections.
+    has_ceiling = all(one.load.model == "closed" and one.load.has_ceiling for one in measured)
     here = next(
         (one for one in analysis.shapes if one.part.key == shown.key and one.part.fixed == shown.fixed), None
     )
