@@ -17,7 +17,6 @@ use crate::client::{Client, Connected, Gate, record_attempt};
 use crate::client_pool::{ClientPool, PoolConfiguration};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
-use crate::load::clients;
 use crate::plan::DatabaseLoad;
 use crate::tallies::Tallies;
 
@@ -56,6 +55,12 @@ impl WorkerConfiguration {
             tallies: Tallies::new(&plan.work.workload, plan.work.phase),
         }
     }
+}
+
+/// The numbers of the clients of a share.
+pub(crate) fn clients(plan: &DatabaseLoad, share: Share) -> impl Iterator<Item = usize> + use<> {
+    let clients = plan.model.connections();
+    (0..share.count(clients as u64)).map(move |own| usize::try_from(share.position(own)).unwrap_or(clients))
 }
 
 /// The clients of one thread, each connected if that was possible.

@@ -18,7 +18,7 @@ use tokio::task::LocalSet;
 
 use crate::clock::MonotonicClock;
 use crate::database::Database;
-use crate::generator::{Clients, WorkerConfiguration};
+use crate::generator::{Clients, WorkerConfiguration, clients};
 use crate::plan::{DatabaseLoad, Phase};
 use crate::product::{OnDatabase, Product};
 use crate::tallies::Tallies;
@@ -128,12 +128,6 @@ impl OnDatabase for Start<'_> {
         }
         Ok(group)
     }
-}
-
-/// The numbers of the clients of a share.
-pub(crate) fn clients(plan: &DatabaseLoad, share: Share) -> impl Iterator<Item = usize> + use<> {
-    let clients = plan.model.connections();
-    (0..share.count(clients as u64)).map(move |own| usize::try_from(share.position(own)).unwrap_or(clients))
 }
 
 /// The runtime of one thread, with its clock.
