@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.result.load import Reason, Verdict
 from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.result.verdict import Verdict, VerdictReason
 from support import synthetic_run as synthetic
 from support.opened_report import PHONE, OpenReport
 from support.report_pages import write_report
@@ -23,7 +23,7 @@ def measured_records() -> list[PointRecord]:
 
 
 def all_invalid() -> Records:
-    reason = Reason(code="errors", text="12 % of the requests failed (60 resets)")
+    reason = VerdictReason.of("errors", "12 % of the requests failed (60 resets)")
     verdict = Verdict(status="invalid", reasons=[reason], notes=[])
     return [synthetic.with_load(record, verdict=verdict) for record in measured_records()]
 
