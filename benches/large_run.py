@@ -114,6 +114,6 @@ def copied(record: PointRecord, planned: PlannedTrial, connections: float, noise
 def retried(load: LoadResult) -> dict[str, object]:
     """Return what makes a load look as if connections had waited for a SYN to be sent again."""
     return {
-        "connect_ms": load.connect_ms.model_copy(update={"max": 1003.0}),
+        "connect_ms": load.connect_ms and load.connect_ms.model_copy(update={"max": 1003.0}),
         "kernel": load.kernel.model_copy(update={"syn_retransmits": 3, "listen_overflows": 3}),
     }
