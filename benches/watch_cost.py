@@ -21,7 +21,8 @@ from playwright.sync_api import Browser, sync_playwright
 from benches.rig import machine
 from loadcurve.analysis.curves import curves, usable_logs
 from loadcurve.result.folder import read_run
-from loadcurve.result.measures import MEASURES, MeasureName
+from loadcurve.result.measure_names import MeasureName
+from loadcurve.result.measures import MEASURES
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.paired import Array, block_means, paired_ratios
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import usable_logs
+from loadcurve.load.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
@@ -15,7 +16,6 @@ from loadcurve.result.differences import (
     differences,
 )
 from loadcurve.result.measures import Measure, measures
-from loadcurve.result.records import Point
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.paired import Array
 from loadcurve.stats.ranking import ERROR_RATE, holm_adjusted

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from loadcurve.load.kinds import LoadKind
+from loadcurve.load.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import (
     LOADING,
@@ -23,7 +24,7 @@ from loadcurve.result.measures import (
     point_key,
     wrong_answers,
 )
-from loadcurve.result.records import Point, PointRecord
+from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, estimate_over_trials
 
 if TYPE_CHECKING:

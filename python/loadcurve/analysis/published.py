@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadcurve.analysis.sweep import TrialCurves, slices, trial_curves
+from loadcurve.load.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
-from loadcurve.result.records import Point
 from loadcurve.stats.agreement import Agreement, agreement
 from loadcurve.stats.interval import Estimate, estimate_over_trials
 from loadcurve.stats.peak import Greatest, greatest

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loadcurve.load.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import is_usable
-from loadcurve.result.records import Point, PointRecord
+from loadcurve.result.records import PointRecord
 from loadcurve.stats.complete import Rows
 
 LOG_SPAN = 20

@@ -14,10 +14,11 @@ from rich.text import Text
 
 from loadcurve.generate.generator import Progress
 from loadcurve.load.kinds import WEB
+from loadcurve.load.values import Point
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress
-from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.load.values import Count, Record
-from loadcurve.result.records import Point
+from loadcurve.load.values import Count, Point, Record
 from loadcurve.stats.interval import Estimate
 
 Weight = Literal["invalidates", "distorts", "explains"]

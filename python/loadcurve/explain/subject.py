@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from loadcurve.load.kinds import LoadKind
+from loadcurve.load.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
-from loadcurve.result.records import Point, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
 
 RUNNING_SERVER = "url"
 """The catalogue's entry for a server that runs already, perhaps on another machine."""

@@ -30,4 +30,6 @@ Timeout = Annotated[
     Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
 ]
 Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
+Point = dict[str, float]
+"""One setting of a sweep, such as ``{"connections": 50}``."""
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]

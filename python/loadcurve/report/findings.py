@@ -8,8 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
+from loadcurve.load.values import Point
 from loadcurve.report import text
-from loadcurve.result.records import Point
 
 MOST_FINDINGS = 8
 """The terminal shows at most this many; the page shows all."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
+from loadcurve.load.values import Point
 from loadcurve.report import text
 from loadcurve.result.measures import MEASURES, Measure, measures
 from loadcurve.result.noise import Noise
-from loadcurve.result.records import Point
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.ranking import Rank, Ranking, Tier
 

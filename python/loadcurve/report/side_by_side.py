@@ -13,6 +13,7 @@ from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.errors import BadInput
+from loadcurve.load.values import Point
 from loadcurve.report import text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances
@@ -25,7 +26,6 @@ from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.measures import PointKey, measures, point_key
-from loadcurve.result.records import Point
 
 COMPARISON_FILE = "comparison.html"
 

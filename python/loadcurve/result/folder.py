@@ -16,14 +16,8 @@ from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
-from loadcurve.result.records import (
-    FailureRecord,
-    Point,
-    PointRecord,
-    RunFormat,
-    RunRecord,
-    read_trial_record,
-)
+from loadcurve.load.values import Point
+from loadcurve.result.records import FailureRecord, PointRecord, RunFormat, RunRecord, read_trial_record
 
 RUN_FILE = "run.json"
 TRIALS_FILE = "trials.jsonl"

@@ -16,8 +16,8 @@ from typing import Literal, Self
 from pydantic import ValidationError
 
 from loadcurve.files import open_regular
-from loadcurve.load.values import Count, Record, Time
-from loadcurve.result.records import PlannedTrial, Point
+from loadcurve.load.values import Count, Point, Record, Time
+from loadcurve.result.records import PlannedTrial
 
 PROGRESS_FILE = "progress.json"
 

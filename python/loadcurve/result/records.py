@@ -5,15 +5,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema, field_validator
 
-from loadcurve.load.values import Count, Record
+from loadcurve.load.values import Count, Point, Record
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.verdict import Caveat, Reason
-
-Point = dict[str, float]
-"""One setting of the sweep, such as ``{"connections": 50}``."""
 
 
 class PlannedTrial(Record):

@@ -7,7 +7,8 @@ from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
 from loadcurve.load.kinds import kind_of_model
 from loadcurve.load.table import sweep_keys
-from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord, SearchRecord
+from loadcurve.load.values import Point
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, SearchRecord
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
+from loadcurve.load.values import Point
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.load import LoadResult
-from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements, Point
+from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer

@@ -6,8 +6,8 @@ from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
 from loadcurve.load.kinds import DATABASE
 from loadcurve.load.plan import DatabaseTarget
+from loadcurve.load.values import Point
 from loadcurve.load.ycsb import DatabaseLoad
-from loadcurve.result.records import Point
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from loadcurve.result.records import FailureRecord, PlannedTrial, Point, PointRecord
+from loadcurve.load.values import Point
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 
 
 class PointChooser(Protocol):

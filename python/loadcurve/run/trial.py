@@ -8,6 +8,7 @@ from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import Progress
 from loadcurve.host.cpus import CpuDivision
+from loadcurve.load.values import Point
 from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.records import (
@@ -16,7 +17,6 @@ from loadcurve.result.records import (
     LimitUse,
     Measurements,
     PlannedTrial,
-    Point,
     PointRecord,
 )
 from loadcurve.result.verdict import Reason

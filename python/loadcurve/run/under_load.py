@@ -4,7 +4,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from loadcurve.generate.generator import Observe
-from loadcurve.result.records import Measurements, Point
+from loadcurve.load.values import Point
+from loadcurve.result.records import Measurements
 
 
 class UnderLoad(Protocol):

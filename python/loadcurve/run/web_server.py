@@ -7,7 +7,8 @@ from typing import Self
 
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.http import HttpLoadTables
-from loadcurve.result.records import MEASURED, ContentRecord, Measurements, Point
+from loadcurve.load.values import Point
+from loadcurve.result.records import MEASURED, ContentRecord, Measurements
 from loadcurve.run.plan import plan_at_point
 from loadcurve.server.live import LiveServer
 

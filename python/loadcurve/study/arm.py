@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.loads import Load, LoadTables
-from loadcurve.result.records import Point
+from loadcurve.load.values import Point
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import KeyPath, Problem, own_problems, problems_of

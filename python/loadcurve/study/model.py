@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.loads import LoadTables, WrittenLoad
-from loadcurve.result.records import Point
+from loadcurve.load.values import Point
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from loadcurve.result.measures import PublishedMeasureName
+from loadcurve.result.measure_names import PublishedMeasureName
 from loadcurve.toml.document import TomlTable, read_toml_model
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.paths import Text

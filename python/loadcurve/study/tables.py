@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from loadcurve.load.loads import DURATION_KEYS, WrittenLoad
 from loadcurve.load.values import PositiveCount, SettingValue
-from loadcurve.result.measures import MeasureName
+from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.toml.document import TomlTable

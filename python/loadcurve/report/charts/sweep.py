@@ -8,6 +8,7 @@ import altair
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.analysis.sweep import Slice
 from loadcurve.load.kinds import WEB, LoadKind
+from loadcurve.load.values import Point
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
@@ -38,7 +39,6 @@ from loadcurve.report.charts.overlay import (
     latency_bound,
 )
 from loadcurve.result.measures import THROUGHPUT, Measure, point_key
-from loadcurve.result.records import Point
 from loadcurve.stats.interval import Estimate
 
 SINGLE_TRIALS = "single_trials"

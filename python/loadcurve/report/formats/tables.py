@@ -10,10 +10,10 @@ from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
+from loadcurve.load.values import Point
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
-from loadcurve.result.records import Point
 from loadcurve.result.tables import Schema, column_types, failures_table, operations_table, points_table
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest

@@ -1,0 +1,32 @@
+"""What a study can call the measures, apart from how records give them: reading a study needs no record."""
+
+from typing import Literal
+
+MeasureName = Literal[
+    "throughput",
+    "mean",
+    "p50",
+    "p75",
+    "p90",
+    "p95",
+    "p99",
+    "p99_9",
+    "p99_99",
+    "max",
+    "cpu_share",
+    "cpu_per_request_us",
+    "memory_mean_mib",
+    "memory_peak_mib",
+    "processes_max",
+]
+ConnectionMeasureName = Literal[
+    "connection_rate",
+    "connections_concurrent_max",
+    "connection_time_min",
+    "connection_time_mean",
+    "connection_time_p50",
+    "connection_time_max",
+    "connection_time_stddev",
+]
+"""Measures that only published figures have, to lay those of a run beside them."""
+PublishedMeasureName = Literal[MeasureName, ConnectionMeasureName]
