@@ -75,25 +75,29 @@ def test_a_table_of_another_is_neither_written_to_nor_dropped_unless_named(sandb
     assert ask("select count(*) from loadcurve.usertable") == "5"
 
 
-def test_a_study_refuses_a_running_database_with_the_table_of_another(sandbox, database, ask):
-    ask("create schema theirs; create table theirs.usertable (theirs int)")
-    study = f"""\
+def tiny_study(url, namespace="loadcurve"):
+    """Five records and five operations on a database that runs already."""
+    return f"""\
 title = "Tiny"
 [load]
 model = "ycsb"
 workload = "a"
 records = 5
 operations = 5
-namespace = "NAMESPACE"
+namespace = "{namespace}"
 [sweep]
 threads = [1]
 [trials]
 count = 1
 [servers.there]
 use = "url"
-url = "{database.url}"
+url = "{url}"
 """
-    sandbox.write("theirs.toml", study.replace("NAMESPACE", "theirs"))
+
+
+def test_a_study_refuses_a_running_database_with_the_table_of_another(sandbox, database, ask):
+    ask("create schema theirs; create table theirs.usertable (theirs int)")
+    sandbox.write("theirs.toml", tiny_study(database.url, namespace="theirs"))
     refused = sandbox.run("run", "theirs.toml", "--out", "refused")
     assert refused.returncode == 2
     assert "theirs.toml:14: servers.there.url: theirs.usertable is there already" in refused.stderr
@@ -101,8 +105,7 @@ url = "{database.url}"
     # A password may also stand among the options.
     user, _, place = database.url.removeprefix("postgresql://").rpartition("@")
     name, _, password = user.partition(":")
-    ours = study.replace(database.url, f"postgresql://{place}?user={name}&password={password}")
-    sandbox.write("ours.toml", ours.replace("NAMESPACE", "loadcurve"))
+    sandbox.write("ours.toml", tiny_study(f"postgresql://{place}?user={name}&password={password}"))
     finished = sandbox.run("run", "ours.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
     assert ask("select count(*) from pg_tables where schemaname = 'loadcurve'") == "0"
@@ -114,22 +117,7 @@ url = "{database.url}"
 def test_a_password_with_characters_that_should_be_encoded_is_in_no_file_of_a_run(sandbox, database, ask):
     ask("create role slashed superuser login password 'Xq7/Vt:Zw9'")
     place = database.url.rpartition("@")[2]
-    study = f"""\
-title = "Tiny"
-[load]
-model = "ycsb"
-workload = "a"
-records = 5
-operations = 5
-[sweep]
-threads = [1]
-[trials]
-count = 1
-[servers.there]
-use = "url"
-url = "postgresql://slashed:Xq7/Vt:Zw9@{place}"
-"""
-    sandbox.write("slashed.toml", study)
+    sandbox.write("slashed.toml", tiny_study(f"postgresql://slashed:Xq7/Vt:Zw9@{place}"))
     finished = sandbox.run("run", "slashed.toml", "--out", "run")
     ask("drop role slashed")
     assert finished.returncode in {0, 3}, finished.stderr
