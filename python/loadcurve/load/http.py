@@ -1,5 +1,6 @@
 """The loads on web servers: their models with their keys, as the file gives them and at one point."""
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -95,9 +96,9 @@ class HttpLoadTable(LoadTable):
     _places: tuple[str, ...] = PrivateAttr(())
 
     @property
+    @abstractmethod
     def complete(self) -> "type[HttpLoad]":
         """Its type at one point."""
-        raise NotImplementedError
 
     @property
     def request_places(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What every load model of a study has, and how its keys are found and swept."""
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +75,9 @@ class LoadTable(TomlTable):
         return None
 
     @property
+    @abstractmethod
     def complete(self) -> "type[LoadTable]":
         """Its type at one point."""
-        raise NotImplementedError
 
     def problems(self, sweep: Sweep) -> Iterator[Problem]:
         """Yield what keeps a point of ``sweep`` from giving a complete load; paths begin at the study.
@@ -89,13 +90,13 @@ class LoadTable(TomlTable):
         yield from self._left_out(at)
         yield from self._problems_of_model(at)
 
+    @abstractmethod
     def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
         """Yield what is wrong with the content of a study; its files are known but for a person's folder."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _problems_of_model(self, at: "Swept") -> Iterator[Problem]:
         """Yield what is wrong with the keys of the model."""
-        raise NotImplementedError
 
     def _swept_in_vain(self, at: "Swept") -> Iterator[Problem]:
         known = sweep_keys(type(self))
@@ -146,7 +147,7 @@ class LoadTable(TomlTable):
     def with_values(self, values: Mapping[str, int | float], model: type[Table]) -> Table:
         """Return this load as ``model``, with the values of some keys of the sweep.
 
-        A value such as 10.0 counts as the whole number 10, as JSON does not tell the two apart.
+        A value such as 10.0 counts as the whole number 10, as JSON has one kind of number.
 
         Raises:
             ValidationError: a value is not what its key takes, or ``model`` requires one that is not there.
