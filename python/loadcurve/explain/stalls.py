@@ -19,7 +19,7 @@ CODE = FindingCode(
     "slowest requests was under way for 80 % of that, and the generator was neither paused nor "
     "late by half as much; the cause is likely",
     because="pauses at random are as long once in e²⁰; without a request under way there was nothing to "
-    "answer. The probe's samples within tell what the server did",
+    "answer. The probe's samples within show what the server did",
 )
 
 STALL_MIN_MS = 100.0

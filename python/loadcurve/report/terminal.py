@@ -19,7 +19,7 @@ SERVER_WIDTH = 16
 POINT_WIDTH = 14
 TITLE_WIDTH = 12
 MOST_LEFT_OUT = 5
-"""What the ranking leaves out takes at most so many lines."""
+"""What the ranking leaves out takes at most this many lines."""
 
 _STYLES: dict[VerdictStatus | None, str] = {
     "valid": "green",

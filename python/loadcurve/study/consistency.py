@@ -13,8 +13,8 @@ def inconsistencies(
 ) -> Iterator[Problem]:
     """Yield what keeps a point of ``sweep`` from giving each arm a complete load of ``content``.
 
-    What holds of the study's ``load`` is told of it, and what only the keys of an arm's own table bring about
-    is told of these.
+    What holds of the study's ``load`` is reported of it, and what only the keys of an arm's own table bring
+    about is reported of these.
     """
     common = list(_inconsistencies(content, load, sweep))
     for arm in arms:

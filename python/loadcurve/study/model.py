@@ -30,7 +30,7 @@ QUICK_MAXIMA = {"warmup": QUICK_WARMUP_S_MAX, "duration": QUICK_DURATION_S_MAX}
 def _as_arms(servers: object, info: ValidationInfo) -> object:
     """Name each server after its entry, and complete the load of those that override keys of the study's.
 
-    Where the study's own load cannot be read, which is told, theirs are left unread.
+    Where the study's own load cannot be read, which is reported, theirs are left unread.
     """
     if not isinstance(servers, dict):
         return servers

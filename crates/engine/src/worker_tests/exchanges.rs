@@ -247,7 +247,7 @@ fn run(
     Outcome { recorder, written: written.take() }
 }
 
-/// One connection with so many requests under way.
+/// One connection with this number of requests under way.
 fn streams(under_way: usize, total: u64) -> HttpLoad {
     let conversation = Conversation { pipeline: under_way, ..Conversation::default() };
     closed(1, Stop::RequestsTotal(total)).with(|http| http.conversation = conversation)

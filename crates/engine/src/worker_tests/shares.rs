@@ -14,7 +14,7 @@ fn sent_by_all_workers(plan: &HttpLoad) -> Vec<Sent> {
     sent_by(plan, &shares_of(Share::whole(), plan.threads))
 }
 
-/// The parts of a share that so many workers have.
+/// The parts of a share that this number of workers have.
 fn shares_of(share: Share, workers: usize) -> Vec<Share> {
     (0..workers).map(|index| share.part(index, workers)).collect()
 }

@@ -15,7 +15,7 @@ from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 
 SOFT = "#808080"
 FAR_ABOVE = 2.0
-"""A ceiling so many times above the highest curve is stated and not drawn: it would press them flat."""
+"""A ceiling this many times above the highest curve is stated and not drawn: it would press them flat."""
 
 
 @dataclass(frozen=True, slots=True)
