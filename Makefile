@@ -61,7 +61,7 @@ test-long: setup test-servers-installed ## Run the tests that take long for what
 test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers
 
-test-rust: setup
+test-rust: setup fuzz-corpus
 	cargo test --quiet --workspace --exclude loadcurve-python --locked
 
 # What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
@@ -81,10 +81,10 @@ check: setup ## Format, lint and types: changes nothing
 	$(BIN)/mypy -p benches
 	$(BIN)/stubtest loadcurve._engine
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
-
-check-long: check check-servers fuzz-corpus fuzz ## The same, the servers in source, and a bounded time of fuzzing
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
+
+check-long: check check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing
 
 check-servers: setup ## Format, lint and test the servers that the catalogue holds as source
 	@for server in $(RUST_SERVERS); do \

@@ -3,11 +3,12 @@
 //!
 //! What stands after the last byte that no text can hold is a property of the command line.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::sync::Arc;
 
-use libfuzzer_sys::fuzz_target;
+use loadcurve_fuzz::target;
+use loadcurve_plan::Share;
 use loadcurve_ycsb::{
     InsertedKeys, InvalidProperties, Kind, Operation, Operations, Properties, PropertyFile, Workload,
 };
@@ -17,7 +18,7 @@ const OPERATIONS: u64 = 50;
 /// Larger records cost time and find nothing.
 const RECORD_BYTES_MAX: usize = 4096;
 
-fuzz_target!(|input: &[u8]| {
+target!(|input: &[u8]| {
     let mut parts = input.rsplitn(2, |byte| *byte == SEPARATOR).map(str::from_utf8);
     let (Some(Ok(last)), rest) = (parts.next(), parts.next()) else { return };
     let (text, overrides) = match rest {
@@ -49,7 +50,7 @@ fn make_some(workload: &Workload) {
     if workload.field_count * (workload.field_bytes + 1) > RECORD_BYTES_MAX {
         return;
     }
-    let inserted = Arc::new(InsertedKeys::new(workload));
+    let inserted = Arc::new(InsertedKeys::new(workload, Share::whole()));
     let mut load = Operations::load(workload, 1).expect("what is taken is valid");
     let mut run = Operations::run(workload, 1, Arc::clone(&inserted)).expect("what is taken is valid");
     let mut operation = Operation::default();

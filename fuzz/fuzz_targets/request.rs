@@ -3,16 +3,16 @@
 //! The input is method, target, authority, names and values in turn, and last the body. Between them stands a byte
 //! that no text can hold.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use loadcurve_fuzz::target;
 use loadcurve_wire::{Body, Method, Request, Target, Version};
 
 const SEPARATOR: u8 = 0xff;
 /// Header fields that the encoder may add: Host, User-Agent and Content-Length.
 const ADDED_FIELDS: usize = 3;
 
-fuzz_target!(|input: &[u8]| {
+target!(|input: &[u8]| {
     let mut parts: Vec<&[u8]> = input.split(|byte| *byte == SEPARATOR).collect();
     let Some(body) = parts.pop() else { return };
     let texts: Result<Vec<&str>, _> = parts.into_iter().map(str::from_utf8).collect();

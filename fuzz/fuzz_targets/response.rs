@@ -3,11 +3,11 @@
 //!
 //! The first bytes of the input are the lengths of the pieces, over and over; the others are what the server sends.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::iter;
 
-use libfuzzer_sys::fuzz_target;
+use loadcurve_fuzz::target;
 use loadcurve_wire::{ClosedEarly, Limits, Malformed, RequestKind, Response, ResponseParser};
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -32,7 +32,7 @@ enum End {
     Closed,
 }
 
-fuzz_target!(|input: &[u8]| {
+target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
     for limits in LIMITS {
         for request in [RequestKind::Other, RequestKind::Head] {

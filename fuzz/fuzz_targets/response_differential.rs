@@ -1,13 +1,13 @@
 //! Header blocks are judged as by `httparse`, but for the known differences.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use loadcurve_fuzz::target;
 
 #[path = "../../crates/wire/tests/response/reference.rs"]
 mod reference;
 
-fuzz_target!(|bytes: &[u8]| {
+target!(|bytes: &[u8]| {
     if let Err(disagreement) = reference::compare(bytes) {
         panic!("{disagreement}");
     }

@@ -3,13 +3,13 @@
 //!
 //! The first bytes of the input are the lengths of the pieces, over and over; the others are what the client sends.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
+use loadcurve_fuzz::target;
 use loadcurve_servers::site::Site;
 
 use folder::{Folder, LARGE, SECRET};
@@ -36,7 +36,7 @@ static SERVED: LazyLock<(Folder, Site)> = LazyLock::new(|| {
     (folder, site)
 });
 
-fuzz_target!(|input: &[u8]| {
+target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
     let (_, site) = &*SERVED;
     for buffer_bytes in BUFFERS_BYTES {

@@ -93,9 +93,10 @@ def rust_dependencies() -> set[str]:
     places = ("crates/*", "benches/*", "fuzz", "python/loadcurve/catalog/*")
     files = [path for place in places for path in ROOT.glob(f"{place}/Cargo.toml")]
     manifests = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    for_targets = [target for manifest in manifests for target in manifest.get("target", {}).values()]
     return {
         name
-        for manifest in manifests
+        for manifest in [*manifests, *for_targets]
         for name in manifest.get("dependencies", {}) | manifest.get("dev-dependencies", {})
         if not name.startswith("loadcurve")
     }
