@@ -76,7 +76,6 @@ def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["base", "nowhere"], "nowhere is not a run folder"),
         (["base", "same", "--fail-on-regression", "much"], '"much" is not a share in per cent'),
         (["base", "other", "--despite", "content"], "they differ in: kernel, machine"),
         (["base", "same", "--despite", "kernel"], "they differ in: nothing"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from loadcurve.result.folder import RUN_FILE, read_run
+from loadcurve.result.folder import read_run
+from loadcurve.result.run_files import RUN_FILE
 from support.containers import Containers
 from support.report_pages import write_report
 from support.sandbox import Sandbox, finish, wait_until

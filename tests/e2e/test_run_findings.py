@@ -18,7 +18,8 @@ import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.steal import STEAL_SHARE
-from loadcurve.result.folder import TRIALS_FILE, Run, read_run
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.run_files import TRIALS_FILE
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 

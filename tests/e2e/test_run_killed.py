@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.result.folder import RUN_FILE, TRIALS_FILE, read_run
+from loadcurve.result.folder import read_run
+from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 from support.report_pages import write_report
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text, write_failing_server

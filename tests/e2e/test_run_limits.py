@@ -6,7 +6,8 @@ import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable, control_group_trees
-from loadcurve.result.folder import RUN_FILE, read_run
+from loadcurve.result.folder import read_run
+from loadcurve.result.run_files import RUN_FILE
 from loadcurve.server.ledger import FOLDER_PREFIX
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text

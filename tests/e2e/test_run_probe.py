@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.result.run_files import TRIALS_FILE
 from loadcurve.server.group import group_parent
 from support.sandbox import finish, wait_until
 from support.tiny_study import study_text

@@ -231,9 +231,3 @@ def test_a_search_for_a_capacity_can_be_watched_too(sandbox):
     assert {one["progress"]["words"] for one in run.of("status") if one["progress"]} >= {"0 of 1 trials"}
     assert throughputs(run.of("figures")[-1])
     assert sandbox.leftovers() == []
-
-
-def test_a_folder_that_is_none_of_a_run_is_told(sandbox):
-    finished = sandbox.run("watch", ".")
-    assert finished.returncode == 2
-    assert "is not a run folder" in finished.stderr

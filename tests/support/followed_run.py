@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.result.run_files import TRIALS_FILE
 from support import synthetic_run as synthetic
 
 

@@ -7,8 +7,8 @@ takes twice as long as a read. The records are loaded at half of that throughput
 from pathlib import Path
 from typing import Any
 
-from loadcurve.result.folder import STUDY_FILE
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from loadcurve.result.run_files import STUDY_FILE
 from support import synthetic_run
 
 THREADS = (1, 4, 16)

@@ -17,8 +17,9 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from loadcurve.result.classes import FAILURES
-from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
+from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 
 CONNECTIONS = (1, 2, 5, 10, 25, 50, 100, 200)
 TRIAL_FACTORS = (1 / 1.02, 1.00, 1.02)

@@ -4,7 +4,7 @@ import pytest
 
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, points, where
-from loadcurve.result.folder import TRIALS_FILE
+from loadcurve.result.run_files import TRIALS_FILE
 from support import synthetic_run as synthetic
 from support import terminal
 from support.findings import finding

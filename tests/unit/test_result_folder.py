@@ -10,8 +10,9 @@ import pytest
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.folder import BYTES_PER_POINT, RUN_FILE, TRIALS_FILE, RunFolder, read_run
+from loadcurve.result.folder import BYTES_PER_POINT, RunFolder, read_run
 from loadcurve.result.records import SearchRecord
+from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 from support import synthetic_run as synthetic
 
 DiskUsage = namedtuple("DiskUsage", "total used free")

@@ -16,10 +16,11 @@ from loadcurve.explain.finding import Finding
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
-from loadcurve.result.folder import STUDY_FILE, Run
+from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord
+from loadcurve.result.run_files import STUDY_FILE
 from loadcurve.stats.slo import Objective
 
 RANKED = [measure for measure in MEASURES.values() if measure.better is not None]

@@ -16,6 +16,7 @@ from loadcurve.cli.interrupts import end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.errors import LoadcurveError, refusal
+from loadcurve.result.run_files import require_run_folder
 
 app = typer.Typer(
     name="loadcurve",
@@ -53,6 +54,15 @@ WatchAddressOption = Annotated[
         metavar="HOST:PORT", help="Where that page listens, instead of any free port of this machine alone."
     ),
 ]
+
+
+def run_folders_there(folders: Path | list[Path]) -> Path | list[Path]:
+    """Refuse what is no run folder, before what reads one is imported."""
+    for folder in folders if isinstance(folders, list) else [folders]:
+        require_run_folder(folder)
+    return folders
+
+
 SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
 SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
 
@@ -166,7 +176,12 @@ def servers(
 @app.command()
 def report(
     run_folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run folder; or several, laid side by side.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; or several, laid side by side.",
+            callback=run_folders_there,
+        ),
     ],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
     findings: Annotated[
@@ -218,7 +233,10 @@ def report(
 @app.command()
 def watch(
     run_folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The folder of a run, under way or over.")
+        Path,
+        typer.Argument(
+            metavar="RUN", help="The folder of a run, under way or over.", callback=run_folders_there
+        ),
     ],
     address: Annotated[
         str | None,
@@ -251,8 +269,14 @@ def runs(
 
 @app.command()
 def compare(
-    base: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
-    new: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run folder of the change.")],
+    base: Annotated[
+        Path,
+        typer.Argument(metavar="RUN_A", help="The run folder to compare with.", callback=run_folders_there),
+    ],
+    new: Annotated[
+        Path,
+        typer.Argument(metavar="RUN_B", help="The run folder of the change.", callback=run_folders_there),
+    ],
     despite: Annotated[
         list[str] | None,
         typer.Option(

@@ -7,9 +7,10 @@ from pathlib import Path
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
-from loadcurve.result.folder import Run, no_run_folder
+from loadcurve.result.folder import Run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import read_progress
+from loadcurve.result.run_files import no_run_folder
 from loadcurve.watch.address import ANY_LOOPBACK_PORT, Address, Listener, announcement
 from loadcurve.watch.process import be_of_no_account
 from loadcurve.watch.server import WatchServer

@@ -10,9 +10,9 @@ from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
-from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
+from loadcurve.result.run_files import TRIALS_FILE
 
 OVERFLOW = FindingCode(
     "listen_queue_overflow",

@@ -9,8 +9,8 @@ import numpy
 from loadcurve import _engine
 from loadcurve.errors import BadInput
 from loadcurve.report import text
-from loadcurve.result.folder import TRIALS_FILE
 from loadcurve.result.records import PointRecord
+from loadcurve.result.run_files import TRIALS_FILE
 
 STEP = 1.05
 """Two neighbouring rows of a thinned distribution lie at least this factor of ``inverse_tail`` apart."""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report import text
-from loadcurve.result.folder import RUN_FILE
+from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.summary import RunSummary, read_summary
 
 DATE_WIDTH = 10

@@ -18,10 +18,7 @@ from loadcurve.files import read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
 from loadcurve.result.records import FailureRecord, PointRecord, RunFormat, RunRecord, read_trial_record
-
-RUN_FILE = "run.json"
-TRIALS_FILE = "trials.jsonl"
-STUDY_FILE = "study.toml"
+from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE, require_run_folder
 
 BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
@@ -141,22 +138,12 @@ def read_run(folder: Path) -> Run:
     Raises ``BadInput`` where ``folder`` is no run folder, and where a file in it cannot be read as what it
     should be.
     """
-    run_file = folder / RUN_FILE
-    if not os.path.lexists(run_file):
-        raise no_run_folder(folder)
-    run_record = _read_run_record(run_file)
+    require_run_folder(folder)
+    run_record = _read_run_record(folder / RUN_FILE)
     records, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     study_file = folder / STUDY_FILE
     study_text = _read_text(study_file) if os.path.lexists(study_file) else ""
     return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
-
-
-def no_run_folder(folder: Path) -> BadInput:
-    """Return the error that a folder is none of a run."""
-    return BadInput(
-        f"{folder} is not a run folder: it holds no {RUN_FILE}. "
-        "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
-    )
 
 
 class RunFolder:

@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular, read_regular
-from loadcurve.result.folder import RUN_FILE, STUDY_FILE, TRIALS_FILE, Run
+from loadcurve.result.folder import Run
 from loadcurve.result.load import Histograms
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord, read_trial_record
+from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 
 NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
 

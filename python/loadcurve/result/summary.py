@@ -12,7 +12,7 @@ from pydantic import ConfigDict, ValidationError
 from loadcurve import __version__
 from loadcurve.files import read_regular
 from loadcurve.load.values import Count, Record
-from loadcurve.result.folder import RUN_FILE, TRIALS_FILE
+from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 
 NUMBERS_FILE = "numbers.json"
 

@@ -1,0 +1,24 @@
+"""The names of the files in a run folder; a light module, for a look before anything heavy is imported."""
+
+import os
+from pathlib import Path
+
+from loadcurve.errors import BadInput
+
+RUN_FILE = "run.json"
+TRIALS_FILE = "trials.jsonl"
+STUDY_FILE = "study.toml"
+
+
+def require_run_folder(folder: Path) -> None:
+    """Raise ``BadInput`` unless a folder holds what a run folder begins with."""
+    if not os.path.lexists(folder / RUN_FILE):
+        raise no_run_folder(folder)
+
+
+def no_run_folder(folder: Path) -> BadInput:
+    """Return the error that a folder is none of a run."""
+    return BadInput(
+        f"{folder} is not a run folder: it holds no {RUN_FILE}. "
+        "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
+    )

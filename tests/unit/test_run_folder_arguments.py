@@ -1,0 +1,30 @@
+"""What is named as a run folder is looked at before anything else is done."""
+
+import pytest
+from typer.testing import CliRunner
+
+from loadcurve.cli.main import app
+from loadcurve.errors import BadInput
+from support import synthetic_run as synthetic
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "nowhere"],
+        ["report", "run", "nowhere"],
+        ["report", "nowhere", "--findings"],
+        ["report", "nowhere", "--format", "md"],
+        ["compare", "run", "nowhere"],
+        ["compare", "nowhere", "run"],
+        ["watch", "nowhere"],
+    ],
+    ids=" ".join,
+)
+def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    synthetic.write_run(tmp_path / "run")
+    finished = CliRunner().invoke(app, arguments)
+    assert isinstance(finished.exception, BadInput)
+    assert str(finished.exception).startswith("nowhere is not a run folder: it holds no run.json.")
+    assert finished.exception.exit_code == 2
