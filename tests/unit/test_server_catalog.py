@@ -262,6 +262,19 @@ def test_an_unknown_name_in_an_included_template_is_named_with_its_file(based, t
         based(demo='{% include "more.j2" %}', more='{% include "demo.j2" %}{{ siez }}')
 
 
+@pytest.mark.parametrize(
+    "reaching",
+    [
+        "{{ size.__class__.__base__.__subclasses__() }}",
+        "{{ '{0.__class__.__init__.__globals__}'.format(size) }}",
+        "{% set many = [] %}{{ many.append(size) }}",
+    ],
+)
+def test_a_template_reaches_nothing_of_python_beyond_its_names(reaching, based):
+    with pytest.raises(BadInput, match=r"demo\.j2 cannot be filled in: .*unsafe|not safely"):
+        based(demo=reaching).templates.render("demo.j2", {"size": 3})
+
+
 def test_a_fault_in_a_base_is_told_with_the_line_of_the_base(based, tmp_path):
     line = BASE.splitlines().index("[settings.size]") + 1
     with pytest.raises(BadInput, match=f"^{tmp_path}/shared/base.toml:{line}: settings.size: .* at least 1"):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jinja2
 import jinja2.meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from loadcurve.errors import BadInput
 from loadcurve.server.settings import unknown_name
@@ -17,13 +18,15 @@ class Templates:
     def __init__(self, folders: Sequence[Path]) -> None:
         """Name the folders; nothing is read."""
         self._loader = jinja2.FileSystemLoader(folders)
-        self._environment = jinja2.Environment(
+        # A template fills in names, and reaches nothing of Python beyond them.
+        self._environment = ImmutableSandboxedEnvironment(
             loader=self._loader,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
-            autoescape=False,  # noqa: S701 -- configuration files, not HTML; `quoted` is there for paths
+            # Configuration files, not HTML; `quoted` is there for paths.
+            autoescape=False,
         )
         self._environment.filters["quoted"] = quoted
         self._environment.filters["in_bytes"] = parse_size_bytes
