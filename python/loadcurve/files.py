@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import stat
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,8 +44,12 @@ def open_regular(path: Path) -> BinaryIO:
 
     Raises ``OSError`` for anything else, and where it cannot be opened.
     """
+    return os.fdopen(_opened_regular(path, os.O_RDONLY), "rb")
+
+
+def _opened_regular(path: Path, access: int) -> int:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, IS_LINK, str(path)) from None
@@ -52,7 +57,15 @@ def open_regular(path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
-    return os.fdopen(descriptor, "rb")
+    return descriptor
+
+
+def append_regular(path: Path) -> FileIO:
+    """Open a file that must be one itself for appending to it and reading it, without a buffer.
+
+    Raises ``OSError`` for anything else, and where it cannot be opened.
+    """
+    return FileIO(_opened_regular(path, os.O_RDWR | os.O_APPEND), "a+")
 
 
 def read_regular(path: Path) -> bytes:

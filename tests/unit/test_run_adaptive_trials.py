@@ -1,7 +1,8 @@
 """A run that repeats its trials until the intervals are narrow; only the measuring itself is made up."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,14 @@ from rich.console import Console
 
 from loadcurve.analysis.ending import ending
 from loadcurve.cli.display import RunDisplay
+from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
+from loadcurve.result.run_files import TRIALS_FILE
 from loadcurve.run import study as run_study
+from loadcurve.run.resume import interrupted_run
 from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.server.found import NATIVE_FOLDER
 from support import synthetic_run as synthetic
 from support.tiny_study import study_text
 
@@ -36,17 +41,30 @@ class MadeUpTrials:
 
 
 @pytest.fixture
-def run_study_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def program(tmp_path: Path) -> Path:
+    """The server's program, as a script that a test can replace."""
+    script = tmp_path / "server"
+    script.write_text(f'#!/bin/sh\nexec {NATIVE_FOLDER}/loadcurve-server "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+@pytest.fixture
+def run_study_of(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch):
     def run(factors: tuple[float, ...], *, trials: int | None = None) -> tuple[Run, str]:
         monkeypatch.setattr(run_study, "TrialRunner", MadeUpTrials)
         monkeypatch.setattr(MadeUpTrials, "factors", factors)
         study = tmp_path / "study.toml"
-        text = study_text(connections="[1]").replace("count = 2", 'until = "3 %"\nat_most = 10')
+        servers = f'[servers.limit]\nbinary = "{program}"'
+        text = study_text(servers, connections="[1]").replace("count = 2", 'until = "3 %"\nat_most = 10')
         study.write_text(text)
         with (tmp_path / "talk").open("w") as talk:
             display = RunDisplay(Console(file=talk, width=200), live=False)
-            measured = StudyRun(study, RunOptions(out=tmp_path / "run", trials=trials, seed=1), display)
-            display.begins(measured.study, measured.order)
+            if (tmp_path / "run").exists():
+                measured = StudyRun.resume(interrupted_run(tmp_path / "run", None), display)
+            else:
+                measured = StudyRun(study, RunOptions(out=tmp_path / "run", trials=trials, seed=1), display)
+            display.begins(measured.study, measured.order, measured.first_block)
             measured.measure()
         return read_run(tmp_path / "run"), (tmp_path / "talk").read_text()
 
@@ -85,13 +103,45 @@ def test_a_number_of_trials_on_the_command_line_is_exactly_that(run_study_of):
 
 
 def test_an_interrupt_while_a_record_is_written_waits_until_it_is_safe(run_study_of, monkeypatch, tmp_path):
-    append = RunFolder.append
+    with interrupted_at_record(1, monkeypatch):
+        run_study_of((1.0,) * 3, trials=3)
+    assert len(read_run(tmp_path / "run").points) == 1
+
+
+@contextmanager
+def interrupted_at_record(number: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Expect that what is run inside the block is interrupted while it writes so many records' last one."""
+    append, written = RunFolder.append, []
 
     def append_interrupted(folder, record):
-        signal.raise_signal(signal.SIGINT)
+        written.append(record)
+        if len(written) == number:
+            signal.raise_signal(signal.SIGINT)
         append(folder, record)
 
     monkeypatch.setattr(RunFolder, "append", append_interrupted)
     with pytest.raises(KeyboardInterrupt):
+        yield
+    monkeypatch.setattr(RunFolder, "append", append)
+
+
+def test_a_resumed_run_ends_by_the_trials_of_all_its_parts(run_study_of, monkeypatch):
+    # As above: 8 trials do not suffice, 9 do; five of them are measured before the interrupt.
+    factors = (0.9, *[1.0] * 9)
+    with interrupted_at_record(5, monkeypatch):
+        run_study_of(factors)
+    run, talk = run_study_of(factors)
+    assert (ending(run).reason, len(run.points), [gap.block for gap in run.gaps]) == ("narrow", 9, [5])
+    assert "resumed at trial 6 of at most 10 trials" in talk
+
+
+def test_a_run_whose_server_was_replaced_is_not_resumed_and_nothing_is_written(
+    run_study_of, program, monkeypatch, tmp_path
+):
+    with interrupted_at_record(1, monkeypatch):
         run_study_of((1.0,) * 3, trials=3)
-    assert len(read_run(tmp_path / "run").points) == 1
+    before = (tmp_path / "run" / TRIALS_FILE).read_bytes()
+    program.write_text(program.read_text().replace("exec", "exec nice"))
+    with pytest.raises(BadInput, match=r"servers\.limit\.binary_sha256"):
+        run_study_of((1.0,) * 3)
+    assert (tmp_path / "run" / TRIALS_FILE).read_bytes() == before

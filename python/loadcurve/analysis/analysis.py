@@ -20,6 +20,7 @@ from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord
+from loadcurve.result.resumed import Gap
 from loadcurve.result.run_files import STUDY_FILE
 from loadcurve.stats.slo import Objective
 
@@ -81,6 +82,8 @@ class Analysis:
     findings: list[Finding]
     """The weightiest first."""
     failures: list[FailureRecord]
+    gaps: tuple[Gap, ...] = ()
+    """Where the run was interrupted and resumed."""
 
     @property
     def complete(self) -> bool:
@@ -153,6 +156,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         published=published_matches(run),
         findings=findings(run),
         failures=run.failures,
+        gaps=run.gaps,
     )
 
 

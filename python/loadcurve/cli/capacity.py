@@ -32,7 +32,7 @@ class SearchDisplay(RunDisplay):
         super().__init__(console, live=live)
         self._objective = objective
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
+    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:  # noqa: ARG002
         """A search in these trials begins; how many points each will have is not known."""
         self._kind = study.kind
         self._study = study

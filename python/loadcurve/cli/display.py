@@ -45,6 +45,8 @@ class RunDisplay:
         self._at_most, self._about = "", "about "
         self._points_planned = 0
         self._points_over = 0
+        self._points_before = 0
+        """Those that an interrupted run had measured before it was resumed."""
         self._trials_planned = 0
         self._points_per_trial = 0
         self._failure_ends_trial = True
@@ -60,20 +62,23 @@ class RunDisplay:
         """Write down where the run stands, too, each time that a load begins or is over."""
         self._file = file
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
-        """A run of this study begins."""
+    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:
+        """A run of this study begins, or is resumed at a later block."""
+        left = [trial for trial in order if trial.block >= first_block]
         self._kind = study.kind
         self._study = study
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
-        self._estimate_s = estimated_duration_s(study, Counter(trial.server for trial in order))
+        self._points_over = self._points_before = self._points_per_trial * (len(order) - len(left))
+        self._estimate_s = estimated_duration_s(study, Counter(trial.server for trial in left))
         self._started_s = time.monotonic()
         if study.trials.until_share is not None:
             self._at_most = self._about = "at most "
+        resumed = f"resumed at trial {left[0].trial + 1} of " if first_block and left else ""
         self.note(
-            f"{study.title}: {self._at_most}{plural(self._trials_planned, 'trial')} of "
+            f"{study.title}: {resumed}{self._at_most}{plural(self._trials_planned, 'trial')} of "
             f"{plural(self._points_per_trial, 'point')}"
             + (f", {self._about}{clock(self._estimate_s)}" if self._estimate_s else "")
         )
@@ -162,8 +167,9 @@ class RunDisplay:
         left = self._points_planned - self._points_over
         if not left:
             return None
-        if self._points_over >= self._points_per_trial:
-            return elapsed_s / self._points_over * left
+        since = self._points_over - self._points_before
+        if since >= self._points_per_trial:
+            return elapsed_s / since * left
         return None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
 
     def _keep(self, point: Point | None) -> None:

@@ -45,6 +45,12 @@ SeedOption = Annotated[
     int | None,
     typer.Option("--seed", min=0, metavar="N", help="Repeats the order and content of another run."),
 ]
+ResumeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="RUN", help="Resume the interrupted run in this folder, with its own options."
+    ),
+]
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Serve a page that follows the run; its URL is printed on stderr.")
 ]
@@ -69,7 +75,9 @@ SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP
 
 @app.command()
 def run(
-    study: Annotated[str, typer.Argument(metavar="STUDY.toml", help="A study file, or a bundled study.")],
+    study: Annotated[
+        str | None, typer.Argument(metavar="STUDY.toml", help="A study file, or a bundled study.")
+    ] = None,
     out: OutOption = None,
     trials: TrialsOption = None,
     only: OnlyOption = None,
@@ -78,6 +86,7 @@ def run(
     catalog: CatalogOption = None,
     watch: WatchOption = False,
     watch_address: WatchAddressOption = None,
+    resume: ResumeOption = None,
 ) -> None:
     """Run a study and write its run folder with report.html."""
     from loadcurve.cli.run import run_command
@@ -85,7 +94,14 @@ def run(
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
-    raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address)))
+    if resume is None and study is None:
+        raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
+    if resume is not None and options != RunOptions():
+        raise typer.BadParameter(
+            "an interrupted run keeps the options that it was begun with; expected none but --watch",
+            param_hint="--resume",
+        )
+    raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address), resume))
 
 
 @app.command()

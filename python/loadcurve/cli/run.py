@@ -1,5 +1,6 @@
 """``loadcurve run``."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
+from loadcurve.run.resume import interrupted_run
 from loadcurve.run.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.find import find_study
@@ -19,8 +21,10 @@ from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
 
 
-def run_command(argument: str, options: RunOptions, watch_at: str | None = None) -> int:
-    """Run a study, show its progress and its summary, and return the exit code.
+def run_command(
+    argument: str | None, options: RunOptions, watch_at: str | None = None, resumed: Path | None = None
+) -> int:
+    """Run a study, or resume the interrupted run of one; show its progress and summary; return the exit code.
 
     With ``watch_at`` a page that follows the run is served at that address.
 
@@ -30,9 +34,12 @@ def run_command(argument: str, options: RunOptions, watch_at: str | None = None)
     talk = new_console(stderr=True)
     with ExitStack() as followers:
         with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
-            study_run = StudyRun(find_study(argument), options, display)
+            if resumed is not None:
+                study_run = StudyRun.resume(interrupted_run(resumed, argument), display)
+            else:
+                study_run = StudyRun(find_study(argument or ""), options, display)
             followers.enter_context(followed(study_run, display, watch_at))
-            display.begins(study_run.study, study_run.order)
+            display.begins(study_run.study, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
         run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:
@@ -116,6 +123,8 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     print_shapes(analysis, out)
     out.print(findings_text(analysis.findings, "brief"))
     out.print(report, soft_wrap=True)
+    if interrupted and run.run.search is None and not analysis.complete:
+        talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
     return run
 
 

@@ -1,10 +1,11 @@
 """How many trials there were and why, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.report import text
 from loadcurve.result.measures import MEASURES
+from loadcurve.result.resumed import Gap
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 
 MOST_NAMED = 3
@@ -12,12 +13,12 @@ MOST_NAMED = 3
 
 
 def trials_in_words(analysis: Analysis) -> list[str]:
-    """Say why a run of as many trials as it needs has ended, and where there is no interval."""
+    """Say where a run was resumed, why one of as many trials as it needs ended, and what has no interval."""
+    sentences = [sentence for gap in analysis.gaps for sentence in _gap_in_words(gap)]
     if analysis.is_search:
-        return []
+        return sentences
     ended = analysis.ending
     rule = ended.rule
-    sentences = []
     if rule is not None and ended.reason in {"narrow", "at_most"}:
         why = "because" if ended.reason == "narrow" else "the most that the study allows;"
         sentences.append(
@@ -34,6 +35,25 @@ def trials_in_words(analysis: Analysis) -> list[str]:
             f"{'has' if len(single) == 1 else 'have'} no interval."
         )
     return sentences
+
+
+def _gap_in_words(gap: Gap) -> Iterator[str]:
+    resumed_at = text.moment(gap.resumed_at)
+    if gap.last_started_at is None:
+        yield f"The run was interrupted before its first record, and resumed at {resumed_at}."
+    else:
+        not_used = (
+            f"; {text.plural(gap.abandoned, 'record')} of its first attempt "
+            f"{'is' if gap.abandoned == 1 else 'are'} not used"
+            if gap.abandoned
+            else ""
+        )
+        yield (
+            f"The run was interrupted, with its last record from {text.moment(gap.last_started_at)}, and "
+            f"resumed at {resumed_at} with block {gap.block} from its start{not_used}."
+        )
+    for caveat in gap.caveats:
+        yield f"From then on {caveat.text}."
 
 
 def wide_in_words(wide: Sequence[WidePoint], rule: UntilNarrow) -> str:

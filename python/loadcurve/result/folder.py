@@ -1,5 +1,6 @@
 """The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -14,10 +15,19 @@ from pydantic import ValidationError
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.files import read_regular, write_whole
+from loadcurve.files import append_regular, read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
-from loadcurve.result.records import FailureRecord, PointRecord, RunFormat, RunRecord, read_trial_record
+from loadcurve.result.records import (
+    FailureRecord,
+    PointRecord,
+    ResumedRecord,
+    RunFormat,
+    RunRecord,
+    TrialLine,
+    read_trial_record,
+)
+from loadcurve.result.resumed import Gap, lines_cut_off, used_records
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE, require_run_folder
 
 BYTES_PER_POINT = 512 * 1024
@@ -32,8 +42,9 @@ BYTES_PER_RUN = 8 * 1024 * 1024
 class Run:
     """A run folder as it was read.
 
-    ``records`` are in the order in which they were written; ``cut_off`` says that the last line of
-    ``trials.jsonl`` was left unfinished by a kill and is not among them.
+    ``records`` are in the order in which they were written, without those of blocks that were interrupted
+    and begun anew; ``cut_off`` says that the last line of ``trials.jsonl`` was left unfinished by a kill and
+    is not among them.
     """
 
     folder: Path
@@ -41,6 +52,8 @@ class Run:
     records: list[PointRecord | FailureRecord]
     study_text: str
     cut_off: bool
+    gaps: tuple[Gap, ...] = ()
+    """Where the run was interrupted and resumed."""
 
     @property
     def points(self) -> list[PointRecord]:
@@ -140,17 +153,26 @@ def read_run(folder: Path) -> Run:
     """
     require_run_folder(folder)
     run_record = _read_run_record(folder / RUN_FILE)
-    records, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
+    lines, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
+    records, gaps = used_records(lines)
     study_file = folder / STUDY_FILE
     study_text = _read_text(study_file) if os.path.lexists(study_file) else ""
-    return Run(folder=folder, run=run_record, records=records, study_text=study_text, cut_off=cut_off)
+    return Run(folder, run_record, records, study_text, cut_off=cut_off, gaps=gaps)
 
 
 class RunFolder:
-    """The folder of a run under way; a record is safe on the disk before anything else goes on."""
+    """The folder of a run under way; a record is safe on the disk before anything else goes on.
+
+    As long as it is open its ``trials.jsonl`` is locked, so that no two runs write into one folder. The
+    kernel drops the lock however the run ends.
+    """
 
     def __init__(self, path: Path, trials: FileIO) -> None:
-        """Stand for the run folder ``path``, whose records go to ``trials``; :meth:`create` makes one."""
+        """Stand for the run folder ``path``, whose records go to ``trials``.
+
+        Raises ``BlockingIOError`` where another run writes to it.
+        """
+        fcntl.flock(trials.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.path = path
         self._trials = trials
 
@@ -185,15 +207,32 @@ class RunFolder:
             record = run_record.model_dump_json(by_alias=True, indent=2) + "\n"
             write_whole(path / RUN_FILE, record.encode(), durably=True)
             _sync_folder(path)
-            trials = FileIO(path / TRIALS_FILE, "a")
+            return cls(path, append_regular(path / TRIALS_FILE))
         except OSError as error:
             raise BadInput(
                 f"the results cannot be written to {path}: {error.strerror}. "
                 "Choose another folder with --out."
             ) from error
-        return cls(path, trials)
 
-    def append(self, record: PointRecord | FailureRecord) -> None:
+    @classmethod
+    def reopen(cls, path: Path) -> "RunFolder":
+        """Open the folder of a run that was interrupted; nothing is written before the first record.
+
+        Raises ``BadInput`` where it is no run folder, its run is still under way, or it cannot be written.
+        """
+        require_run_folder(path)
+        try:
+            return cls(path, append_regular(path / TRIALS_FILE))
+        except BlockingIOError:
+            raise BadInput(
+                f"the run in {path} is still under way: another process writes into the folder. "
+                f"Wait for its end, or follow it: loadcurve watch {path}"
+            ) from None
+        except OSError as error:
+            named = f"{error.filename or path}: {error.strerror}"
+            raise BadInput(f"the run in {path} cannot be resumed: {named}.") from error
+
+    def append(self, record: TrialLine) -> None:
         """Append one line to ``trials.jsonl`` and return when the disk has it.
 
         The file stays open, so that a process that may open no more files loses nothing.
@@ -202,6 +241,8 @@ class RunFolder:
         records before it are kept.
         """
         line = record.model_dump_json(by_alias=True) + "\n"
+        if isinstance(record, ResumedRecord) and self._ends_within_a_line():
+            line = "\n" + line
         trials_file = self.path / TRIALS_FILE
         if not trials_file.exists():
             raise LoadcurveError(
@@ -217,6 +258,12 @@ class RunFolder:
                 f"a result cannot be written to {trials_file}: {error.strerror}. What was measured before is "
                 f"kept, and this makes its report elsewhere: loadcurve report {self.path} --out DIR"
             ) from error
+
+    def _ends_within_a_line(self) -> bool:
+        """Say whether a kill has cut off the last line."""
+        trials = self._trials.fileno()
+        length = os.fstat(trials).st_size
+        return length > 0 and os.pread(trials, 1, length - 1) != b"\n"
 
 
 def _read_run_record(path: Path) -> RunRecord:
@@ -251,14 +298,20 @@ def _json_object(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read_trials(path: Path, run: RunRecord) -> tuple[list[PointRecord | FailureRecord], bool]:
-    """Read all records of a run, and whether an unfinished last line was skipped."""
+def _read_trials(path: Path, run: RunRecord) -> tuple[list[TrialLine], bool]:
+    """Read all lines of a run but those that were cut off, and whether that was the last one."""
     if not os.path.lexists(path):
         return [], False
     text = _read_text(path, undecodable="replace")
     # A record and its line end are written together: a last line without one was cut off, even if it parses.
     finished, _, rest = text.rpartition("\n")
-    records = [_read_record(path, run, number, line) for number, line in _numbered_lines(finished)]
+    lines = list(_numbered_lines(finished))
+    cut_off = lines_cut_off([line.encode() for _, line in lines])
+    records = [
+        _read_record(path, run, number, line)
+        for place, (number, line) in enumerate(lines)
+        if place not in cut_off
+    ]
     return records, bool(rest)
 
 
@@ -267,7 +320,7 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _read_record(path: Path, run: RunRecord, number: int, line: str) -> PointRecord | FailureRecord:
+def _read_record(path: Path, run: RunRecord, number: int, line: str) -> TrialLine:
     try:
         return read_trial_record(line, run.format)
     except ValidationError as error:

@@ -9,7 +9,8 @@ from loadcurve.errors import BadInput
 from loadcurve.files import open_regular, read_regular
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Histograms
-from loadcurve.result.records import FailureRecord, PointRecord, RunRecord, read_trial_record
+from loadcurve.result.records import PointRecord, RunRecord, TrialLine, read_trial_record
+from loadcurve.result.resumed import lines_cut_off, used_records
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 
 NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
@@ -27,7 +28,7 @@ class FollowedRun:
         self.folder = folder
         self._record: RunRecord | None = None
         self._study_text = ""
-        self._records: list[PointRecord | FailureRecord] = []
+        self._lines: list[TrialLine] = []
         self._read_bytes = 0
 
     def read(self) -> Run | None:
@@ -46,7 +47,8 @@ class FollowedRun:
             raise BadInput(f"{error.filename or self.folder} cannot be read: {error.strerror}.") from error
         except ValidationError as error:
             raise BadInput(f"{self.folder} cannot be read as a run folder: {error}") from error
-        return Run(self.folder, self._record, list(self._records), self._study_text, cut_off=False)
+        records, gaps = used_records(self._lines)
+        return Run(self.folder, self._record, records, self._study_text, cut_off=False, gaps=gaps)
 
     def _read_new_lines(self, run: RunRecord) -> None:
         with open_regular(self.folder / TRIALS_FILE) as file:
@@ -54,12 +56,17 @@ class FollowedRun:
             # What follows the last line end is still being written, or was cut off by a kill.
             finished, line_end, _ = file.read().rpartition(b"\n")
         lines = [line for line in finished.split(b"\n") if line.strip()]
-        self._records += [_lightened(read_trial_record(line, run.format)) for line in lines]
+        cut_off = lines_cut_off(lines)
+        self._lines += [
+            _lightened(read_trial_record(line, run.format))
+            for place, line in enumerate(lines)
+            if place not in cut_off
+        ]
         self._read_bytes += len(finished) + len(line_end)
 
 
-def _lightened(record: PointRecord | FailureRecord) -> PointRecord | FailureRecord:
-    if isinstance(record, FailureRecord):
+def _lightened(record: TrialLine) -> TrialLine:
+    if not isinstance(record, PointRecord):
         return record
     left_out = {"series": [], "slowest": [], "histograms": NO_HISTOGRAMS}
     measurements = {name: load.model_copy(update=left_out) for name, load in record.measurements.items()}

@@ -89,6 +89,8 @@ class ProgressFile:
                     self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
                 )
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+                # What a killed run left may be longer.
+                os.ftruncate(self._descriptor, 0)
             # The lock belongs to this very file, so it is written over and not replaced. Spaces cover the
             # rest of a longer text, so that one write is enough and nobody reads two texts in one.
             self._bytes = max(self._bytes, len(text))

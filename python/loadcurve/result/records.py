@@ -63,6 +63,8 @@ class ServerRecord(Record):
     status: Literal["found", "missing"]
     version: str | None
     binary: str | None
+    binary_sha256: str | None = None
+    """The digest of the program; ``None`` where it is in a container, or ran before."""
     settings: dict[str, Any]
     driver: dict[str, Any] = Field(default_factory=dict)
     """How a load asks a database, by the settings of its driver."""
@@ -117,6 +119,8 @@ class RunRecord(Record):
     format: Annotated[RunFormat, WithJsonSchema({"const": FORMAT, "type": "string"})]
     loadcurve_version: str
     started_at: str
+    study_file: str | None = None
+    """Where the study was read, as an absolute path; runs of the first versions do not have the key."""
     seed: int
     options: list[str]
     """The options that changed the study, as they were given: ``--quick``, ``--trials 3`` and the like."""
@@ -230,11 +234,27 @@ class FailureRecord(Record):
     """The last lines of the server's log."""
 
 
-TrialRecord = Annotated[PointRecord | FailureRecord, Field(discriminator="kind")]
-TRIAL_RECORD: TypeAdapter[PointRecord | FailureRecord] = TypeAdapter(TrialRecord)
+class ResumedRecord(Record):
+    """The place at which an interrupted run was resumed, at the begin of a block.
+
+    The records before it of this block and of later ones are those of the part that was interrupted: they
+    stay in the file, and no figure is computed from them.
+    """
+
+    kind: Literal["resumed"]
+    block: Count
+    started_at: str
+    caveats: tuple[Caveat, ...] = ()
+    """What must be known of the whole run from here on."""
 
 
-def read_trial_record(line: str | bytes, written_as: RunFormat) -> PointRecord | FailureRecord:
+TrialLine = PointRecord | FailureRecord | ResumedRecord
+"""A line of ``trials.jsonl``."""
+TrialRecord = Annotated[TrialLine, Field(discriminator="kind")]
+TRIAL_RECORD: TypeAdapter[TrialLine] = TypeAdapter(TrialRecord)
+
+
+def read_trial_record(line: str | bytes, written_as: RunFormat) -> TrialLine:
     """Read a line of ``trials.jsonl`` of a run in this format; in the first one a point had no measurements.
 
     Raises:

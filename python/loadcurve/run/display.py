@@ -13,8 +13,8 @@ from loadcurve.study.model import Study
 class Display(Protocol):
     """Someone who watches a run. Nothing that a display does changes what is measured."""
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial]) -> None:
-        """A run of this study begins."""
+    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:
+        """A run of this study begins, or is resumed at a later block."""
 
     def note(self, text: str) -> None:
         """Something that a person should know."""

@@ -1,5 +1,6 @@
 """Everything that is looked up before anything is measured."""
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -276,6 +277,7 @@ def server_record(
         status=server.status,
         version=server.version,
         binary=None if server.binary is None else str(server.binary),
+        binary_sha256=_digest(server),
         settings=dict(known.settings),
         driver=dict(asked.driver),
         configuration=dict(known.configuration),
@@ -286,6 +288,17 @@ def server_record(
         machine=None if asked.machine is None else _machine_record(asked.machine),
         container=_container_record(server),
     )
+
+
+def _digest(server: Found | MissingServer) -> str | None:
+    """Return the digest of a program on this machine; ``None`` where it cannot be read."""
+    if not isinstance(server, FoundServer) or isinstance(server.location, InContainer):
+        return None
+    try:
+        with server.binary.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def _container_record(server: Found | MissingServer) -> ContainerRecord | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from loadcurve import __version__
 from loadcurve.analysis.ending import figures, until_narrow
@@ -17,7 +17,14 @@ from loadcurve.host.facts import host_facts
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.noise import Noise
-from loadcurve.result.records import FORMAT, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import (
+    FORMAT,
+    FailureRecord,
+    PointRecord,
+    ResumedRecord,
+    RunRecord,
+    ServerRecord,
+)
 from loadcurve.result.verdict import Caveat
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
@@ -33,6 +40,7 @@ from loadcurve.run.prepare import (
     server_record,
     try_server,
 )
+from loadcurve.run.resume import InterruptedRun, require_as_before
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.credentials import study_without_passwords, without_passwords_in
@@ -64,19 +72,42 @@ class RunOptions:
         """Return the options that change the study, as they are given on the command line."""
         trials = [] if self.trials is None else ["--trials", str(self.trials)]
         only = [word for name in self.only for word in ("--only", name)]
-        catalogs = [word for folder in self.catalogs for word in ("--catalog", str(folder))]
+        catalogs = [word for folder in self.catalogs for word in ("--catalog", str(folder.absolute()))]
         return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs]
+
+    @classmethod
+    def of_run(cls, folder: Path, record: RunRecord) -> Self:
+        """Return the options with which a run was begun."""
+        given: dict[str, list[str]] = {}
+        words = iter(record.options)
+        for word in words:
+            given.setdefault(word, []).append("" if word == "--quick" else next(words, ""))
+        trials = given.get("--trials")
+        return cls(
+            out=folder,
+            trials=int(trials[0]) if trials else None,
+            only=tuple(given.get("--only", ())),
+            quick="--quick" in given,
+            seed=record.seed,
+            catalogs=tuple(map(Path, given.get("--catalog", ()))),
+        )
 
 
 class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
 
     def __init__(
-        self, study_file: Path, options: RunOptions, display: Display, search: SearchOptions | None = None
+        self,
+        study_file: Path,
+        options: RunOptions,
+        display: Display,
+        search: SearchOptions | None = None,
+        resumed: InterruptedRun | None = None,
     ) -> None:
         """Read the study, look for its servers and build those that need it; none is started.
 
-        With ``search`` the trials do not go through the sweep but search for the capacity along it.
+        With ``search`` the trials do not go through the sweep but search for the capacity along it. With
+        ``resumed`` the run goes on where that one was interrupted.
 
         Raises:
             BadInput: the study or an option cannot be used.
@@ -99,8 +130,8 @@ class StudyRun:
         self._cpus = chosen_cpus(self.study, self._document)
         self._facts = host_facts()
         rig = rig_of(self._cpus, self._facts)
-        self._ceiling = kept(Ceiling, rig)
-        self._noise = kept(Noise, rig)
+        self._ceiling = resumed.run.run.ceiling if resumed else kept(Ceiling, rig)
+        self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
         self._servers = find_servers(self.study, self._document, catalog, display.note)
         require_own_tables(self.study, self._document, self._servers)
@@ -110,6 +141,18 @@ class StudyRun:
             self._seed,
         )
         self.folder = options.out or _new_folder(study_file.stem)
+        self._resumed = resumed
+
+    @classmethod
+    def resume(cls, interrupted: InterruptedRun, display: Display) -> Self:
+        """Return an interrupted run with the options that it was begun with; raises as the constructor."""
+        options = RunOptions.of_run(interrupted.run.folder, interrupted.run.run)
+        return cls(interrupted.study_file, options, display, resumed=interrupted)
+
+    @property
+    def first_block(self) -> int:
+        """The first block to measure: 0, unless the run is resumed."""
+        return self._resumed.first_block if self._resumed else 0
 
     @property
     def cpus_of_observers(self) -> tuple[int, ...]:
@@ -120,7 +163,8 @@ class StudyRun:
         """Run every trial, appending each record to the run folder; return how many points got an answer.
 
         Raises:
-            BadInput: the run folder cannot be written, or has no room; nothing was measured.
+            BadInput: the run folder cannot be written, or has no room, or something has changed since an
+                interrupted run was begun; nothing was measured.
             LoadcurveError: a record could not be written; those before it are kept.
 
         """
@@ -136,24 +180,39 @@ class StudyRun:
         with (
             own_threads_on(self._cpus.load),
             content as served,
-            RunFolder.create(self.folder, self._record(served, caveats), self._study_text()) as folder,
+            self._opened_folder(served, caveats) as folder,
         ):
             return self._run_trials(folder, served)
+
+    def _opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:
+        """Return the folder for the records: a new one, or that of the run that is resumed."""
+        record = self._record(served, caveats)
+        if self._resumed is None:
+            return RunFolder.create(self.folder, record, self._study_text())
+        before = self._resumed.run.run
+        require_as_before(self.folder, before, record)
+        new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)
+        block = self._resumed.first_block
+        resumed = ResumedRecord(kind="resumed", block=block, started_at=utc_now(), caveats=new_caveats)
+        self._resumed.folder.append(resumed)
+        return self._resumed.folder
 
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
         points = self._search or SweptPoints(self.study.points())
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, points, self._ceiling)
         rule = until_narrow(self.study.model_dump(mode="json")["trials"])
-        watched: list[Figure] = []
-        measured = 0
-        for block, trials in groupby(self.order, key=lambda trial: trial.block):
+        whole = [] if self._resumed is None else self._records_of_whole_blocks(self._resumed)
+        watched: list[Figure] = list(figures(whole, rule)) if rule else []
+        measured = sum(map(_is_answered, whole))
+        trials_left = (trial for trial in self.order if trial.block >= self.first_block)
+        for block, trials in groupby(trials_left, key=lambda trial: trial.block):
             for trial in trials:
                 # Closing ends the trial's server, too, when a record cannot be written.
                 with closing(runner.run(trial, self._servers[trial.server])) as records:
                     for record in records:
                         with interrupts_deferred():
                             folder.append(record)
-                        measured += isinstance(record, PointRecord) and record.load.requests.answered > 0
+                        measured += _is_answered(record)
                         watched += figures([record], rule) if rule else []
                         self._display.record_is_safe(record)
             if rule is not None:
@@ -163,11 +222,16 @@ class StudyRun:
                     break
         return measured
 
+    @staticmethod
+    def _records_of_whole_blocks(resumed: InterruptedRun) -> list[PointRecord | FailureRecord]:
+        return [record for record in resumed.run.records if record.block < resumed.first_block]
+
     def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
         return RunRecord(
             format=FORMAT,
             loadcurve_version=__version__,
             started_at=utc_now(),
+            study_file=str(self._study_file.absolute()),
             seed=self._seed,
             options=[*self._search_words, *self._options.changes()],
             study_name=self._study_file.stem,
@@ -215,6 +279,10 @@ def _others_at_work() -> Iterator[Caveat]:
     if others := other_owners():
         pids = ", ".join(map(str, sorted(others)))
         yield _caveat("not_alone", f"another run was under way on this machine (process {pids})")
+
+
+def _is_answered(record: PointRecord | FailureRecord) -> bool:
+    return isinstance(record, PointRecord) and record.load.requests.answered > 0
 
 
 def _caveat(code: str, cause: str) -> Caveat:

@@ -1,0 +1,121 @@
+"""Resuming an interrupted run: what may be resumed, and what must be as it was."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadcurve import __version__
+from loadcurve.analysis.ending import ending
+from loadcurve.errors import BadInput
+from loadcurve.result.differences import WITHOUT_INFLUENCE, Difference, differences, server_facts
+from loadcurve.result.folder import Run, RunFolder, read_run
+from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
+from loadcurve.result.run_files import STUDY_FILE
+from loadcurve.server.credentials import study_without_passwords
+from loadcurve.study.find import find_study
+from loadcurve.toml.text_file import read_text
+
+LONGEST_SHOWN = 60
+"""A longer value, such as a configuration, is only named."""
+MOST_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class InterruptedRun:
+    """A run that can be resumed, as far as its folder and its study show."""
+
+    folder: RunFolder
+    """Open, and so locked."""
+    run: Run
+    study_file: Path
+    first_block: int
+    """The first block that is not whole; it begins anew."""
+
+
+def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
+    """Return the interrupted run in a folder, with ``study`` for its study where that lies elsewhere now.
+
+    Raises:
+        BadInput: the folder cannot be read as a run, or written; the run is still under way, has ended or
+            cannot be resumed; or its study is gone or has changed.
+
+    """
+    folder = RunFolder.reopen(path)
+    run = read_run(path)
+    if run.run.search is not None:
+        raise BadInput(
+            f"{path} is a search for a capacity, in which each load follows from those before it: it cannot "
+            f"be resumed. Begin it again: loadcurve capacity {path / STUDY_FILE}"
+        )
+    if run.run.loadcurve_version != __version__ or run.run.format != FORMAT:
+        raise BadInput(
+            f"{path} was begun by version {run.run.loadcurve_version} of Loadcurve with the format "
+            f"{run.run.format}, and this is version {__version__} with {FORMAT}: blocks of two versions "
+            "cannot be compared. "
+            "Resume it with the version that began it, or begin it again."
+        )
+    ended = ending(run)
+    if ended.reason != "unfinished":
+        raise BadInput(
+            f"the run in {path} has come to its end: there is nothing to resume. "
+            f"Its report: loadcurve report {path}"
+        )
+    return InterruptedRun(folder, run, _study_file(run, study), ended.blocks)
+
+
+def _study_file(run: Run, argument: str | None) -> Path:
+    """Return the file of a run's study, which says what it said when the run began."""
+    name_it = f"Name a copy of it: loadcurve run STUDY.toml --resume {run.folder}"
+    if argument is None and run.run.study_file is None:
+        raise BadInput(f"{run.folder} does not record where its study was read. {name_it}")
+    file = Path(run.run.study_file or "") if argument is None else find_study(argument)
+    if not file.is_file():
+        raise BadInput(f"the study of the run in {run.folder} is no longer at {file}. {name_it}")
+    if study_without_passwords(read_text(file, "a TOML file")) != run.study_text:
+        raise BadInput(
+            f"{file} is not the study with which the run in {run.folder} was begun, which is "
+            f"{run.folder / STUDY_FILE} (there without passwords). Undo the changes, or begin a new run."
+        )
+    return file
+
+
+def require_as_before(path: Path, before: RunRecord, now: RunRecord) -> None:
+    """Raise ``BadInput`` where anything that figures may depend on is not as it was when the run began."""
+    found = list(_changes(before, RunRecord.model_validate_json(now.model_dump_json(by_alias=True))))
+    if not found:
+        return
+    more = [f"and {len(found) - MOST_SHOWN:,} more"] if len(found) > MOST_SHOWN else []
+    lines = [*map(_in_words, found[:MOST_SHOWN]), *more]
+    raise BadInput(
+        f"the run in {path} cannot be resumed, because its blocks could not be compared with new ones: "
+        "since it began there have changed\n"
+        + "\n".join(f"  {line}" for line in lines)
+        + "\nRestore what has changed and resume again, or begin a new run; what was measured is kept."
+    )
+
+
+def _changes(before: RunRecord, now: RunRecord) -> Iterator[Difference]:
+    yield from differences(_conditions(before), _conditions(now))
+
+
+def _conditions(record: RunRecord) -> Mapping[str, Any]:
+    return {
+        "study": record.study,
+        "host": {name: fact for name, fact in record.host.items() if name not in WITHOUT_INFLUENCE},
+        "content": {name: file.model_dump() for name, file in record.content.items()},
+        "servers": {name: _server(server) for name, server in record.servers.items()},
+        "order": record.order,
+    }
+
+
+def _server(server: ServerRecord) -> Mapping[str, Any]:
+    kept = {"status", "binary", "binary_sha256", "problem", "container"}
+    return {**server_facts(server), **server.model_dump(include=kept)}
+
+
+def _in_words(change: Difference) -> str:
+    values = [str(value) for value in (change.base, change.new)]
+    if any(len(value) > LONGEST_SHOWN for value in values):
+        return change.name
+    return f"{change.name}: it was {values[0]}, and is {values[1]}"

@@ -1,0 +1,226 @@
+"""Which runs can be resumed, what must be as it was, and which records figures are computed from."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve.analysis.analysis import analyse
+from loadcurve.errors import BadInput
+from loadcurve.report.ending import trials_in_words
+from loadcurve.result.folder import RunFolder, read_run
+from loadcurve.result.following import FollowedRun
+from loadcurve.result.records import ResumedRecord, RunRecord, SearchRecord
+from loadcurve.result.run_files import STUDY_FILE, TRIALS_FILE
+from loadcurve.result.verdict import Caveat
+from loadcurve.run.resume import interrupted_run, require_as_before
+from loadcurve.run.study import RunOptions
+from support import synthetic_run as synthetic
+
+WHOLE_BLOCK = 3 * len(synthetic.CONNECTIONS)
+RESUMED = ResumedRecord(kind="resumed", block=1, started_at="2026-03-14T11:00:00Z")
+
+
+def interrupted(folder: Path, *, records: int = WHOLE_BLOCK + 5, **changes: Any) -> Path:
+    """Write a run that was interrupted after so many records, with its study beside it."""
+    record = synthetic.run_record()
+    study = folder.with_name("given.toml")
+    study.write_text(synthetic.study_text(synthetic.Texts()))
+    record = record.model_copy(update={"study_file": str(study), **changes})
+    return synthetic.write_run(folder, record, synthetic.trial_records(record)[:records])
+
+
+def append(folder: Path, *lines: Any) -> None:
+    with RunFolder.reopen(folder) as writer:
+        for line in lines:
+            writer.append(line)
+
+
+def test_a_run_is_resumed_at_the_first_block_that_is_not_whole(tmp_path: Path):
+    found = interrupted_run(interrupted(tmp_path / "run"), None)
+    assert (found.first_block, found.study_file) == (1, tmp_path / "given.toml")
+
+
+def test_a_run_that_was_interrupted_before_its_first_record_is_resumed_at_its_begin(tmp_path: Path):
+    assert interrupted_run(interrupted(tmp_path / "run", records=0), None).first_block == 0
+
+
+def test_no_figure_is_computed_from_an_abandoned_block(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    before = read_run(folder).records
+    anew = synthetic.trial_records(read_run(folder).run)[WHOLE_BLOCK:]
+    append(folder, RESUMED, *anew)
+    run = read_run(folder)
+    assert run.records == [*before[:WHOLE_BLOCK], *anew]
+    assert run.complete
+    assert len((folder / TRIALS_FILE).read_text().splitlines()) == len(before) + 1 + len(anew)
+    [gap] = run.gaps
+    assert (gap.block, gap.abandoned) == (1, len(before) - WHOLE_BLOCK)
+    followed = FollowedRun(folder).read()
+    assert followed is not None
+    assert ([one.trial for one in followed.records], followed.gaps) == (
+        [one.trial for one in run.records],
+        run.gaps,
+    )
+
+
+def test_a_run_can_be_resumed_again_within_the_block_that_it_was_resumed_at(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    rest = synthetic.trial_records(read_run(folder).run)[WHOLE_BLOCK:]
+    append(folder, RESUMED, *rest[:2])
+    append(folder, RESUMED, *rest)
+    run = read_run(folder)
+    assert run.complete
+    assert [gap.abandoned for gap in run.gaps] == [5, 2]
+
+
+@pytest.mark.parametrize("rest", [b'{"kind":"poi', "é".encode()[:-1]], ids=["a line", "a character"])
+def test_a_record_that_a_kill_cut_off_is_skipped_in_a_resumed_run_too(tmp_path: Path, rest: bytes):
+    folder = interrupted(tmp_path / "run")
+    trials = folder / TRIALS_FILE
+    whole = trials.read_bytes()
+    trials.write_bytes(whole + rest)
+    append(folder, RESUMED)
+    assert trials.read_bytes().startswith(whole + rest + b"\n")
+    run = read_run(folder)
+    assert (len(run.records), run.cut_off) == (WHOLE_BLOCK, False)
+    followed = FollowedRun(folder).read()
+    assert followed is not None
+    assert len(followed.records) == WHOLE_BLOCK
+
+
+def test_a_damaged_line_elsewhere_is_not_taken_for_one_that_was_cut_off(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    append(folder, RESUMED)
+    trials = folder / TRIALS_FILE
+    lines = trials.read_text().splitlines(keepends=True)
+    trials.write_text("".join([lines[0][:50] + "\n", *lines[1:]]))
+    with pytest.raises(BadInput, match="line 1, is not a record"):
+        read_run(folder)
+
+
+def test_the_report_shows_the_gap_and_what_is_not_used(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    caveat = Caveat.of("not_alone", "another run was under way")
+    append(folder, RESUMED.model_copy(update={"caveats": (caveat,)}))
+    sentences = trials_in_words(analyse(read_run(folder)))
+    assert sentences[0] == (
+        "The run was interrupted, with its last record from 2026-03-14 09:27 UTC, and resumed at "
+        "2026-03-14 11:00 UTC with block 1 from its start; 5 records of its first attempt are not used."
+    )
+    assert sentences[1] == "From then on another run was under way."
+
+
+def gone_study(folder: Path) -> None:
+    folder.with_name("given.toml").unlink()
+
+
+def changed_study(folder: Path) -> None:
+    with folder.with_name("given.toml").open("a") as study:
+        study.write("# changed\n")
+
+
+def changed_copy(folder: Path) -> None:
+    with (folder / STUDY_FILE).open("a") as study:
+        study.write("# changed\n")
+
+
+def linked_records(folder: Path) -> None:
+    trials = folder / TRIALS_FILE
+    trials.rename(folder.with_name("elsewhere"))
+    trials.symlink_to(folder.with_name("elsewhere"))
+
+
+def record_changed(**changes: Any):
+    def change(folder: Path) -> None:
+        interrupted(folder, **changes)
+
+    return change
+
+
+SEARCH = SearchRecord(key="connections", low=1, high=10, slo="p99 < 10ms")
+REFUSALS = {
+    "ended": (record_changed(records=72), "has come to its end: there is nothing to resume"),
+    "search": (record_changed(search=SEARCH, points=[]), "is a search for a capacity.* Begin it again"),
+    "version": (
+        record_changed(loadcurve_version="0.0.9"),
+        "begun by version 0.0.9 .*Resume it with the version",
+    ),
+    "format": (record_changed(format="loadcurve-run/1"), "with the format loadcurve-run/1"),
+    "no study": (record_changed(study_file=None), "does not record where .* run STUDY.toml --resume"),
+    "gone study": (gone_study, "is no longer at .*given.toml. Name a copy of it"),
+    "changed study": (changed_study, "is not the study with which .* Undo the changes"),
+    "changed copy": (changed_copy, "is not the study with which"),
+    "records elsewhere": (linked_records, "it is a link"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), REFUSALS.values(), ids=REFUSALS)
+def test_a_run_that_cannot_be_resumed_is_refused_with_what_to_do(tmp_path: Path, change, said: str):
+    folder = interrupted(tmp_path / "run")
+    change(folder)
+    before = (folder / TRIALS_FILE).read_bytes()
+    with pytest.raises(BadInput, match=said):
+        interrupted_run(folder, None)
+    assert (folder / TRIALS_FILE).read_bytes() == before
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path):
+    with pytest.raises(BadInput, match="is not a run folder"):
+        interrupted_run(tmp_path, None)
+
+
+def test_a_run_under_way_is_refused(tmp_path: Path):
+    record = synthetic.run_record()
+    with (
+        RunFolder.create(tmp_path / "run", record, ""),
+        pytest.raises(BadInput, match=r"is still under way.* loadcurve watch"),
+    ):
+        interrupted_run(tmp_path / "run", None)
+
+
+def test_a_study_that_was_moved_can_be_named(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    moved = folder.with_name("given.toml").rename(tmp_path / "moved.toml")
+    assert interrupted_run(folder, str(moved)).study_file == moved
+
+
+def changed_server(record: RunRecord, **changes: Any) -> RunRecord:
+    nginx = record.servers["nginx"].model_copy(update=changes)
+    return record.model_copy(update={"servers": {**record.servers, "nginx": nginx}})
+
+
+CHANGES = {
+    "kernel": (lambda run: run.model_copy(update={"host": {**run.host, "kernel": "Linux 6.2.0"}}),
+               "host.kernel: it was Linux 6.1.0, and is Linux 6.2.0"),
+    "cpus of the load": (lambda run: run.model_copy(update={"host": {**run.host, "load_cpus": [3]}}),
+                         r"host.load_cpus: it was None, and is \[3\]"),
+    "version": (lambda run: changed_server(run, version="1.2.4"),
+                "servers.nginx.version: it was 1.2.3, and is 1.2.4"),
+    "program": (lambda run: changed_server(run, binary_sha256="1" * 64), "servers.nginx.binary_sha256"),
+    "configuration": (lambda run: changed_server(run, configuration={"nginx.conf": "workers 2;"}),
+                      "servers.nginx.configuration.nginx.conf"),
+    "no longer installed": (lambda run: changed_server(run, status="missing"),
+                            "servers.nginx.status: it was found, and is missing"),
+    "content": (lambda run: run.model_copy(update={"content": {}}), "content.1k.txt.bytes"),
+    "study": (lambda run: run.model_copy(update={"study": {**run.study, "title": "Other"}}), "study.title"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES.values(), ids=CHANGES)
+def test_what_has_changed_since_is_named(change, said: str):
+    before = synthetic.run_record()
+    with pytest.raises(BadInput, match=f"cannot be resumed(?s:.*){said}(?s:.*)Restore what has changed"):
+        require_as_before(Path("run"), before, change(before))
+
+
+def test_what_no_figure_depends_on_may_change():
+    before = synthetic.run_record()
+    other = {"host": {**before.host, "python": "3.14"}, "started_at": "2027-01-01T00:00:00Z"}
+    require_as_before(Path("run"), before, before.model_copy(update=other))
+
+
+def test_the_options_of_a_run_are_those_that_it_was_begun_with():
+    given = RunOptions(Path("out"), 3, ("nginx", "limit"), quick=True, seed=7, catalogs=(Path("/c"),))
+    record = synthetic.run_record().model_copy(update={"options": given.changes(), "seed": 7})
+    assert RunOptions.of_run(Path("out"), record) == given
