@@ -20,7 +20,7 @@ def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
     """Write a file beside its place and move it there, so that nobody ever sees half of it.
 
     It is written under a name that nobody can have foreseen, and what stands at its place, be it a link, is
-    replaced. ``durably`` returns when the disk has the content; the name may take an fsync of the folder.
+    replaced. ``durably`` returns when the disk has the content and the name.
 
     Raises ``OSError`` where it cannot be written; what was there before stays.
     """
@@ -34,9 +34,31 @@ def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
             if durably:
                 os.fsync(descriptor)
         staged.replace(path)
+        if durably:
+            _sync_folder(path.parent)
     except BaseException:
         staged.unlink(missing_ok=True)
         raise
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, with those that it lies in, and return when the disk has their names.
+
+    Raises ``OSError`` where that cannot be done; one that is there already is none.
+    """
+    missing = [one for one in (path, *path.parents) if not one.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the names in a folder durable; on Linux that takes an fsync of the folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -55,7 +55,7 @@ def finished(shared_sandbox) -> FinishedRun:
 def test_a_finished_run_leaves_only_its_folder_behind(finished):
     assert finished.sandbox.leftovers() == []
     names = {file.name for file in finished.folder.iterdir()}
-    assert names == {"numbers.json", "report.html", "run.json", "study.toml", "trials.jsonl"}
+    assert names == {"numbers.json", "report.html", "run-copy.json", "run.json", "study.toml", "trials.jsonl"}
     assert (finished.folder / "study.toml").read_text() == study_text(SERVERS)
 
 

@@ -95,8 +95,28 @@ def test_a_damaged_line_elsewhere_is_not_taken_for_one_that_was_cut_off(tmp_path
     trials = folder / TRIALS_FILE
     lines = trials.read_text().splitlines(keepends=True)
     trials.write_text("".join([lines[0][:50] + "\n", *lines[1:]]))
-    with pytest.raises(BadInput, match="line 1, is not a record"):
-        read_run(folder)
+    (damage,) = read_run(folder).damage
+    assert damage.startswith("Line 1 of trials.jsonl is no record")
+
+
+def test_records_of_an_abandoned_block_are_not_used_where_the_place_of_resumption_is_damaged(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    anew = synthetic.trial_records(read_run(folder).run)[WHOLE_BLOCK:]
+    append(folder, RESUMED, *anew)
+    before = read_run(folder)
+    trials = folder / TRIALS_FILE
+    trials.write_bytes(trials.read_bytes().replace(b'"resumed"', b'"rerumed"'))
+    damaged = read_run(folder)
+    assert damaged.records == before.records
+    assert len(damaged.damage) == 1
+
+
+def test_a_damaged_run_is_not_resumed(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    trials = folder / TRIALS_FILE
+    trials.write_bytes(trials.read_bytes().replace(b'"kind"', b'"kynd"', 1))
+    with pytest.raises(BadInput, match=r"cannot be resumed: Line 1 .* loadcurve report"):
+        interrupted_run(folder, None)
 
 
 def test_the_report_shows_the_gap_and_what_is_not_used(tmp_path: Path):

@@ -114,10 +114,20 @@ def test_a_folder_that_cannot_be_read_any_more_says_why_and_keeps_what_was_read(
     feed = Feed(run.folder)
     run.add(2)
     feed.look()
+    (run.folder / "trials.jsonl").unlink()
+    (run.folder / "trials.jsonl").symlink_to(run.folder / "study.toml")
+    now = status(feed.look().seen, NOW_S)
+    assert "trials.jsonl cannot be read: it is a link" in now["sentence"]
+    assert now["verdicts"]["valid"] == 2
+
+
+def test_a_line_that_is_no_record_is_shown_and_the_others_are_counted(run: GrowingRun):
     with (run.folder / "trials.jsonl").open("a") as file:
         file.write("{}\n")
-    now = status(feed.look().seen, NOW_S)
-    assert "cannot be read as a run folder" in now["sentence"]
+    run.add(2)
+    now = said(run.folder)
+    (damage,) = [one["reason"] for one in now["failures"] if one["place"] == "Run folder"]
+    assert damage.startswith("Line 1 of trials.jsonl is no record")
     assert now["verdicts"]["valid"] == 2
 
 

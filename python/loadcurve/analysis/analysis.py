@@ -84,6 +84,8 @@ class Analysis:
     failures: list[FailureRecord]
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
+    damage: list[str] = field(default_factory=list)
+    """What of the run folder was changed since it was written, in sentences."""
 
     @property
     def complete(self) -> bool:
@@ -157,6 +159,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         findings=findings(run),
         failures=run.failures,
         gaps=run.gaps,
+        damage=list(run.damage),
     )
 
 

@@ -42,7 +42,8 @@ def read_analysed(folder: Path, objective: Objective | None = None) -> tuple[Run
     """
     kept = read_analysis(folder) if objective is None else None
     run = read_run(folder)
-    return run, kept or analyse(run, objective)
+    # One that was made before the damage would hold what the rest of a report lacks.
+    return run, analyse(run, objective) if kept is None or run.damage else kept
 
 
 def analysis_of(folder: Path) -> Analysis:

@@ -11,6 +11,7 @@ from rich.text import Text
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
+from loadcurve.cli.damage import tell_damage
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
@@ -36,7 +37,10 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     Raises ``BadInput``: a folder is no run, or the runs were not measured under the same conditions.
     """
     least = None if options.fail_on_regression is None else _least_regression(options.fail_on_regression)
-    comparison = compare_runs(analysis_of(options.base), analysis_of(options.new))
+    base, new = analysis_of(options.base), analysis_of(options.new)
+    tell_damage(base, options.base)
+    tell_damage(new, options.new)
+    comparison = compare_runs(base, new)
     _require_same_conditions(comparison.conditions, options.despite)
     regressions = None if least is None else comparison.regressions(least)
     if json_output:

@@ -7,6 +7,7 @@ import typer
 
 from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
+from loadcurve.cli.damage import tell_damage
 from loadcurve.report.content import content_of
 from loadcurve.report.findings import findings_text
 from loadcurve.report.html import write_page
@@ -25,6 +26,7 @@ def report_command(folder: Path, slo: str | None) -> None:
     objective = None if slo is None else parse_objective(slo)
     run, analysis = read_analysed(folder, objective)
     report = write_page(content_of(run, analysis))
+    tell_damage(analysis)
     out = new_console()
     if objective is not None:
         print_shapes(analysis, out)
@@ -34,4 +36,6 @@ def report_command(folder: Path, slo: str | None) -> None:
 
 def findings_command(folder: Path) -> None:
     """Print the findings of a run as a JSON array of objects."""
-    typer.echo(json.dumps([one.model_dump(mode="json") for one in analysis_of(folder).findings], indent=2))
+    analysis = analysis_of(folder)
+    tell_damage(analysis)
+    typer.echo(json.dumps([one.model_dump(mode="json") for one in analysis.findings], indent=2))

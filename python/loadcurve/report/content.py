@@ -177,7 +177,7 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
         sentences.append(
             f"The run was interrupted before its end; what it measured until then is shown.{cut}"
         )
-    return sentences
+    return [*sentences, *run.damage]
 
 
 def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> list[ShapeTable]:

@@ -1,10 +1,8 @@
 """The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
 
 import fcntl
-import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -15,9 +13,10 @@ from pydantic import ValidationError
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.files import append_regular, read_regular, write_whole
+from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
+from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.records import (
     FailureRecord,
     PointRecord,
@@ -25,10 +24,18 @@ from loadcurve.result.records import (
     RunFormat,
     RunRecord,
     TrialLine,
-    read_trial_record,
 )
-from loadcurve.result.resumed import Gap, lines_cut_off, used_records
-from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE, require_run_folder
+from loadcurve.result.resumed import Gap, damaged_lines, used_records
+from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE, require_run_folder
+from loadcurve.result.trial_lines import (
+    DamagedLine,
+    TrialReader,
+    UnknownRecordError,
+    first_problem,
+    json_object,
+    trial_line,
+    whole_lines,
+)
 
 BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
@@ -44,7 +51,8 @@ class Run:
 
     ``records`` are in the order in which they were written, without those of blocks that were interrupted
     and begun anew; ``cut_off`` says that the last line of ``trials.jsonl`` was left unfinished by a kill and
-    is not among them.
+    is not among them. ``damage`` are sentences, each of a file or a record that was changed since it was
+    written, and what became of it.
     """
 
     folder: Path
@@ -54,6 +62,7 @@ class Run:
     cut_off: bool
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
+    damage: tuple[str, ...] = ()
 
     @property
     def points(self) -> list[PointRecord]:
@@ -146,18 +155,67 @@ def read_run(folder: Path) -> Run:
     """Read a run folder, finished or not.
 
     An unfinished last line of ``trials.jsonl`` is what a killed run leaves behind: it is skipped and noted in
-    ``cut_off``.
+    ``cut_off``. What does not match its checksum is left out or shown, and named in ``damage``.
 
     Raises ``BadInput`` where ``folder`` is no run folder, and where a file in it cannot be read as what it
     should be.
     """
-    require_run_folder(folder)
-    run_record = _read_run_record(folder / RUN_FILE)
+    run_record, run_damage = read_run_record(folder)
     lines, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     records, gaps = used_records(lines)
-    study_file = folder / STUDY_FILE
-    study_text = _read_text(study_file) if os.path.lexists(study_file) else ""
-    return Run(folder, run_record, records, study_text, cut_off=cut_off, gaps=gaps)
+    study_text, study_damage = read_study(folder, run_record)
+    return Run(
+        folder=folder,
+        run=run_record,
+        records=records,
+        study_text=study_text,
+        cut_off=cut_off,
+        gaps=gaps,
+        damage=(*run_damage, *study_damage, *map(str, damaged_lines(lines))),
+    )
+
+
+def read_run_record(folder: Path) -> tuple[RunRecord, list[str]]:
+    """Read ``run.json``, or its copy where it does not match its checksum; return, too, sentences of damage.
+
+    Raises ``BadInput`` as :func:`read_run`.
+    """
+    require_run_folder(folder)
+    path = folder / RUN_FILE
+    found = unsealed(_read(path))
+    if found.state == "intact":
+        return _run_record(path, found.content), []
+    copy = _intact_copy(folder)
+    if copy is not None:
+        problem = f"{RUN_FILE} was changed since it was written: what {RUN_COPY_FILE} says is shown."
+        return _run_record(folder / RUN_COPY_FILE, copy), [problem]
+    record = _run_record(path, found.content)
+    if found.state == "without":
+        return record, []
+    problem = f"{RUN_FILE} was changed since it was written: what it says of the run may be wrong."
+    return record, [problem]
+
+
+def read_study(folder: Path, run: RunRecord) -> tuple[str, list[str]]:
+    """Return the text of a run's study, and whether it is another than when it was written, in a sentence.
+
+    Raises ``BadInput`` where it cannot be read.
+    """
+    path = folder / STUDY_FILE
+    if not os.path.lexists(path):
+        return "", [f"{STUDY_FILE} is missing."] if run.study_sha256 else []
+    study = _read(path)
+    is_changed = run.study_sha256 not in {None, digest(study)}
+    damage = [f"{STUDY_FILE} was changed since it was written: it is shown as it is."] if is_changed else []
+    return study.decode(errors="replace"), damage
+
+
+def _intact_copy(folder: Path) -> bytes | None:
+    try:
+        copy = unsealed(read_regular(folder / RUN_COPY_FILE))
+    except OSError:
+        return None
+    return copy.content if copy.state == "intact" else None
 
 
 class RunFolder:
@@ -194,7 +252,7 @@ class RunFolder:
         room for the planned points.
         """
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             if any(path.iterdir()):
                 raise BadInput(
                     f"{path} is not empty: a run is written into a new folder. Choose another with --out."
@@ -204,9 +262,10 @@ class RunFolder:
             write_whole(path / STUDY_FILE, study_text.encode(), durably=True)
             write_whole(path / TRIALS_FILE, b"", durably=True)
             # The file that makes this a run folder comes last.
-            record = run_record.model_dump_json(by_alias=True, indent=2) + "\n"
-            write_whole(path / RUN_FILE, record.encode(), durably=True)
-            _sync_folder(path)
+            record = run_record.model_copy(update={"study_sha256": digest(study_text.encode())})
+            text = sealed(record.model_dump_json(by_alias=True, indent=2)) + b"\n"
+            for name in (RUN_COPY_FILE, RUN_FILE):
+                write_whole(path / name, text, durably=True)
             return cls(path, append_regular(path / TRIALS_FILE))
         except OSError as error:
             raise BadInput(
@@ -240,16 +299,16 @@ class RunFolder:
         Raises ``LoadcurveError`` where the line cannot be written, the disk being full for instance; the
         records before it are kept.
         """
-        line = record.model_dump_json(by_alias=True) + "\n"
+        line = trial_line(record)
         if isinstance(record, ResumedRecord) and self._ends_within_a_line():
-            line = "\n" + line
+            line = b"\n" + line
         trials_file = self.path / TRIALS_FILE
         if not trials_file.exists():
             raise LoadcurveError(
                 f"{trials_file} was moved or removed during the run; if moved, what was measured is in it."
             )
         try:
-            left = memoryview(line.encode())
+            left = memoryview(line)
             while left:
                 left = left[self._trials.write(left) :]
             os.fsync(self._trials.fileno())
@@ -266,13 +325,12 @@ class RunFolder:
         return length > 0 and os.pread(trials, 1, length - 1) != b"\n"
 
 
-def _read_run_record(path: Path) -> RunRecord:
-    text = _read_text(path)
+def _run_record(path: Path, text: bytes) -> RunRecord:
     try:
         return RunRecord.model_validate_json(text)
     except ValidationError as error:
-        problem = _first_problem(error)
-        written = _json_object(text)
+        problem = first_problem(error)
+        written = json_object(text)
         if "format" in written:
             version, format_name = written.get("loadcurve_version"), written["format"]
             raise _another_version(path.parent, version, format_name, problem) from error
@@ -289,62 +347,39 @@ def _another_version(folder: Path, version: object, format_name: object, problem
     )
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    """Return the object that a JSON text is; an empty one where it is none."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _read_trials(path: Path, run: RunRecord) -> tuple[list[TrialLine], bool]:
-    """Read all lines of a run but those that were cut off, and whether that was the last one."""
+def _read_trials(path: Path, run: RunRecord) -> tuple[list[TrialLine | DamagedLine], bool]:
+    """Read all lines of a run, and whether the last one is unfinished."""
     if not os.path.lexists(path):
         return [], False
-    text = _read_text(path, undecodable="replace")
-    # A record and its line end are written together: a last line without one was cut off, even if it parses.
-    finished, _, rest = text.rpartition("\n")
-    lines = list(_numbered_lines(finished))
-    cut_off = lines_cut_off([line.encode() for _, line in lines])
-    records = [
-        _read_record(path, run, number, line)
-        for place, (number, line) in enumerate(lines)
-        if place not in cut_off
-    ]
-    return records, bool(rest)
-
-
-def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines with content and their numbers from 1; only a line feed ends a line."""
-    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
-
-
-def _read_record(path: Path, run: RunRecord, number: int, line: str) -> TrialLine:
+    reader = TrialReader(run.format)
+    lines: list[TrialLine | DamagedLine] = []
     try:
-        return read_trial_record(line, run.format)
-    except ValidationError as error:
-        problem = _first_problem(error)
-        if "kind" in _json_object(line):
-            place = f"{path.name}, line {number}, {problem}"
-            raise _another_version(path.parent, run.loadcurve_version, run.format, place) from error
-        raise BadInput(f"{path}, line {number}, is not a record of a trial: {problem}") from error
-
-
-def _first_problem(error: ValidationError) -> str:
-    """Say where the first problem lies and what it is, in one line."""
-    problem = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in problem["loc"])
-    return f"{place}: {problem['msg']}" if place else problem["msg"]
-
-
-def _read_text(path: Path, undecodable: str = "strict") -> str:
-    try:
-        return read_regular(path).decode("utf-8", errors=undecodable)
+        with open_regular(path) as file:
+            for number, line in enumerate(whole_lines(file), start=1):
+                lines += reader.read(number, line)
+            is_cut_off = file.tell() < os.fstat(file.fileno()).st_size
+        reader.require_known()
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is not UTF-8 text (byte {error.start}).") from error
+        raise _unreadable(path, error) from error
+    except UnknownRecordError as unknown:
+        raise another_version(path.parent, run, unknown) from unknown
+    return lines, is_cut_off
+
+
+def another_version(folder: Path, run: RunRecord, unknown: UnknownRecordError) -> BadInput:
+    """Return the error that a record of a run is none that this version knows."""
+    return _another_version(folder, run.loadcurve_version, run.format, f"{TRIALS_FILE}, {unknown}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"{path} cannot be read: {error.strerror}.")
 
 
 def _require_room(path: Path, points: int) -> None:
@@ -357,12 +392,3 @@ def _require_room(path: Path, points: int) -> None:
             f"and the {points:,} points of this run may need {needed:,}. "
             "Free some space or choose another folder with --out."
         )
-
-
-def _sync_folder(path: Path) -> None:
-    """Make the names of the new files durable too; on Linux that takes an fsync of the folder."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,17 +1,17 @@
 """Reading a run folder again and again while it grows, each line once."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from loadcurve.errors import BadInput
-from loadcurve.files import open_regular, read_regular
-from loadcurve.result.folder import Run
+from loadcurve.files import open_regular
+from loadcurve.result.folder import Run, another_version, read_run_record, read_study
 from loadcurve.result.load import Histograms
-from loadcurve.result.records import PointRecord, RunRecord, TrialLine, read_trial_record
-from loadcurve.result.resumed import lines_cut_off, used_records
-from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.result.records import PointRecord, RunRecord, TrialLine
+from loadcurve.result.resumed import damaged_lines, used_records
+from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.result.trial_lines import DamagedLine, TrialReader, UnknownRecordError, whole_lines
 
 NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
 
@@ -26,46 +26,66 @@ class FollowedRun:
     def __init__(self, folder: Path) -> None:
         """Stand for a folder that need not exist yet."""
         self.folder = folder
-        self._record: RunRecord | None = None
-        self._study_text = ""
-        self._lines: list[TrialLine] = []
+        self._begin: _Begin | None = None
+        self._lines: list[TrialLine | DamagedLine] = []
         self._read_bytes = 0
+        self._number = 0
 
     def read(self) -> Run | None:
         """Read what is new and return the run until now; ``None`` as long as there is no run folder.
 
         Raises ``BadInput`` where a file cannot be read as what it should be.
         """
+        if self._begin is None and not os.path.lexists(self.folder / RUN_FILE):
+            return None
+        begin = self._begin = self._begin or _Begin.of(self.folder)
         try:
-            if self._record is None:
-                self._record = RunRecord.model_validate_json(read_regular(self.folder / RUN_FILE))
-                self._study_text = read_regular(self.folder / STUDY_FILE).decode(errors="replace")
-            self._read_new_lines(self._record)
+            self._read_new_lines(begin.reader)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise BadInput(f"{error.filename or self.folder} cannot be read: {error.strerror}.") from error
-        except ValidationError as error:
-            raise BadInput(f"{self.folder} cannot be read as a run folder: {error}") from error
+        except UnknownRecordError as unknown:
+            raise another_version(self.folder, begin.record, unknown) from unknown
         records, gaps = used_records(self._lines)
-        return Run(self.folder, self._record, records, self._study_text, cut_off=False, gaps=gaps)
+        return Run(
+            self.folder,
+            begin.record,
+            records,
+            begin.study_text,
+            cut_off=False,
+            gaps=gaps,
+            damage=(*begin.damage, *map(str, damaged_lines(self._lines))),
+        )
 
-    def _read_new_lines(self, run: RunRecord) -> None:
+    def _read_new_lines(self, reader: TrialReader) -> None:
         with open_regular(self.folder / TRIALS_FILE) as file:
             file.seek(self._read_bytes, os.SEEK_SET)
             # What follows the last line end is still being written, or was cut off by a kill.
-            finished, line_end, _ = file.read().rpartition(b"\n")
-        lines = [line for line in finished.split(b"\n") if line.strip()]
-        cut_off = lines_cut_off(lines)
-        self._lines += [
-            _lightened(read_trial_record(line, run.format))
-            for place, line in enumerate(lines)
-            if place not in cut_off
-        ]
-        self._read_bytes += len(finished) + len(line_end)
+            for line in whole_lines(file):
+                self._number += 1
+                self._lines += map(_lightened, reader.read(self._number, line))
+                self._read_bytes += len(line) + 1
+        reader.require_known()
 
 
-def _lightened(record: TrialLine) -> TrialLine:
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """What a run folder holds before its first record."""
+
+    record: RunRecord
+    study_text: str
+    damage: tuple[str, ...]
+    reader: TrialReader
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Begin":
+        record, run_damage = read_run_record(folder)
+        study_text, study_damage = read_study(folder, record)
+        return cls(record, study_text, (*run_damage, *study_damage), TrialReader(record.format))
+
+
+def _lightened(record: TrialLine | DamagedLine) -> TrialLine | DamagedLine:
     if not isinstance(record, PointRecord):
         return record
     left_out = {"series": [], "slowest": [], "histograms": NO_HISTOGRAMS}

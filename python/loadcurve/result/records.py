@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 
 from loadcurve.load.values import Count, Point, Record
 from loadcurve.result.ceiling import Ceiling
@@ -113,7 +113,21 @@ _OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "oper
 """What the options of a load were called in the records of the first versions."""
 
 
-class RunRecord(Record):
+def _with_checksum(schema: dict[str, Any]) -> None:
+    schema["properties"]["sha256"] = {
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "The SHA-256 of the bytes before the comma that precedes this member, the last one.",
+    }
+
+
+class SealedRecord(Record):
+    """A record whose text carries a checksum, which ``result.checksum`` writes and takes off."""
+
+    model_config = ConfigDict(json_schema_extra=_with_checksum)
+
+
+class RunRecord(SealedRecord):
     """What was known when the run started."""
 
     format: Annotated[RunFormat, WithJsonSchema({"const": FORMAT, "type": "string"})]
@@ -139,6 +153,8 @@ class RunRecord(Record):
     """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
     content: dict[str, ContentRecord]
+    study_sha256: str | None = None
+    """The digest of ``study.toml``; runs of the first versions do not have the key."""
     caveats: tuple[Caveat, ...] = ()
     """What must be known of the whole run to read its numbers."""
 
@@ -188,7 +204,7 @@ Measurements = Annotated[
 """The results of loads by name; the one that was to be measured is always there."""
 
 
-class PointRecord(Record):
+class PointRecord(SealedRecord):
     """One measured point of one trial."""
 
     kind: Literal["point"]
@@ -216,7 +232,7 @@ class PointRecord(Record):
         return [*self.probe.caveats, KILLED_FOR_MEMORY]
 
 
-class FailureRecord(Record):
+class FailureRecord(SealedRecord):
     """A start of a server that came to nothing, or ended early.
 
     ``point`` is the one under way, or ``None`` before the first. The rest of the trial is not measured,
@@ -234,7 +250,7 @@ class FailureRecord(Record):
     """The last lines of the server's log."""
 
 
-class ResumedRecord(Record):
+class ResumedRecord(SealedRecord):
     """The place at which an interrupted run was resumed, at the begin of a block.
 
     The records before it of this block and of later ones are those of the part that was interrupted: they
@@ -268,7 +284,7 @@ def _with_measurements(line: str | bytes) -> str | bytes:
     """Return the line of a point with its loads as measurements; another line as it is."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
     if not isinstance(record, dict) or MEASURED not in record:
         return line

@@ -6,6 +6,8 @@ from pathlib import Path
 from loadcurve.errors import BadInput
 
 RUN_FILE = "run.json"
+RUN_COPY_FILE = "run-copy.json"
+"""The same again: without it no figure can be read."""
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
 

@@ -43,6 +43,11 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
     """
     folder = RunFolder.reopen(path)
     run = read_run(path)
+    if run.damage:
+        raise BadInput(
+            f"the run in {path} cannot be resumed: {run.damage[0]} What is whole of it can be reported: "
+            f"loadcurve report {path}"
+        )
     if run.run.search is not None:
         raise BadInput(
             f"{path} is a search for a capacity, in which each load follows from those before it: it cannot "

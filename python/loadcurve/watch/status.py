@@ -128,12 +128,15 @@ def _verdicts(run: Run | None) -> dict[str, int]:
 
 
 def _failures(run: Run | None) -> list[dict[str, str]]:
-    return [
+    if run is None:
+        return []
+    damage = [{"place": "Run folder", "reason": sentence} for sentence in run.damage]
+    return damage + [
         {
             "place": f"Trial {failure.trial + 1}, {failure.server}, {text.point(failure.point)}",
             "reason": failure.reason.text,
         }
-        for failure in (run.failures if run else [])
+        for failure in run.failures
     ]
 
 
