@@ -1,0 +1,164 @@
+"""`loadcurve run` and `loadcurve capacity`: records, words and exit codes; all measuring is scripted."""
+
+import json
+
+import pytest
+
+from loadcurve.errors import NothingMeasured
+from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.result.run_files import RUN_FILE
+from loadcurve.result.verdict import Verdict
+from loadcurve.run import prepare
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.ledger import CleanedUp
+from loadcurve.server.running import RunningServer
+from loadcurve.stats.slo import parse_objective
+from support.scripted_run import ScriptedRun, answered
+from support.tiny_study import study_text
+
+LIMIT = "[servers.limit]"
+
+
+@pytest.fixture
+def scripted(tmp_path, monkeypatch):
+    return ScriptedRun(tmp_path, monkeypatch)
+
+
+def interrupted(plan, _):
+    raise LoadInterrupted(answered(plan))
+
+
+def test_the_options_that_change_a_study_are_recorded_as_they_were_given(scripted, tmp_path):
+    options = {"only": ["limit"], "trials": 1, "quick": True, "catalogs": [tmp_path]}
+    scripted.measure(study_text("[servers.limit]\n[servers.simple]"), **options)
+    recorded = ["--quick", "--trials", "1", "--only", "limit", "--catalog", str(tmp_path)]
+    assert scripted.run.run.options == recorded
+    assert {one.server for one in scripted.run.points} == {"limit"}
+
+
+def test_a_run_beside_another_one_and_what_a_killed_one_left_are_told(scripted, monkeypatch):
+    left = CleanedUp("nginx", 77, (78,), (), None)
+    monkeypatch.setattr("loadcurve.run.study.clean_up_after_killed_runs", lambda: [left])
+    monkeypatch.setattr("loadcurve.run.study.other_owners", lambda: {99})
+    scripted.measure(study_text(LIMIT, trials=1))
+    assert left.text in scripted.talk
+    said = "another run was under way on this machine (process 99)"
+    assert said in scripted.talk
+    assert {one.code for one in scripted.run.run.caveats} >= {"not_alone"}
+
+
+@pytest.fixture
+def running(monkeypatch):
+    """Take a server that runs elsewhere for one that answers."""
+
+    def found(entry, settings, overrides):
+        return RunningServer(entry, overrides.url, "127.0.0.1:9", "127.0.0.1:9", "1.0", settings, "http")
+
+    monkeypatch.setattr(prepare, "find_running_server", found)
+    return lambda url: f'[servers.running]\nuse = "url"\nurl = "{url}"'
+
+
+@pytest.mark.parametrize("is_started_here", [True, False])
+def test_that_both_sides_share_cpus_is_told_of_servers_that_are_started_here(
+    scripted, running, is_started_here
+):
+    server = LIMIT if is_started_here else running("http://127.0.0.1:9")
+    scripted.measure(study_text(server, trials=1, host="server_cpus = [0]\nload_cpus = [0]"))
+    assert ("cpus_shared" in {one.code for one in scripted.run.run.caveats}) == is_started_here
+
+
+def test_no_password_of_a_running_server_is_recorded(scripted, running):
+    scripted.measure(study_text(running("mongodb://me:geheim@127.0.0.1:9"), trials=1))
+    files = {file.name: file.read_text() for file in scripted.folder.iterdir()}
+    assert set(files) == {"run.json", "study.toml", "trials.jsonl"}
+    assert all("mongodb://127.0.0.1:9" in files[name] for name in ("run.json", "study.toml"))
+    assert [name for name, text in files.items() if "geheim" in text] == []
+
+
+def test_a_run_with_a_usable_point_ends_with_0_and_its_numbers_are_kept(scripted, capsys):
+    assert scripted.command(study_text(LIMIT, trials=1)) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(scripted.folder / "report.html").replace("\n", "")
+    kept = json.loads((scripted.folder / "numbers.json").read_text())
+    assert kept["summary"]["points"] == {"valid": 2, "suspect": 0, "invalid": 0}
+
+
+def test_a_run_of_invalid_points_alone_ends_with_3(scripted):
+    verdict = Verdict(status="valid", reasons=(), notes=()).with_reason("errors", "all failed", "invalid")
+    scripted.script.loads["limit"] = lambda plan, _: answered(plan, verdict=verdict.model_dump())
+    assert scripted.command(study_text(LIMIT, trials=1)) == 3
+
+
+def test_a_run_of_failures_alone_measures_nothing_and_names_the_file_with_the_reasons(scripted):
+    scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
+    with pytest.raises(NothingMeasured, match=r"trials\.jsonl says why for each trial"):
+        scripted.command(study_text(LIMIT, trials=1))
+
+
+def test_an_interrupted_run_ends_with_130_and_has_its_report(scripted, capsys):
+    scripted.script.loads["limit"] = interrupted
+    assert scripted.command(study_text(LIMIT)) == 130
+    assert "interrupted: what was measured is kept" in capsys.readouterr().err
+    assert (scripted.folder / "report.html").exists()
+
+
+def test_a_run_that_is_interrupted_before_it_measures_leaves_no_folder(scripted, capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadcurve.run.study.try_server", interrupt)
+    assert scripted.command(study_text(LIMIT)) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted before anything was measured"
+    assert not (scripted.folder / RUN_FILE).exists()
+
+
+# --- searches
+
+
+def latency_of(plan, _):
+    """A latency of a millisecond for each connection, up to those that the server does not survive."""
+    p50 = dict(answered(plan).latency_ms) | {"p50": float(plan.connections)}
+    return answered(plan, latency_ms=p50)
+
+
+@pytest.mark.parametrize(("limit_ms", "code"), [(5.5, 0), (0.5, 3)])
+def test_a_search_ends_with_0_where_any_load_keeps_the_limits(scripted, limit_ms, code):
+    scripted.script.loads["limit"] = latency_of
+    study = study_text(LIMIT, connections="[1, 16]", trials=2)
+    assert scripted.capacity_command(study, f"p50 < {limit_ms}ms") == code
+    if code == 0:
+        # Of whole numbers of connections the greatest below the limit.
+        kept = {one.point["connections"] for one in scripted.run.points if one.point["connections"] < 5.5}
+        assert max(kept) == 5
+
+
+def test_a_load_that_a_server_does_not_survive_bounds_the_search(scripted):
+    def frail(plan, _):
+        if plan.connections > 5:
+            scripted.script.dead["limit"] = ServerFailure("died", "limit has ended")
+        return answered(plan)
+
+    scripted.script.loads["limit"] = frail
+    study = study_text(LIMIT, connections="[1, 16]", trials=1, restart="point")
+    assert scripted.capacity_command(study, "p50 < 10s") == 0
+    assert max(one.point["connections"] for one in scripted.run.points) == 5
+    assert min(one.point["connections"] for one in scripted.run.failures) == 6
+
+
+def test_a_search_has_the_least_trials_of_a_study_that_goes_on_until_intervals_are_narrow(scripted):
+    study = study_text(LIMIT, connections="[1, 4]").replace(
+        "count = 2", 'count = 8\nuntil = "3 %"\nat_most = 10'
+    )
+    scripted.capacity_command(study, "p50 < 10s")
+    assert len(scripted.run.run.order) == 8
+
+
+def test_a_server_with_the_searched_key_in_a_load_of_its_own_is_searched_along_it(scripted):
+    servers = '[servers.limit]\n[servers.other]\nuse = "simple"\nload = { connections = 3, calls = 1 }'
+    scripted.script.loads |= {"limit": latency_of, "simple": latency_of}
+    study = study_text(servers, connections="[1, 16]", trials=1)
+    assert scripted.capacity_command(study, "p50 < 5.5ms") == 0
+    reached = {one.server: [] for one in scripted.run.points}
+    for one in scripted.run.points:
+        reached[one.server].append(one.point["connections"])
+    assert max(reached["other"]) > 3
+    assert parse_objective(scripted.run.run.search.slo) == parse_objective("p50 < 5.5ms")

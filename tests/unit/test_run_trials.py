@@ -1,0 +1,166 @@
+"""A run's trials, from its study to the records in its folder; servers and loads follow a script."""
+
+import errno
+
+import pytest
+
+from loadcurve.errors import LoadcurveError, NothingMeasured
+from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.folder import RunFolder
+from loadcurve.result.noise import Noise
+from loadcurve.result.records import LimitUse
+from loadcurve.server.failure import ServerFailure
+from support.scripted_run import ScriptedRun, answered
+from support.tiny_study import study_text
+
+LIMIT = "[servers.limit]"
+TWO = "[servers.limit]\n[servers.simple]"
+DIED = ServerFailure("died", "limit ended with status 3 during the trial.", "last words")
+START = ["start limit", "verify limit", "stop limit"]
+"""What the look at a server before the first trial does."""
+
+
+@pytest.fixture
+def scripted(tmp_path, monkeypatch):
+    return ScriptedRun(tmp_path, monkeypatch)
+
+
+def failures(scripted):
+    return [(one.trial, one.point, one.reason.code) for one in scripted.run.failures]
+
+
+@pytest.mark.parametrize("restart", ["sweep", "point"])
+def test_a_server_is_started_for_each_trial_or_for_each_point(scripted, restart):
+    assert scripted.measure(study_text(LIMIT, trials=2, restart=restart)) == 4
+    loads = 2 if restart == "sweep" else 1
+    start = ["start limit", "verify limit", *["load limit"] * loads, "stop limit"]
+    assert scripted.script.events == START + start * (4 // loads)
+    measured = [(one.trial, one.point) for one in scripted.run.points]
+    assert measured == [(trial, {"connections": count}) for trial in (0, 1) for count in (1, 2)]
+
+
+def test_what_is_drawn_at_random_is_the_same_for_all_servers_of_a_block_and_another_in_the_next(scripted):
+    scripted.measure(study_text(TWO, trials=2), seed=7)
+    seeds = {(server, plan.seed) for server, plan in scripted.script.plans}
+    assert seeds == {("limit", 7), ("limit", 8), ("simple", 7), ("simple", 8)}
+    assert [plan.seed for _, plan in scripted.script.plans] == [7] * 4 + [8] * 4
+
+
+def test_a_start_that_fails_costs_its_trial_and_no_point_of_it_is_named(scripted):
+    scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
+    assert scripted.measure(study_text(TWO, trials=2)) == 4
+    assert [(point, code) for _, point, code in failures(scripted)] == [(None, "not_ready")] * 2
+    assert "limit failed before the first trial: it is not ready" in scripted.talk
+    assert scripted.run.complete
+
+
+def test_a_start_that_fails_names_the_point_that_it_was_for(scripted):
+    scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
+    scripted.measure(study_text(LIMIT, trials=1, restart="point"))
+    assert failures(scripted) == [(0, {"connections": count}, "not_ready") for count in (1, 2)]
+    assert (scripted.run.points_lost, scripted.run.complete) == (2, True)
+
+
+def test_a_server_with_wrong_answers_is_put_under_no_load(scripted):
+    scripted.script.failures["limit", "verify"] = ServerFailure("wrong_answer", "GET / was wrong")
+    assert scripted.measure(study_text(LIMIT, trials=1)) == 0
+    assert failures(scripted) == [(0, None, "wrong_answer")]
+    assert "load limit" not in scripted.script.events
+
+
+@pytest.mark.parametrize("is_watched", [True, False], ids=["during the load", "after a look"])
+@pytest.mark.parametrize(("restart", "lost"), [("sweep", 2), ("point", 1)])
+def test_a_death_is_a_failure_at_its_point_and_the_run_goes_on(scripted, restart, lost, is_watched):
+    def dies(plan, observe):
+        if plan.connections == 1:
+            scripted.script.dead["limit"] = DIED
+            if is_watched:
+                observe(None)
+                pytest.fail("a load on a dead server goes on")
+        return answered(plan)
+
+    scripted.script.loads["limit"] = dies
+    assert scripted.measure(study_text(LIMIT, trials=2, restart=restart)) == 4 - 2 * lost
+    assert failures(scripted) == [(trial, {"connections": 1}, "died") for trial in (0, 1)]
+    assert [one.log_tail for one in scripted.run.failures] == ["last words"] * 2
+    assert (scripted.run.points_lost, scripted.run.complete) == (2 * lost, True)
+    assert "limit: failed at connections 1: limit ended with status 3 during the trial." in scripted.talk
+    assert scripted.script.events.count("start limit") == scripted.script.events.count("stop limit")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (NothingMeasured("20 files may be open"), "load_not_started", "20 files may be open"),
+        (
+            OSError(errno.EMFILE, "", "/proc/stat"),
+            "system_refused",
+            "the system refused what the trial needs: /proc/stat: Too many open files",
+        ),
+    ],
+)
+def test_a_load_that_this_machine_cannot_start_is_a_failure_and_the_run_goes_on(scripted, error, code, said):
+    def refused(*_):
+        raise error
+
+    scripted.script.loads["limit"] = refused
+    assert scripted.measure(study_text(TWO, trials=1)) == 2
+    assert failures(scripted)[0][1:] == ({"connections": 1}, code)
+    assert scripted.run.failures[0].reason.text == said
+
+
+def test_points_without_an_answer_do_not_count_as_measured(scripted):
+    requests = {"due": 9, "sent": 9, "answered": 0, "ok": 0, "failed": 9, "unanswered": 0, "never_sent": 0}
+    scripted.script.loads["limit"] = lambda plan, _: answered(plan, requests=requests)
+    assert scripted.measure(study_text(LIMIT, trials=1)) == 0
+    assert len(scripted.run.points) == 2
+
+
+def test_what_a_limit_of_memory_does_is_told_of_each_point_alone(scripted):
+    readings = [(0, 10), (2, 20), (2, 20), (3, 30)]
+    scripted.script.limit_uses["limit"] = [
+        LimitUse(oom_kills=kills, memory_peak_bytes=peak) for kills, peak in readings
+    ]
+    scripted.measure(study_text(LIMIT, trials=1))
+    used = [(one.limit_use.oom_kills, one.limit_use.memory_peak_bytes) for one in scripted.run.points]
+    assert used == [(2, 20), (1, 30)]
+
+
+def test_a_point_near_the_rigs_ceiling_is_suspect_and_others_are_not(scripted, monkeypatch):
+    def kept(kind, rig):
+        ceilings = {"measured_at": "2026", "body_bytes": 0, "rig": rig, "host": {}}
+        level = {"runs": 1, "lowest_requests_per_s": 1, "highest_requests_per_s": 1, "p50_ms": 1, "p99_ms": 1}
+        level |= {"generator_cpu_share": 1, "verdict": {"status": "valid", "reasons": [], "notes": []}}
+        point = {"connections": 1, "requests_per_s": 1000.0, **level}
+        return None if kind is Noise else Ceiling.model_validate({**ceilings, "points": [point]})
+
+    monkeypatch.setattr("loadcurve.run.study.kept", kept)
+    scripted.script.loads["limit"] = lambda plan, _: answered(plan, rate_rps=500.0 * plan.connections)
+    scripted.measure(study_text(LIMIT, trials=1))
+    codes = [[reason.code for reason in one.load.verdict.reasons] for one in scripted.run.points]
+    assert codes == [[], ["rig_ceiling"]]
+
+
+def test_an_interrupt_stops_the_server_and_keeps_the_points_before(scripted):
+    def interrupted(plan, _):
+        if plan.connections == 2:
+            raise LoadInterrupted(answered(plan))
+        return answered(plan)
+
+    scripted.script.loads["limit"] = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        scripted.measure(study_text(LIMIT, trials=2))
+    assert [one.point["connections"] for one in scripted.run.points] == [1]
+    assert (scripted.run.failures, scripted.run.complete) == ([], False)
+    assert scripted.script.events[-1] == "stop limit"
+
+
+def test_a_record_that_cannot_be_written_ends_the_run_and_its_server(scripted, monkeypatch):
+    def full(*_):
+        raise LoadcurveError("no space left")
+
+    monkeypatch.setattr(RunFolder, "append", full)
+    with pytest.raises(LoadcurveError, match="no space left"):
+        scripted.measure(study_text(LIMIT, trials=2))
+    assert scripted.script.events == [*START, "start limit", "verify limit", "load limit", "stop limit"]
