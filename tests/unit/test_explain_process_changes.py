@@ -50,6 +50,31 @@ def test_a_server_that_starts_one_for_each_connection_follows_the_load_and_no_ru
     assert found(plant) == {}
 
 
+def test_one_for_each_of_a_few_connections_follows_the_load_too():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["server"]["processes"] = dict.fromkeys(("min", "max"), int(connections) + 1)
+
+    assert found(plant, Setup(values=(1, 2, 4))) == {}
+
+
+FEW = ((1, 5), (1, 6), (1, 5), (1, 1))
+"""The least and the most processes at four connections, of which some are just being made or were closed."""
+
+
+@pytest.mark.parametrize(
+    ("connections", "codes"),
+    [(4, set()), (8, {"processes_changed"})],
+    ids=["one for each connection", "fewer than connections"],
+)
+def test_processes_that_come_and_go_with_connections_are_the_loads_doing(connections, codes):
+    def plant(record: Data, trial: int, calls: float) -> None:
+        record["load"]["load"] |= {"connections": connections, "calls": int(calls)}
+        counted = FEW[(1, 5, 20, 50).index(calls)]
+        record["probe"]["server"]["processes"] = dict(zip(("min", "max"), counted, strict=True))
+
+    assert set(found(plant, Setup(key="calls", values=(1, 5, 20, 50)))) == codes
+
+
 def test_one_process_more_is_told_of_a_sweep_that_goes_up_by_one_connection():
     """As of Apache's worker processes, each of which serves 25 connections."""
 

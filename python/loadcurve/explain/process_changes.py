@@ -16,7 +16,8 @@ from loadcurve.stats.interval import Estimate, interval_of_logarithms
 CODE = FindingCode(
     "processes_changed",
     seen_where="a process more or less than at the point before, or a fifth of the threads and at least 2; "
-    "not where there is one for each connection at all points, but for two",
+    "not where there is one for each connection at all points, but for two, nor, where the load closes "
+    "connections, at most one for each that is open or was just closed",
     because="runtimes start and end single threads as they please; one for each connection is the load's "
     "doing",
 )
@@ -76,18 +77,33 @@ def _change(records: dict[int, PointRecord], place: int) -> Change | None:
 def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
     """Say whether the load alone determines how many processes, or else threads, a server has in a trial."""
     connections = [record.load.load.connections for record in records]
-    if max(connections) - min(connections) < FOLLOWED_CONNECTIONS_MIN:
-        return False
-    counts = zip(*(_ranges(record) for record in records), strict=True)
-    return any(_follow(connections, counted) for counted in counts)
+    closes = all(record.load.load.closes_connections for record in records)
+    for counted in zip(*(_ranges(record) for record in records), strict=True):
+        known = [count.max for count in counted if count is not None]
+        if len(known) == len(connections) and (
+            _follow(connections, known) or (closes and _come_and_go(connections, known))
+        ):
+            return True
+    return False
 
 
-def _follow(connections: Sequence[int], counted: Sequence[CountRange | None]) -> bool:
-    known = [count.max for count in counted if count is not None]
-    if len(known) < len(connections):
-        return False
-    others = [count - opened for count, opened in zip(known, connections, strict=True)]
-    return max(others) - min(others) <= HELPERS_MAX
+def _follow(connections: Sequence[int], counts: Sequence[int]) -> bool:
+    """Say whether there is one for each connection; where these hardly differ, only exactly so."""
+    others = [count - opened for count, opened in zip(counts, connections, strict=True)]
+    if max(connections) - min(connections) >= FOLLOWED_CONNECTIONS_MIN:
+        return max(others) - min(others) <= HELPERS_MAX
+    return min(connections) < max(connections) and 0 <= min(others) == max(others) <= HELPERS_MAX
+
+
+def _come_and_go(connections: Sequence[int], counts: Sequence[int]) -> bool:
+    """Say whether there is one for each connection, of which at any moment some are just closed or opened."""
+    at_most = all(
+        count <= 2 * opened + HELPERS_MAX for count, opened in zip(counts, connections, strict=True)
+    )
+    most = max(connections)
+    return at_most and most <= max(
+        count for count, opened in zip(counts, connections, strict=True) if opened == most
+    )
 
 
 def _ranges(record: PointRecord) -> tuple[CountRange | None, CountRange | None]:
