@@ -224,7 +224,9 @@ def test_without_javascript_the_page_still_says_where_the_run_stands(open_page: 
 def test_hostile_text_is_shown_and_never_run(open_page: OpenPage, tmp_path: Path):
     folder = synthetic.write_renamed_run(tmp_path / "run", "tiny", HOSTILE)
     record = json.loads((folder / "run.json").read_text())
-    record["study"] |= {"title": HOSTILE, "question": HOSTILE}
+    own_load = {**record["study"]["load"], "http": "<i>1.0"}
+    servers = {HOSTILE: {"load": own_load}}
+    record["study"] |= {"title": HOSTILE, "question": HOSTILE, "servers": servers}
     (folder / "run.json").write_text(json.dumps(record))
     with ProgressFile(folder) as file, page_of(folder) as (url, _):
         file.write(progress(trial={"trial": 3, "block": 1, "server": HOSTILE}))
@@ -234,7 +236,7 @@ def test_hostile_text_is_shown_and_never_run(open_page: OpenPage, tmp_path: Path
         assert page.locator("h1").inner_text() == HOSTILE
         assert HOSTILE in page.title()
         assert page.locator("#sentence").inner_text() == f"Trial 4 of 9, block 2: {HOSTILE}."
-        assert HOSTILE in page.locator(".legend").first.inner_text()
+        assert f"{HOSTILE} http = <i>1.0" in page.locator(".legend").first.inner_text()
         assert page.evaluate("typeof stolen") == "undefined"
         assert page.locator("img, [onerror]").count() == 0
         assert opened.complaints == []

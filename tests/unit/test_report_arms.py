@@ -16,6 +16,10 @@ from loadcurve.result.differences import condition_differences, conditions_of
 from loadcurve.result.folder import Run
 
 OWN = {"calls": 1, "duration_s": 4.0, "headers": {"Cookie": "secret"}}
+CAUTION = (
+    "nginx has a load other than the study's: ranks and ratios to others compare the loads, too, "
+    "not only the servers."
+)
 IN_WORDS = "The load on nginx differs: duration = 4 s instead of 2 s, calls = 1, other headers."
 
 
@@ -54,11 +58,14 @@ def test_every_form_states_what_differs_and_no_secret(differing: Run):
     output = io.StringIO()
     Console(file=output, width=80).print(summary(analysis))
     assert IN_WORDS in " ".join(output.getvalue().split())
+    assert CAUTION in " ".join(output.getvalue().split())
     markdown = markdown_bytes(content).decode()
     assert IN_WORDS in markdown
+    assert CAUTION in markdown
     assert content.own_loads == {"nginx": "duration = 4 s, calls = 1, other headers"}
     html = render_page(content)
     assert "<span>duration = 4 s, calls = 1, other headers</span>" in html
+    assert CAUTION.replace("'", "&#39;") in html
     assert not any("secret" in text for text in (output.getvalue(), markdown))
 
 
@@ -66,6 +73,13 @@ def test_equal_loads_are_not_spoken_of(run: Run):
     content = content_of(run, analyse(run))
     assert content.own_loads == {}
     assert "differs" not in " ".join(content.summary)
+    assert content.ranking.caution is None
+
+
+def test_servers_under_the_same_other_load_are_compared_without_a_caution(run: Run):
+    study = {**run.run.study, "servers": {name: {"load": {"calls": 1}} for name in run.run.servers}}
+    alike = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
+    assert content_of(alike, analyse(alike)).ranking.caution is None
 
 
 def test_runs_whose_arms_differ_in_load_were_not_measured_under_the_same_conditions(run: Run):

@@ -164,6 +164,16 @@ def test_a_file_of_progress_is_written_over_by_shorter_texts(run: GrowingRun):
     assert (kept.progress.point, kept.progress.left_s, kept.run_lives) == (None, None, True)
 
 
+def test_a_load_of_its_own_stands_beside_a_servers_name(tmp_path: Path):
+    record = synthetic.run_record()
+    own = {"nginx": {"load": {**record.study["load"], "calls": 1}}}
+    record = record.model_copy(update={"study": {**record.study, "servers": own}})
+    synthetic.write_run(tmp_path / "run", record, records=[])
+    now = status(Seen(tmp_path, read_run(tmp_path / "run"), None, has_report=False), NOW_S)
+    loads = {one["name"]: one["load"] for one in now["servers"]}
+    assert loads == {"nginx": "calls = 1", "apache": "", "tiny": "", "absent": ""}
+
+
 def test_hostile_text_stays_as_it_is(tmp_path: Path):
     hostile = "</script><img src=x onerror=alert(1)>"
     texts = synthetic.Texts(title=hostile, question=hostile)

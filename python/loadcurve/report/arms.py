@@ -1,6 +1,6 @@
 """What differs between the loads of a run's servers, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from loadcurve.analysis.analysis import Analysis
@@ -14,10 +14,29 @@ LONGEST_VALUE = 40
 def own_loads(analysis: Analysis) -> dict[str, str]:
     """Return how a server's load differs from the study's, as ``calls = 1``; only of servers whose does."""
     return {
-        name: ", ".join(_setting(key, own) for key, (own, _) in _differing(analysis, server.load).items())
+        name: own_load_in_words(analysis.run.load_model, server.load)
         for name, server in analysis.run.servers.items()
         if server.load
     }
+
+
+def own_load_in_words(model: str | None, own: Mapping[str, Any]) -> str:
+    """Return options that a server's load has in place of the study's, as ``calls = 1, other headers``."""
+    keys = keys_of(model)
+    return ", ".join(_setting(keys.get(name, name), _value(name, value)) for name, value in own.items())
+
+
+def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
+    """Return what must be known of a ranking of these servers; ``None`` where all have the same load."""
+    loads = {name: analysis.run.servers[name].load for name in ranked}
+    own = [name for name, load in loads.items() if load]
+    if not own or all(load == loads[own[0]] for load in loads.values()):
+        return None
+    verb = "has a load" if len(own) == 1 else "have loads"
+    return (
+        f"{text.listing(own)} {verb} other than the study's: ranks and ratios to others compare the loads, "
+        "too, not only the servers."
+    )
 
 
 def loads_in_words(analysis: Analysis) -> list[str]:

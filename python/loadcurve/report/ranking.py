@@ -8,6 +8,7 @@ from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.load.values import Point
 from loadcurve.report import text
+from loadcurve.report.arms import ranking_caution
 from loadcurve.result.measures import MEASURES, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -36,6 +37,8 @@ class RankingContent:
 
     extent: str
     """How many blocks and points the ranking over the curve rests on."""
+    caution: str | None
+    """What must be known before servers are compared: that their loads differ."""
     measures: list[str]
     ranks: dict[str, list[str]]
     """By server: its range of ranks over the curve by each measure."""
@@ -65,6 +68,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
     blocks, points = _blocks(rankings), rankings[0][1].at_points
     return RankingContent(
         extent=f"{text.plural(blocks, 'block')}, {text.plural(len(points), 'point')}",
+        caution=ranking_caution(analysis, (rank.server for rank in rankings[0][1].over_curve.ranks)),
         measures=[measure.title for measure, _ in rankings],
         ranks={
             rank.server: [_rank_of(rank.server, one.over_curve) for _, one in rankings]

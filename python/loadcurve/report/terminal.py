@@ -36,6 +36,7 @@ def summary(analysis: Analysis) -> RenderableType:
     ranking = ranking_content(analysis)
     if ranking is not None:
         parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
+        parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
         words = Table.grid(padding=(0, 2))
         words.add_column(style="dim", max_width=TITLE_WIDTH)
         words.add_column()

@@ -77,17 +77,17 @@ class Run:
     @property
     def kind(self) -> LoadKind:
         """What kind of load the run's is."""
-        return kind_of_model(self._model)
+        return kind_of_model(self.load_model)
 
     @property
     def is_closed_loop(self) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
-        return self.kind.is_closed_loop(self._model, has_rate=self._has_rate)
+        return self.kind.is_closed_loop(self.load_model, has_rate=self._has_rate)
 
     @property
     def default_measure(self) -> Literal["throughput", "p99"]:
         """The measure by which its servers are compared where nobody says."""
-        return self.kind.default_measure(self._model, has_rate=self._has_rate)
+        return self.kind.default_measure(self.load_model, has_rate=self._has_rate)
 
     @property
     def _has_rate(self) -> bool:
@@ -108,7 +108,8 @@ class Run:
         return {name: value for name, value in self.load_of(server).items() if value != common.get(name)}
 
     @property
-    def _model(self) -> str | None:
+    def load_model(self) -> str | None:
+        """The load model of the study."""
         model: str | None = self.run.study.get("load", {}).get("model")
         return model
 

@@ -9,6 +9,7 @@ from loadcurve.analysis.curves import VERDICTS
 from loadcurve.analysis.ending import ending
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
+from loadcurve.report.arms import own_load_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import KeptProgress, RunProgress
 
@@ -147,6 +148,7 @@ def _servers(run: Run | None) -> list[dict[str, str | bool]]:
     return [
         {
             "name": name,
+            "load": own_load_in_words(run.load_model, run.own_load(name)),
             "colour": looks[name].colour,
             "outline": looks[name].outline,
             "missing": server.status == "missing",

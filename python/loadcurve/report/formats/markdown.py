@@ -81,6 +81,7 @@ def _ranking(content: Content) -> list[str]:
     extent = f"Ranks over the curve ({escaped(ranking.extent)})."
     return [
         "### Ranking",
+        *([escaped(ranking.caution)] if ranking.caution else []),
         f"{extent} A range holds every place that the trials do not rule out.",
         _table(["server", *ranking.measures], rows),
         *_list(map(escaped, ranking.sentences)),

@@ -75,7 +75,7 @@
     return item;
   }
 
-  function legendItem({ name, colour, outline, missing }) {
+  function legendItem({ name, load, colour, outline, missing }) {
     const item = document.createElement("li");
     const symbol = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -86,10 +86,10 @@
     path.setAttribute("fill", colour);
     symbol.append(path);
     item.append(symbol, ` ${name}`);
-    if (missing) {
+    item.classList.toggle("missing", missing);
+    for (const said of [load, missing ? "not installed, not measured" : ""].filter(Boolean)) {
       const note = document.createElement("span");
-      note.textContent = "not installed, not measured";
-      item.className = "missing";
+      note.textContent = said;
       item.append(" ", note);
     }
     return item;
