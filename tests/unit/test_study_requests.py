@@ -4,6 +4,8 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.load.requests import LongList, paths_to_verify
+from loadcurve.load.sent import HEADERS_IN_WORDS
+from loadcurve.toml.secret import GIVEN_IN_WORDS
 from support.cases import cases, changed
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
 
@@ -157,7 +159,49 @@ def test_method_headers_and_body_are_those_of_every_request(tmp_path):
     load = load_of(
         tmp_path, f'{CLOSED}method = "POST"\nheaders = {{ Accept = "*/*", X-Empty = "" }}\nbody = "grün"\n'
     )
-    assert (load.method, load.headers, load.body) == ("POST", {"Accept": "*/*", "X-Empty": ""}, "grün")
+    assert (load.method, sent(load), load.body) == ("POST", {"Accept": "*/*", "X-Empty": ""}, "grün")
+
+
+def sent(load):
+    return {name: value.text for name, value in load.headers.items()}
+
+
+def test_a_header_may_be_taken_from_the_environment_or_a_file_and_is_recorded_as_such(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOADCURVE_TEST_TOKEN", "Xq7VtZw9Kp")
+    (tmp_path / "cookie").write_text("sid=Jf4HmRb2Ls\n")
+    (tmp_path / "cookie").chmod(0o600)
+    load = load_of(
+        tmp_path,
+        f'{CLOSED}headers.Authorization = {{ env = "LOADCURVE_TEST_TOKEN", prefix = "Bearer " }}\n'
+        'headers.Cookie = { file = "cookie" }\nheaders.X-Key = "Tn5Wd"\nheaders.Accept = "*/*"\n',
+    )
+    assert sent(load) == {
+        "Authorization": "Bearer Xq7VtZw9Kp",
+        "Cookie": "sid=Jf4HmRb2Ls",
+        "X-Key": "Tn5Wd",
+        "Accept": "*/*",
+    }
+    recorded = load.model_dump(mode="json")["headers"]
+    assert recorded == {
+        "Authorization": {"env": "LOADCURVE_TEST_TOKEN", "prefix": "Bearer "},
+        "Cookie": {"file": "cookie"},
+        "X-Key": "(hidden)",
+        "Accept": "*/*",
+    }
+    assert not any(secret in repr(load) for secret in ("Xq7Vt", "Jf4Hm", "Tn5Wd"))
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_secret_in_a_file_that_others_may_use_is_refused(tmp_path, mode):
+    (tmp_path / "token").write_text("Xq7VtZw9Kp")
+    (tmp_path / "token").chmod(mode)
+    (problem,) = problems_in(tmp_path, f'{CLOSED}headers.Authorization = {{ file = "token" }}\n')
+    assert problem.endswith(f"may be read or written by other users; run: chmod 600 {tmp_path}/token")
+
+
+def test_what_is_no_table_of_headers_is_refused_without_repeating_it(tmp_path):
+    (problem,) = problems_in(tmp_path, f'{CLOSED}headers = "Authorization: Xq7VtZw9Kp"\n')
+    assert "Xq7Vt" not in problem
 
 
 def test_the_file_of_a_body_counts_from_the_study(tmp_path):
@@ -171,13 +215,19 @@ method = "GE T"
 method = "CONNECT"
     :9: load.method: found "CONNECT", which opens a tunnel; expected a method that gets an answer
 headers = ["Accept: a"]
-    :9: load.headers: found ["Accept: a"]; expected a table of headers, such as { Accept = "text/html" }
+    :9: load.headers: expected {HEADERS}
 headers = { Accept = 1 }
-    :9: load.headers.Accept: found 1; expected a text in quotes without line breaks
+    :9: load.headers.Accept: expected {VALUE}
 headers = { Accept = "a\\nb" }
-    :9: load.headers.Accept: found "a\nb"; expected a text in quotes without line breaks
+    :9: load.headers.Accept: has a line break or another control character; expected a text without
 headers = { "Acc ept" = "a" }
     :9: load.headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"
+headers = { Accept = { env = "NO_SUCH_VARIABLE" } }
+    :9: load.headers.Accept: the environment has no variable NO_SUCH_VARIABLE; set it before the start
+headers = { Accept = { file = "nowhere" } }
+    :9: load.headers.Accept: the file cannot be read: {folder}/nowhere: No such file or directory
+headers = { Accept = { env = "A", file = "b" } }
+    :9: load.headers.Accept: expected {VALUE}, with prefix = "Bearer " beside it or not
 headers = { content-length = "1" }
     :9: load.headers: found "content-length", which is set for the body; leave it out
 body = 1
@@ -189,4 +239,6 @@ body = "@nowhere"
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
 def test_what_cannot_be_sent_is_told(tmp_path, change, problem):
-    assert problems_in(tmp_path, changed(CLOSED, change)) == [problem.replace("{folder}", str(tmp_path))]
+    for place, words in (("folder", str(tmp_path)), ("HEADERS", HEADERS_IN_WORDS), ("VALUE", GIVEN_IN_WORDS)):
+        problem = problem.replace(f"{{{place}}}", words)
+    assert problems_in(tmp_path, changed(CLOSED, change)) == [problem]

@@ -10,10 +10,10 @@ from loadcurve.cli.watched_load import failures_in_words, print_result, talk, wa
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.load.plan import DatabasePlan
+from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
 from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import DatabasePlans
-from loadcurve.server.credentials import without_password
 
 
 def database_load_command(url: str, options: Options, *, json_output: bool) -> int:

@@ -89,7 +89,14 @@ def load(
     ] = "10s",
     method: Annotated[str, typer.Option("-X", "--method", metavar="NAME")] = "GET",
     header: Annotated[
-        list[str] | None, typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "-H", "--header", metavar="'NAME: VALUE'", help="Or @FILE, which has one a line; repeatable."
+        ),
+    ] = None,
+    header_env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VARIABLE", help="A header whose value the environment has; repeatable."),
     ] = None,
     body: Annotated[
         str, typer.Option("--body", metavar="TEXT", help="Or @FILE: what the file holds, however long.")
@@ -148,7 +155,7 @@ def load(
     """Put one load on one URL: a web server or a database."""
     from loadcurve.cli.load_study import Options
     from loadcurve.load.kinds import WEB, kind_of_protocol
-    from loadcurve.server.credentials import without_passwords
+    from loadcurve.redaction import without_passwords
     from loadcurve.server.protocol import protocol_of_url
 
     protocol = protocol_of_url(url)

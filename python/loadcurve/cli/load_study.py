@@ -17,10 +17,13 @@ from loadcurve.load.http import (
 )
 from loadcurve.load.kinds import DATABASE, KINDS, WEB, LoadKind
 from loadcurve.load.loads import LoadTables, keys_of, model_table
+from loadcurve.load.sent import FILE_MARK
 from loadcurve.load.table import Table, attributes
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
 from loadcurve.toml.problems import Problem, problems_of
+from loadcurve.toml.secret import given_in, open_to_others
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_THREADS = 1
@@ -39,7 +42,12 @@ HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {
     "open": OpenLoadTable,
     "sessions": SessionsLoadTable,
 }
-OPTIONS = {"header": "headers", "urls": "requests", "requests": "requests_total"}
+OPTIONS = {
+    "header": "headers",
+    "header_env": "headers",
+    "urls": "requests",
+    "requests": "requests_total",
+}
 """What options of a load are called that have another name on the command line."""
 
 
@@ -103,7 +111,10 @@ class Options:
 
         """
         load = {"model": self.model, **DEFAULT_TIMES, **defaults}
-        load |= {self._key(name): self._read(name) for name in self._given if name not in OF_RUNNING}
+        for name in self._given:
+            if name not in OF_RUNNING:
+                key, value = self._key(name), self._read(name)
+                load[key] = {**load.get(key, {}), **value} if isinstance(value, dict) else value
         try:
             return table.model_validate(load, context={"folder": Path()})
         except ValidationError as error:
@@ -113,7 +124,9 @@ class Options:
         """Return a value as the file of a study has it."""
         value = self.values[name]
         if name == "header":
-            return dict(_header(text) for text in value)
+            return {key: field for text in value for key, field in headers_of(text).items()}
+        if name == "header_env":
+            return {key: {"env": variable} for key, variable in self.pairs(name).items()}
         if name == "properties":
             return self.pairs(name)
         return str(value) if isinstance(value, Path) else value
@@ -200,10 +213,27 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
     return load.with_values({}, load.complete)
 
 
-def _header(text: str) -> tuple[str, str]:
+def headers_of(text: str) -> dict[str, str]:
+    """Read a header, or those of a file that is named behind ``@``, one a line.
+
+    Raises ``BadInput``, which repeats no value: one is none, or others may read the file, which may hold a
+    secret.
+    """
+    if not text.startswith(FILE_MARK):
+        return dict([_header(text, "--header")])
+    file = Path(text.removeprefix(FILE_MARK))
+    given = given_in(file)
+    lines = enumerate(given.text.splitlines(), start=1)
+    headers = dict(_header(line, f"--header {text}, line {number}") for number, line in lines if line.strip())
+    if given.open_to_others and any(map(may_be_secret, headers)):
+        raise BadInput(f"--header {text}: {open_to_others(file)}")
+    return headers
+
+
+def _header(text: str, where: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon:
-        raise BadInput(f"--header {text!r}: there is no colon; expected 'NAME: VALUE'")
+        raise BadInput(f"{where}: there is no colon; expected 'NAME: VALUE', or @ and the name of a file")
     return name.strip(), value.strip()
 
 

@@ -371,7 +371,9 @@ def main() -> None:
         with results_on_stdout():
             app()
     except LoadcurveError as error:
-        _say(f"loadcurve: {error}")
+        from loadcurve.redaction import hidden
+
+        _say(f"loadcurve: {hidden(str(error))}")
         sys.exit(error.exit_code)
     except OSError as error:
         _say(f"loadcurve: the system refused what the command needs: {refusal(error)}")

@@ -8,6 +8,7 @@ from typing import Final
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted, Observe, Plan, Progress
+from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
 
@@ -65,5 +66,7 @@ def _started(plan: Plan) -> Load:
 
 def _result(plan: Plan, load: Load, pauses: Sequence[Pause]) -> LoadResult:
     measured = json.loads(load.finish())
+    for message in measured["error_messages"]:
+        message["text"] = hidden(message["text"])
     as_run = plan.as_run(measured)
     return marked_as_paused(LoadResult.model_validate({**measured, "load": as_run}), pauses)

@@ -124,7 +124,8 @@ class HttpPlan(Plan):
     def _requests(self) -> dict[str, Any]:
         """Return the requests; another than the verified one may be answered with another length."""
         load = self.load
-        sent = {"method": load.method, "headers": [*load.headers.items()], "body": _body(load.body)}
+        headers = [(name, value.text) for name, value in load.headers.items()]
+        sent = {"method": load.method, "headers": headers, "body": _body(load.body)}
         if isinstance(load.requests, LongList):
             return {"listed": {"file": str(load.requests.file), **sent}}
         is_verified = load.method == "GET" and not load.headers

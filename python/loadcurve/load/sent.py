@@ -1,18 +1,22 @@
 """What a study sends with every request: the types of ``method``, ``headers`` and ``body``."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
 
 from loadcurve._engine import body_length
+from loadcurve.redaction import HIDDEN, may_be_secret, remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
+from loadcurve.toml.secret import Secret, SecretText
 
 FILE_MARK = "@"
 """A body that begins with it names a file; what the file holds is the body."""
 
 _WORD = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110, section 5.6.2
+_LINE = re.compile(r"[\t -~\x80-\U0010FFFF]*")
 _OUR_OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
 
@@ -24,11 +28,38 @@ def _no_tunnel(method: str) -> str:
     return method
 
 
-def _of_the_person(headers: dict[str, str]) -> dict[str, str]:
-    for name in headers:
+def _a_table(headers: object) -> object:
+    if not isinstance(headers, dict):
+        # What was found is not repeated: it may be a secret.
+        raise own_problem(f"expected {HEADERS_IN_WORDS}")
+    return headers
+
+
+def _of_the_person(headers: dict[str, SecretText]) -> dict[str, SecretText]:
+    for name, value in headers.items():
         if name.lower() in _OUR_OWN_HEADERS:
             raise own_problem(f"found {show(name)}, which is set for the body; leave it out")
+        if may_be_secret(name):
+            remember(value.text)
     return headers
+
+
+def _one_line(value: SecretText) -> SecretText:
+    if not _LINE.fullmatch(value.text):
+        raise own_problem("has a line break or another control character; expected a text without")
+    return value
+
+
+def _recorded_headers(headers: dict[str, SecretText]) -> dict[str, str | dict[str, str]]:
+    """Return what records have of headers: the values of those alone that carry no secrets."""
+    return {
+        name: value.text if value.source is None and not may_be_secret(name) else value.recorded
+        for name, value in headers.items()
+    }
+
+
+def _recorded_body(body: str) -> str:
+    return HIDDEN if body and not body.startswith(FILE_MARK) else body
 
 
 def _existing_file(value: object, info: ValidationInfo) -> object:
@@ -50,14 +81,19 @@ Method = Annotated[
     Expected('a method such as "GET", "HEAD" or "POST"'),
 ]
 HeaderName = Annotated[str, Field(pattern=_WORD), Expected('the name of a header, such as "Accept"')]
-HeaderValue = Annotated[
-    str, Field(pattern=r"^[\t -~\x80-\x{10FFFF}]*$"), Expected("a text in quotes without line breaks")
-]
+HEADERS_IN_WORDS = 'a table of headers, such as { Accept = "text/html", Authorization = { env = "TOKEN" } }'
 Headers = Annotated[
-    dict[HeaderName, HeaderValue],
+    dict[HeaderName, Annotated[Secret, AfterValidator(_one_line)]],
+    BeforeValidator(_a_table),
     AfterValidator(_of_the_person),
-    Expected('a table of headers, such as { Accept = "text/html" }'),
+    PlainSerializer(_recorded_headers),
+    Expected(HEADERS_IN_WORDS),
 ]
+"""A record has the values of those alone that carry no secrets."""
 Body = Annotated[
-    str, BeforeValidator(_existing_file), Expected('a text in quotes, or "@" and the name of a file with it')
+    str,
+    BeforeValidator(_existing_file),
+    PlainSerializer(_recorded_body),
+    Expected('a text in quotes, or "@" and the name of a file with it'),
 ]
+"""A record has the name of its file, or nothing of it."""

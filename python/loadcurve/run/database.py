@@ -9,6 +9,7 @@ from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.load.values import Point
 from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements
 from loadcurve.run.database_plan import DatabasePlans
@@ -116,7 +117,7 @@ class DatabaseUnderLoad:
 
 def refusal_in_words(error: DatabaseError) -> str:
     """Return the class of a failure, as results name it, and what the database says of it."""
-    return ": ".join(error.args)
+    return hidden(": ".join(error.args))
 
 
 def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:

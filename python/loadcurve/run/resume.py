@@ -8,11 +8,11 @@ from typing import Any
 from loadcurve import __version__
 from loadcurve.analysis.ending import ending
 from loadcurve.errors import BadInput
+from loadcurve.redaction import study_without_secrets
 from loadcurve.result.differences import WITHOUT_INFLUENCE, Difference, differences, server_facts
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE
-from loadcurve.server.credentials import study_without_passwords
 from loadcurve.study.find import find_study
 from loadcurve.toml.text_file import read_text
 
@@ -77,10 +77,10 @@ def _study_file(run: Run, argument: str | None) -> Path:
     file = Path(run.run.study_file or "") if argument is None else find_study(argument)
     if not file.is_file():
         raise BadInput(f"the study of the run in {run.folder} is no longer at {file}. {name_it}")
-    if study_without_passwords(read_text(file, "a TOML file")) != run.study_text:
+    if study_without_secrets(read_text(file, "a TOML file")) != run.study_text:
         raise BadInput(
             f"{file} is not the study with which the run in {run.folder} was begun, which is "
-            f"{run.folder / STUDY_FILE} (there without passwords). Undo the changes, or begin a new run."
+            f"{run.folder / STUDY_FILE} (there without secrets). Undo the changes, or begin a new run."
         )
     return file
 

@@ -14,6 +14,7 @@ from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
+from loadcurve.redaction import study_without_secrets, without_passwords_in
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.noise import Noise
@@ -43,7 +44,6 @@ from loadcurve.run.prepare import (
 from loadcurve.run.resume import InterruptedRun, require_as_before
 from loadcurve.run.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.credentials import study_without_passwords, without_passwords_in
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.interrupts import interrupts_deferred
@@ -271,7 +271,7 @@ class StudyRun:
 
     def _study_text(self) -> str:
         """Return the study as it was read, but for passwords: run folders are shown to others."""
-        return study_without_passwords(self._study_file.read_text(encoding="utf-8"))
+        return study_without_secrets(self._study_file.read_text(encoding="utf-8"))
 
 
 def _others_at_work() -> Iterator[Caveat]:

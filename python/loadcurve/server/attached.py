@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 from loadcurve.probe.window import nothing_observed
+from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContentRecord
 from loadcurve.result.verdict import Caveat
 from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
-from loadcurve.server.credentials import without_password
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer

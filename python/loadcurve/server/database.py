@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import Database, DatabaseError, Load, workload
+from loadcurve.redaction import hidden
 from loadcurve.server.failure import ServerFailure
 
 NAMESPACE = "loadcurve"
@@ -73,7 +74,7 @@ def version_at(url: str, timeout_s: float) -> str:
 def explanation_of(error: DatabaseError) -> str:
     """Return what a database or its driver says of a failure, or else the failure's class."""
     failure, text = error.args
-    return str(text or failure)
+    return hidden(text or failure)
 
 
 @contextmanager

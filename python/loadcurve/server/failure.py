@@ -4,6 +4,7 @@ import textwrap
 from typing import Literal
 
 from loadcurve.errors import NothingMeasured
+from loadcurve.redaction import hidden
 
 FailureCode = Literal[
     "not_installed",
@@ -30,15 +31,15 @@ class ServerFailure(NothingMeasured):
     """One server could not be started, verified or stopped. The run goes on with the others.
 
     ``code`` is stable, the text is one sentence or more for a person, and ``log_tail`` holds the last lines
-    of what the server itself said, empty where it said nothing.
+    of what the server itself said, empty where it said nothing. Neither has a secret that this run was given.
     """
 
     def __init__(self, code: FailureCode, text: str, log_tail: str = "") -> None:
         """Make a failure of a stable code, a text, and the end of the server's log."""
-        super().__init__(text)
         self.code = code
-        self.text = text
-        self.log_tail = log_tail
+        self.text = hidden(text)
+        super().__init__(self.text)
+        self.log_tail = hidden(log_tail)
 
     def __str__(self) -> str:
         """Return the text and, where the server said something, its own words below."""

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS
+from loadcurve.redaction import hosts_of, without_password
 from loadcurve.server.catalog import CatalogEntry
-from loadcurve.server.credentials import hosts_of, without_password
 from loadcurve.server.database import explanation_of, version_at
 from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.server.credentials import without_passwords
+from loadcurve.redaction import without_passwords
 
 DEFAULT_PORT = 80
 LEAST_TIMEOUT_S = 1e-3

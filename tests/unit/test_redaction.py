@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from loadcurve.errors import BadInput
-from loadcurve.server.credentials import (
+from loadcurve.redaction import (
+    hidden,
     hosts_of,
-    study_without_passwords,
+    remember,
+    remember_url,
+    study_without_secrets,
     without_password,
     without_passwords,
     without_passwords_in,
@@ -81,7 +84,7 @@ def test_no_part_of_a_secret_stands_in_a_study_that_is_kept(url: str, quotes: st
     study = (
         f'title = "it\'s # one"\n[servers.x]\nurl = {written} # me@example.org\nstart = ["a", {written}]\n'
     )
-    kept = study_without_passwords(study)
+    kept = study_without_secrets(study)
     assert has_no_secret(kept)
     read = tomllib.loads(kept)
     assert read["title"] == "it's # one"
@@ -100,7 +103,7 @@ def test_no_part_of_a_secret_stands_in_a_record(url: str):
 @given(urls(between="/?#@:%[]=+$!"))
 def test_no_part_of_a_secret_stands_in_a_message_or_a_comment(url: str):
     assert has_no_secret(without_passwords(f'"{url}": nobody answers there'))
-    assert has_no_secret(study_without_passwords(f"[servers.x] # was '{url}'.\n"))
+    assert has_no_secret(study_without_secrets(f"[servers.x] # was '{url}'.\n"))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_a_study_that_is_kept_is_otherwise_as_it_was():
     cache = "redis://me:secret@127.0.0.1/0"
     """
     assert (
-        study_without_passwords(study)
+        study_without_secrets(study)
         == """url = "mongodb://127.0.0.1:27017,h2/test?replicaSet=a" # mail me@example.org
     other = 'postgresql://127.0.0.1/test'
     third = "postgresql://127.0.0.1/test?sslmode=require"
@@ -153,3 +156,80 @@ def test_a_user_in_the_url_of_a_web_server_is_refused_without_repeating_the_pass
     with pytest.raises(BadInput) as refusal:
         read_url(f"http://{user}@127.0.0.1:8080/")
     assert "sec" not in str(refusal.value)
+
+
+STUDY = """\
+title = "One" # Authorization: Bearer Xq7VtZw9Kp
+[load]
+method = "POST"
+body = '''
+password=Zw9Kp'''
+headers = { Authorization = "Bearer Xq7Vt", "X-Api" = 'Jf4Hm', Accept = "*/*", Cookie = { env = "COOKIE" } }
+# old: headers.Authorization = "Xq7Vt"
+[servers.limit]
+environment = { API_TOKEN = "Xq7Vt", MODE = "fast", STORE = "mysql://me:Zw9Kp@db/x", KEY = { file = "key" } }
+load.headers.X-Own = "Jf4Hm"
+"""
+
+
+def test_headers_bodies_and_variables_that_may_be_secret_are_hidden_in_a_study_that_is_kept():
+    kept = study_without_secrets(STUDY)
+    assert has_no_secret(kept)
+    read = tomllib.loads(kept)
+    assert read["load"] == {
+        "method": "POST",
+        "body": "(hidden)",
+        "headers": {
+            "Authorization": "(hidden)",
+            "X-Api": "(hidden)",
+            "Accept": "*/*",
+            "Cookie": {"env": "COOKIE"},
+        },
+    }
+    assert read["servers"]["limit"] == {
+        "environment": {
+            "API_TOKEN": "(hidden)",
+            "MODE": "fast",
+            "STORE": "mysql://db/x",
+            "KEY": {"file": "key"},
+        },
+        "load": {"headers": {"X-Own": "(hidden)"}},
+    }
+
+
+@given(secrets(), some.sampled_from(["{}", "token={}&x", 'user "ann", "{}"', "Bearer {}"]))
+def test_what_others_write_loses_the_secrets_that_this_process_was_given(secret: str, text: str):
+    remember(f"Bearer {secret}")
+    remember(secret)
+    for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1]):
+        assert has_no_secret(hidden(text.format(form)))
+
+
+@given(secrets(), some.sampled_from(["mongodb://me:{}@one/app", "postgresql://one/app?w=1&password={}"]))
+def test_what_others_write_loses_the_password_of_a_url_that_was_given(secret: str, url: str):
+    remember_url(url.format(quote(secret, safe="")))
+    assert has_no_secret(hidden(f"no entry for user me with {secret}"))
+
+
+@given(secrets())
+def test_what_others_write_loses_a_password_that_was_not_encoded(secret: str):
+    remember_url(f"mongodb://me:{secret}@one/app")
+    assert has_no_secret(hidden(f"no entry for user me with {secret}"))
+
+
+def test_a_password_that_was_given_in_a_url_is_hidden_where_a_driver_repeats_it_alone():
+    remember_url("postgresql://ann:sesame-4711@one/app?password=sesame%2F4712")
+    said = hidden('no entry for "ann" with "sesame-4711", "sesame%2F4712" or "sesame/4712" at one:5432')
+    assert said == 'no entry for "ann" with "(hidden)", "(hidden)" or "(hidden)" at one:5432'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mongodb://one:27017: nobody answers there",
+        "expected http://host:port/path, or postgresql://one:5432.",
+        "the scheme is 'ftp'; expected http://[::1]:8080/1k.txt",
+    ],
+)
+def test_a_text_without_secrets_stays_as_it_was(text: str):
+    assert hidden(text) == text

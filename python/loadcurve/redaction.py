@@ -1,0 +1,220 @@
+"""What records, messages and pages show of URLs, header fields and studies: nothing that is a secret.
+
+A password should be encoded in a URL, and often is not. Drivers then disagree on where it ends, so what could
+be part of one under any reading is left out, if need be all but the scheme.
+
+What a server or a driver writes may repeat a secret that it was given. Whoever reads a secret therefore calls
+:func:`remember`, and texts of others go through :func:`hidden`.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator
+from typing import Any
+from urllib.parse import quote, unquote
+
+from loadcurve.server.protocol import SCHEMES
+
+SECRETS = ("user", "pass", "authmechanism", "key", "secret", "token")
+"""What is in the names of options that records do not hold: who logs in, with which password or key file."""
+SECRET_VARIABLES = ("pass", "pwd", "auth", "key", "secret", "token", "credential", "cookie", "private", "dsn")
+"""What is in the names of environment variables whose values records do not hold."""
+OPEN_HEADERS = frozenset(
+    {
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("content-encoding", "content-language", "content-type", "date", "expect", "host", "keep-alive"),
+        *("if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma"),
+        *("priority", "range", "te", "trailer", "upgrade", "upgrade-insecure-requests", "user-agent", "via"),
+    }
+)
+"""Header fields that carry no credentials. The value of any other one may, and is shown nowhere."""
+HIDDEN = "(hidden)"
+"""Stands for what is a secret, or cannot be told from one."""
+LEAST_REMEMBERED = 4
+"""Shorter secrets are not looked for in texts, which would have them by chance."""
+
+_remembered: set[str] = set()
+"""The secrets that this process has read, in every form in which a text may repeat them."""
+
+_HOST = r"(?:\[[\w:.%]+\]|[\w.%-]*)(?::\d*)?"
+_HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*")
+_END_OF_HOSTS = re.compile(r"[/?#]")
+_OPTION = re.compile(r"[?&;]([^=?&;@]*)=")
+
+_DATABASES = tuple(f"{scheme}://" for scheme in SCHEMES if scheme != "http")
+_URL = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://\S+")
+_CLOSING = "\"'`,;:.)]}>"
+"""What stands behind a URL in a text, and not at its end."""
+
+_TOML_TOKEN = re.compile(
+    r'''(?P<comment>\#[^\n]*)|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*\'''',
+    re.DOTALL | re.VERBOSE,
+)
+
+_NAME_IN_COMMENT = r"[\w-]*(?:authorization|cookie|api-?key|token|secret|passw|pwd)[\w-]*"
+_SECRET_IN_COMMENT = re.compile(rf"""(["']?{_NAME_IN_COMMENT}["']?\s*[=:]\s*)\S.*""", re.IGNORECASE)
+
+
+def remember(secret: str) -> None:
+    """Keep a secret out of what :func:`hidden` returns, as it is and encoded as in a URL or in JSON."""
+    forms = {secret, secret.strip(), quote(secret, safe=""), quote(secret), unquote(secret)}
+    forms |= {json.dumps(form)[1:-1] for form in forms}
+    # Of "Bearer TOKEN" the token alone is the secret.
+    forms |= {word for form in forms if len(words := form.split()) == 2 for word in words[1:]}  # noqa: PLR2004
+    _remembered.update(form for form in forms if len(form) >= LEAST_REMEMBERED)
+
+
+def remember_url(url: str) -> None:
+    """Remember the password of a URL, and the values of its secret options, under every reading of it."""
+    _, separator, rest = url.partition("://")
+    before, at, place = rest.rpartition("@")
+    if separator and at:
+        # A password begins behind the first colon; what stands before is a user, whose name others show.
+        for first in {before, before.rpartition("/")[2]}:
+            remember(first.partition(":")[2])
+    for option in re.split("[&;]", place.partition("?")[2]):
+        name, _, value = option.partition("=")
+        if _is_secret(name) and "user" not in name.lower():
+            remember(value)
+
+
+def hidden(text: str) -> str:
+    """Return a text of somebody else's without the remembered secrets, and without passwords in URLs."""
+    for secret in sorted(_remembered, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return _URL.sub(_without_its_user, text)
+
+
+def may_be_secret(header: str) -> bool:
+    """Say whether the value of a header field may be a secret; only of some it is known that it is none."""
+    return header.lower() not in OPEN_HEADERS
+
+
+def is_secret_variable(name: str) -> bool:
+    """Say whether the value of an environment variable is a secret, by its name."""
+    return any(secret in name.lower() for secret in SECRET_VARIABLES)
+
+
+def without_password(url: str) -> str:
+    """Return the URL of a server without what belongs to whoever uses it."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url.rpartition("@")[2]
+    place = _place(rest)
+    return f"{scheme}://{HIDDEN if place is None else _without_secret_options(place)}"
+
+
+def hosts_of(url: str) -> str:
+    """Return the host and port that a server's URL names, or several of them divided by commas."""
+    return _END_OF_HOSTS.split(without_password(url).partition("://")[2])[0]
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with every URL of a database in it as :func:`without_password` has it.
+
+    Others lose their users alone: their options are those of web pages.
+    """
+    if text.startswith(_DATABASES):
+        # The text is the URL, whatever characters it has.
+        return without_password(text)
+    return _URL.sub(_without_its_user, text)
+
+
+def without_passwords_in(value: Any) -> Any:  # noqa: ANN401 - any value that JSON has
+    """Return a value with :func:`without_passwords` done to all texts in it."""
+    if isinstance(value, str):
+        return without_passwords(value)
+    if isinstance(value, dict):
+        return {key: without_passwords_in(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_passwords_in(one) for one in value]
+    return value
+
+
+def study_without_secrets(text: str) -> str:
+    """Return the TOML text of a study without secrets; it can be read again where these came from elsewhere.
+
+    Each of its texts, as read, and its comments lose what :func:`without_passwords` leaves out. Hidden as a
+    whole are the values of header fields that may be secret, bodies, and variables named as secrets are; and
+    what is not TOML.
+    """
+    try:
+        secrets = set(_secrets_in(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError:
+        return HIDDEN
+    return _TOML_TOKEN.sub(lambda token: _shown_token(token, secrets), text)
+
+
+def _secrets_in(study: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts in a study that are secrets as a whole."""
+    servers = [one for one in _table(study, "servers").values() if isinstance(one, dict)]
+    for load in (_table(study, "load"), *(_table(server, "load") for server in servers)):
+        for name, value in _table(load, "headers").items():
+            if may_be_secret(name) and isinstance(value, str):
+                yield value
+        body = load.get("body")
+        if isinstance(body, str) and not body.startswith("@"):
+            yield body
+    for server in servers:
+        for name, value in _table(server, "environment").items():
+            if is_secret_variable(name) and isinstance(value, str):
+                yield value
+
+
+def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _place(rest: str) -> str | None:
+    """Return what of a URL is behind its user; ``None`` where that cannot be told."""
+    before, _, place = rest.rpartition("@")
+    # An @ in a password among the options: what is behind it is the rest of the password.
+    if any(_is_secret(name) for name in _OPTION.findall(before)):
+        return None
+    return place if _HOSTS.fullmatch(_END_OF_HOSTS.split(place)[0]) else None
+
+
+def _without_secret_options(place: str) -> str:
+    hosts, _, options = place.partition("?")
+    kept = [option for option in re.split("[&;]", options) if _may_be_kept(option)]
+    return f"{hosts}?{'&'.join(kept)}" if kept else hosts
+
+
+def _may_be_kept(option: str) -> bool:
+    """Say whether an option is none that is secret; without a value it may be the rest of one that is."""
+    name, equals, _ = option.partition("=")
+    return bool(equals) and not _is_secret(name)
+
+
+def _is_secret(name: str) -> bool:
+    return any(secret in unquote(name).lower() for secret in SECRETS)
+
+
+def _without_its_user(found: re.Match[str]) -> str:
+    url = found[0].rstrip(_CLOSING)
+    behind = found[0][len(url) :]
+    if url.startswith(_DATABASES):
+        return without_password(url) + behind
+    scheme, _, rest = url.partition("://")
+    hosts = re.split(r"[/?#\"']", rest)[0]
+    # What is no host and port either is a user, whose password goes on until the last @.
+    user_end = hosts.rfind("@") if "@" in hosts or _HOSTS.fullmatch(hosts) else rest.rfind("@")
+    return f"{scheme}://{rest[user_end + 1 :]}{behind}"
+
+
+def _shown_token(token: re.Match[str], secrets: Collection[str]) -> str:
+    if token["comment"]:
+        comment = token[0]
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+            comment = comment.replace(secret, HIDDEN)
+        return _SECRET_IN_COMMENT.sub(rf"\1{HIDDEN}", without_passwords(comment))
+    try:
+        said: str = tomllib.loads(f"text = {token[0]}")["text"]
+    except tomllib.TOMLDecodeError:
+        return without_passwords(token[0])
+    shown = HIDDEN if said and said in secrets else without_passwords(said)
+    if shown == said:
+        return token[0]
+    return token[0].replace(said, shown) if said in token[0] else json.dumps(shown, ensure_ascii=False)
