@@ -1,6 +1,9 @@
 """A server that answers so slowly that it never ends is reported as not answering, in time."""
 
 import hashlib
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -71,6 +74,89 @@ def test_a_dripping_answer_is_not_waited_for_when_it_is_verified(drip, content):
             attached.verify(["/1k.txt"])
     assert failure.value.code == "wrong_answer"
     assert f"{url}: GET /1k.txt was not answered" in failure.value.text
+
+
+@contextmanager
+def answering(*parts: bytes) -> Iterator[int]:
+    """Answer every client with these bytes, and leave the connection open."""
+    with dripping_server(b"".join(parts), drip=b"") as port:
+        yield port
+
+
+def test_interim_answers_are_passed_over():
+    interim = [b"HTTP/1.1 %d Interim\r\nLink: </a>\r\n\r\n" % status for status in (100, 102, 103, 199)]
+    body = b"final"
+    with answering(*interim, HEAD, b"Content-Length: 5\r\n\r\n", body) as port:
+        answers = verify_answers("127.0.0.1", port, ["/"], None, TIMEOUT_S)
+    assert answers["/"] == ContentRecord(bytes=5, sha256=hashlib.sha256(body).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "switched protocols"),
+        (HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", "not one number but 1 and 2"),
+        (HEAD + b"Content-Length: -1\r\n\r\n", "not one number but -1"),
+        (b"\x15\x03\x03 is no HTTP\r\n", r"not HTTP/1.x: it begins with '\x15\x03\x03 is no HTTP"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_in_words_that_can_be_shown(answer: bytes, words: str):
+    with answering(answer) as port, pytest.raises(ServerFailure) as failure:
+        verify_answers("127.0.0.1", port, ["/"], None, TIMEOUT_S)
+    assert words in failure.value.text
+    assert failure.value.text.isprintable()
+
+
+def test_a_name_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    answered = threading.Event()
+
+    def found_late(*_: object, **__: object) -> list[object]:
+        answered.wait()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", found_late)
+    with ends_in_time(), pytest.raises(ServerFailure, match=r"no name server has answered within 0\.5 s"):
+        verify_answers("slow.example", 80, ["/"], None, TIMEOUT_S)
+    with ends_in_time():
+        found = find_running_server(CATALOG["url"], {}, Overrides(url="http://slow.example"), TIMEOUT_S)
+    answered.set()
+    assert isinstance(found, MissingServer)
+    assert "no name server has answered within 0.5 s" in found.fault.text
+
+
+SILENT_NAME_SERVER = """
+import socket, sys, time
+from loadcurve._engine import DatabaseError
+from loadcurve.server.database import version_at
+silent = socket.socket(type=socket.SOCK_DGRAM)
+silent.bind(("127.0.0.1", 53))
+began_s = time.monotonic()
+try:
+    version_at(sys.argv[1] + "://slow.example/test", float(sys.argv[2]))
+except DatabaseError as error:
+    print(error.args[0], time.monotonic() - began_s)
+"""
+
+
+@pytest.mark.needs("unshare")
+@pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
+def test_a_silent_name_server_does_not_hold_up_a_database_driver(scheme: str, tmp_path: Path):
+    """The resolver of the system would wait for 10 s, in a thread that nothing can interrupt."""
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+    script = 'ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && exec "$@"'
+    asking = [sys.executable, "-c", SILENT_NAME_SERVER, scheme, str(TIMEOUT_S)]
+    finished = subprocess.run(
+        ["unshare", "--mount", "--net", "sh", "-c", script, "sh", *asking],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "Operation not permitted" in finished.stderr:
+        pytest.skip("needs namespaces of its own for a network and mounts, as root may make")
+    failure, took_s = finished.stdout.split()
+    assert failure == "connect_timeout"
+    assert float(took_s) < TIMEOUT_S + GRACE_S
 
 
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])

@@ -123,7 +123,10 @@ impl OnDatabase for Start<'_> {
                 WorkerConfiguration::new(plan, share, operations.clone(), Arc::clone(&inserted));
             group.start(move |member| {
                 let life = work::<D>(configuration, clock, &pace, share, member);
-                LocalSet::new().block_on(&runtime, life)
+                let part = LocalSet::new().block_on(&runtime, life);
+                // A name server that is still being asked for an address is not waited for.
+                runtime.shutdown_background();
+                part
             })?;
         }
         Ok(group)

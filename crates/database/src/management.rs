@@ -1,6 +1,7 @@
 //! A database outside of a load: what it is, what it holds, and the table of a run.
 
 use std::io;
+use std::time::Duration;
 
 use loadcurve_record::Failure;
 use tokio::runtime::{Builder, Runtime};
@@ -8,7 +9,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::database::{Database, Failed, InvalidTarget, Target};
 use crate::product::{OnDatabase, Product};
 
-/// A database, of whichever kind its address is, that is asked one thing at a time; each waits for its answer.
+/// A database, of whichever kind its address is, that is asked one thing at a time; each waits for its answer, which
+/// has the target's timeout in all, connecting and every step of the database's own included.
 pub struct ManagedDatabase {
     target: Target,
     product: Product,
@@ -77,6 +79,9 @@ impl ManagedDatabase {
         self.product.dispatch(Ask { target: &self.target, question })
     }
 }
+
+/// By how much longer all steps may take than one of them, which has more to say of its own end.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// Something that is asked of whichever database it is.
 trait Question {
@@ -156,10 +161,17 @@ impl<Q: Question> OnDatabase for Ask<'_, Q> {
 
     fn on<D: Database>(self) -> Self::Output {
         let runtime = runtime().map_err(|error| Failed::new(Failure::FdUnavailable, error.to_string()))?;
-        runtime.block_on(async {
-            let database = D::open(self.target, 1).await?;
-            self.question.put(&database).await
-        })
+        let in_time = Duration::from_secs_f64(self.target.timeout_s) + MOMENT;
+        let answer = runtime.block_on(async {
+            let answered = async {
+                let database = D::open(self.target, 1).await?;
+                self.question.put(&database).await
+            };
+            tokio::time::timeout(in_time, answered).await
+        });
+        // A name server that is still being asked for an address is not waited for.
+        runtime.shutdown_background();
+        answer.unwrap_or_else(|_| Err(Failed::new(Failure::Timeout, "no answer in time")))
     }
 }
 

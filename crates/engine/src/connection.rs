@@ -55,6 +55,9 @@ pub(crate) struct Connection<E> {
     pub(crate) is_listed: bool,
     /// Since when the slot can take a request.
     pub(crate) free_since: Nanos,
+    /// Whether its last connection was left because of bytes between two answers. The next request of the slot fails
+    /// for it: it would have found them on that connection.
+    pub(crate) is_spoiled: bool,
     /// How long it rests while the server cannot be reached.
     pub(crate) back_off: BackOff,
     pub(crate) exchange: E,
@@ -77,6 +80,7 @@ impl<E: Exchange> Connection<E> {
             rests_until: None,
             is_listed: false,
             free_since: Nanos::ZERO,
+            is_spoiled: false,
             back_off: BackOff::default(),
             exchange: E::new(pipeline),
         }

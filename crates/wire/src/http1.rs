@@ -73,6 +73,10 @@ impl Exchange for Http1 {
         let is_begin = self.parser.is_idle();
         let progress = self.parser.feed(bytes, kind)?;
         let event = match progress.response {
+            // Whatever follows the last answer was asked for by nobody, so that this is not the answer alone.
+            Some(_) if self.awaited.len() == 1 && progress.consumed < bytes.len() => {
+                return Err(Malformed::Unasked);
+            }
             Some(response) => {
                 self.awaited.pop_front();
                 self.is_over = !response.keep_alive;

@@ -17,7 +17,8 @@ from loadcurve.server.failure import ServerFailure
 NAMESPACE = "loadcurve"
 RECORDS = 10
 ANSWER_TIMEOUT_S = 5.0
-ROUND_TRIP_TIMEOUT_S = 20.0
+VERIFICATION_TIMEOUT_S = 20.0
+LEAST_TIMEOUT_S = 1e-3
 POLL_S = 0.005
 
 
@@ -32,27 +33,31 @@ class RunningDatabase:
     def refusal(self, timeout_s: float) -> str | None:
         """Ask once whether it lets a client in; ``None`` if it does, otherwise what it answered."""
         parts = urlsplit(self.url)
+        deadline = time.monotonic() + timeout_s
         try:
             # A driver goes on trying for as long as it may, and here is looked at the process in between.
             socket.create_connection((parts.hostname, parts.port), timeout_s).close()
-            version_at(self.url, min(timeout_s, ANSWER_TIMEOUT_S))
+            version_at(self.url, min(_left_s(deadline), ANSWER_TIMEOUT_S))
         except DatabaseError as error:
             return f"the last attempt failed with {explanation_of(error)}"
         except OSError as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         return None
 
-    def verify(self, _paths: Sequence[str]) -> None:
+    def verify(self, _paths: Sequence[str], timeout_s: float = VERIFICATION_TIMEOUT_S) -> None:
         """Give it records in a table of their own, count them, read every field back, and remove the table.
+
+        All of that but the removal has ``timeout_s``, and so has the removal.
 
         Raises ``ServerFailure``: it refuses, or gives back something else ("wrong_answer").
         """
+        deadline = time.monotonic() + timeout_s
         try:
-            with _own_table(self.url) as table:
-                database = Database(json.dumps(table))
+            with _own_table(self.url, min(timeout_s, ANSWER_TIMEOUT_S)) as table:
                 for phase in ("load", "run"):
-                    _require_success(phase, _finished(table, phase))
-                if (count := database.count()) != RECORDS:
+                    _require_success(phase, _finished(table, phase, deadline))
+                count = Database(json.dumps(table | {"timeout_s": _left_s(deadline)})).count()
+                if count != RECORDS:
                     raise ServerFailure(
                         "wrong_answer", f"{RECORDS} records were written and it counts {count}."
                     )
@@ -78,9 +83,9 @@ def explanation_of(error: DatabaseError) -> str:
 
 
 @contextmanager
-def _own_table(url: str) -> Iterator[dict[str, Any]]:
-    """Make a table of a name that nobody else has, for the length of a block."""
-    target = _target(url, f"verified_{secrets.token_hex(8)}", ANSWER_TIMEOUT_S)
+def _own_table(url: str, timeout_s: float) -> Iterator[dict[str, Any]]:
+    """Make a table of a new name for the length of a block; each answer has ``timeout_s``."""
+    target = _target(url, f"verified_{secrets.token_hex(8)}", timeout_s)
     database = Database(json.dumps(target))
     database.create()
     try:
@@ -101,19 +106,22 @@ def _target(url: str, table: str, timeout_s: float) -> dict[str, Any]:
     }
 
 
-def _finished(target: dict[str, Any], phase: str) -> dict[str, Any]:
+def _left_s(deadline: float) -> float:
+    return max(LEAST_TIMEOUT_S, deadline - time.monotonic())
+
+
+def _finished(target: dict[str, Any], phase: str, deadline: float) -> dict[str, Any]:
     """Run the load or the run phase on a table to its end, or until its time is over; return its result."""
     plan = {
         "model": {"closed": {"connections": 1}},
         "stop": {"requests_total": RECORDS},
         "warmup_s": 0.0,
-        "timeout_s": target["timeout_s"],
+        "timeout_s": min(target["timeout_s"], _left_s(deadline)),
         "threads": 1,
         "work": {key: value for key, value in target.items() if key != "timeout_s"}
         | {"phase": phase, "batch": 1},
     }
     load = Load.start(json.dumps({"ycsb": plan}))
-    deadline = time.monotonic() + ROUND_TRIP_TIMEOUT_S
     while not load.is_finished() and time.monotonic() < deadline:
         time.sleep(POLL_S)
     load.stop()

@@ -9,11 +9,15 @@ import http.client
 import socket
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from http.client import HTTPResponse
+
+from loadcurve.server.lookup import endpoints_of
 
 LEAST_BYTES_PER_S = 64 * 1024
 """A body that comes more slowly, on average, has no more time than a head; one that does not has as much as
 it needs."""
+SHOWN_CHARACTERS = 60
 MOST_UNKNOWN_BYTES = 16 * 1024 * 1024
 """A body of unknown length gets more time for at most this number of bytes, so that an endless one ends."""
 
@@ -24,8 +28,8 @@ def answer_within(
 ) -> Iterator[HTTPResponse]:
     """Ask for a path, and give the answer, of which the head was read, for the length of a block.
 
-    From now on the head has ``timeout_s``, and so has its body, but for the time that ``body_bytes`` take at
-    :data:`LEAST_BYTES_PER_S`, as far as they come.
+    From now on the head has ``timeout_s``, finding the host and interim answers (1xx) included, and so has
+    its body, but for the time that ``body_bytes`` take at :data:`LEAST_BYTES_PER_S`, as far as they come.
 
     Raises ``OSError`` or ``HTTPException`` where there is no such answer, also while the body is read.
     """
@@ -33,6 +37,7 @@ def answer_within(
     try:
         connection.sock = bounded = _connected(host, port, timeout_s)
         connection.request("GET", path, headers={"Connection": "close"})
+        connection.response_class = _Answer
         response = connection.getresponse()
         bounded.body_bytes = MOST_UNKNOWN_BYTES if body_bytes is None else body_bytes
         with response:
@@ -81,16 +86,48 @@ class _Bounded(socket.socket):
             raise too_late from None
 
 
+class _Answer(HTTPResponse):
+    """The final answer, behind any interim ones; what may be read in two ways is none."""
+
+    def begin(self) -> None:
+        """Read the head, as the base class does; that skips 100 alone.
+
+        Raises ``HTTPException`` for 101, as no request asks for another protocol, and for a length that is no
+        number, or not one.
+        """
+        self._begin()
+        while self.status < HTTPStatus.OK:
+            if self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                raise http.client.HTTPException("the server switched protocols (status 101) unasked")
+            # Whoever has read a head once reads none again.
+            self.headers = None  # type: ignore[assignment]
+            self._begin()
+        stated = self.headers.get_all("Content-Length", [])
+        lengths = {length.strip() for lengths in stated for length in lengths.split(",")}
+        if len(lengths) > 1 or not all(length.isdecimal() for length in lengths):
+            shown = " and ".join(sorted(lengths))[:SHOWN_CHARACTERS]
+            raise http.client.HTTPException(f"Content-Length is not one number but {shown}")
+
+    def _begin(self) -> None:
+        try:
+            super().begin()
+        except http.client.RemoteDisconnected:
+            raise
+        except http.client.BadStatusLine as error:
+            begin = ascii(str(error)[:SHOWN_CHARACTERS])
+            raise http.client.HTTPException(f"the answer is not HTTP/1.x: it begins with {begin}") from None
+
+
 def _connected(host: str, port: int, timeout_s: float) -> _Bounded:
     """Return a connection to the first address of the host that accepts one."""
     began_s = time.monotonic()
     problem: OSError | None = None
-    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        bounded = _Bounded(family, kind, protocol)
+    for endpoint in endpoints_of(host, port, timeout_s):
+        bounded = _Bounded(endpoint.family, endpoint.kind, endpoint.protocol)
         bounded.begin(timeout_s, began_s)
         try:
             with bounded.in_time():
-                bounded.connect(address)
+                bounded.connect(endpoint.address)
         except OSError as error:
             bounded.close()
             problem = error

@@ -123,10 +123,9 @@ def _announced_version(url: str, target: Target, timeout_s: float) -> str:
     try:
         with answer_within(timeout_s, target.host, target.port, "/") as response:
             said = response.getheader("Server") or ""
-    except TimeoutError as error:
-        raise ServerFailure("not_ready", f"{url}: GET / was not answered: {error}.") from None
     except (OSError, http.client.HTTPException) as error:
-        said = str(error) or type(error).__name__
+        text = f"{url}: GET / was not answered: {error or type(error).__name__}."
+        raise ServerFailure("not_ready", text) from None
     product = re.search(r"\S+/\d\S*", said)
     if product is None:
         text = (

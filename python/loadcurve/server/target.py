@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.redaction import without_passwords
+from loadcurve.server.lookup import endpoints_of
 
 DEFAULT_PORT = 80
 LEAST_TIMEOUT_S = 1e-3
@@ -63,18 +64,20 @@ def _fault(parts: SplitResult) -> str | None:
 def reachable_address(target: Target, timeout_s: float) -> str:
     """Return the first address of the host that accepts a connection, as ``host:port``.
 
-    All addresses together have ``timeout_s``.
+    Finding the host and all of its addresses together have ``timeout_s``.
 
     Raises ``NothingMeasured``: the host is not found, or nobody answers there.
     """
     where = _endpoint(target.host, target.port)
+    deadline_s = time.monotonic() + timeout_s
     try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        found = endpoints_of(target.host, target.port, timeout_s)
+    except TimeoutError as error:
+        raise NothingMeasured(f"{where}: the host is not found: {error}") from error
     except (socket.gaierror, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a host name"
         raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
     reasons = []
-    deadline_s = time.monotonic() + timeout_s
     for *_, address in found:
         host, port = str(address[0]), int(address[1])
         left_s = max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())

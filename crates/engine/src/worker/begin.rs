@@ -73,6 +73,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             reused: connection.state == State::Open,
         });
         match connection.state {
+            State::Closed if std::mem::take(&mut connection.is_spoiled) => {
+                self.fail(slot, Failure::Malformed);
+            }
             State::Closed => self.connect(slot),
             State::Connecting | State::Handshaking => {}
             State::Open => self.will_write(slot),

@@ -121,6 +121,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let connection = &self.connections[slot];
         if connection.requests.is_empty() && connection.state == State::Open {
             self.disconnect(slot);
+            self.connections[slot].is_spoiled = failure == Failure::Malformed;
         } else {
             self.fail(slot, failure);
         }
