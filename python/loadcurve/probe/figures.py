@@ -77,12 +77,6 @@ class Track:
         growth = self.growth(covered)
         return None if growth is None else growth * window.length_s / covered.length_s
 
-    def within(self, window: Window) -> list[float]:
-        """Return what a gauge showed at the readings within the window."""
-        first = bisect_left(self._moments_s, window.start_s)
-        last = bisect_right(self._moments_s, window.end_s)
-        return self._values[first:last]
-
     def _at(self, moment_s: float) -> float | None:
         """Return the value at a moment, on a straight line between the readings around it."""
         after = bisect_left(self._moments_s, moment_s)

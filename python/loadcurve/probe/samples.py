@@ -4,10 +4,16 @@ Times and counters count from the start of a process or of the machine, so that 
 happened between them. ``None`` is what was not read at this moment, or is not published by the kernel.
 """
 
+import ctypes
+from collections import deque
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
+_offset = ctypes.c_int64
 
 
 class Line(BaseModel):
@@ -157,7 +163,8 @@ class SampleReader:
 
     def __init__(self, file: Path) -> None:
         """Open the file, which may still be empty."""
-        self._stream = file.open("rb")
+        self._stream = file.open("r+b", buffering=0)
+        self._lines: deque[bytes] = deque()
         self._begun = b""
         self._header: Header | None = None
 
@@ -165,12 +172,25 @@ class SampleReader:
         """Close the file."""
         self._stream.close()
 
-    def new_samples(self) -> list[Sample]:
-        """Return the samples that were written since the last call; a line without its end waits for it.
+    def new_samples(self, most: int) -> list[Sample]:
+        """Return up to so many samples that were not returned yet; a line without its end waits for it.
 
-        Raises ``ValueError``: a line is not what this version of the probe writes.
+        Raises ``ValueError``: a line is not what this version of the probe writes; so does the next call.
         """
-        *lines, self._begun = (self._begun + self._stream.read()).split(b"\n")
-        if lines and self._header is None:
-            self._header = Header.model_validate_json(lines.pop(0))
-        return [Sample.model_validate_json(line) for line in lines]
+        if not self._lines:
+            *lines, self._begun = (self._begun + self._stream.read()).split(b"\n")
+            self._lines.extend(lines)
+        if self._lines and self._header is None:
+            self._header = Header.model_validate_json(self._lines[0])
+            self._lines.popleft()
+        samples: list[Sample] = []
+        while self._lines and len(samples) < most:
+            samples.append(Sample.model_validate_json(self._lines[0]))
+            self._lines.popleft()
+        return samples
+
+    def release(self) -> None:
+        """Give the disk back what was read; the probe writes on at its place, behind a hole."""
+        read = self._stream.tell()
+        # A file system that cannot do so keeps it.
+        _LIBC.fallocate(self._stream.fileno(), _PUNCH_HOLE | _KEEP_SIZE, _offset(0), _offset(read))

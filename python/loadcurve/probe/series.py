@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from loadcurve.probe.figures import Figure, Window, figure
+from loadcurve.probe.folding import last_readings
 from loadcurve.probe.processor import ProcessorTime
 from loadcurve.probe.samples import PressureSample, Sample
 from loadcurve.result.probe import Column, ProbeSeries, SocketStatesSeries
@@ -74,15 +75,7 @@ def series_of(
 def _thinned(samples: Sequence[Sample]) -> list[Sample]:
     """Join neighbours until there are few enough; each figure is the last one that was read of it."""
     width = math.ceil(len(samples) / ROWS_MAX)
-    return [_joined(samples[start : start + width]) for start in range(0, len(samples), width)]
-
-
-def _joined(samples: Sequence[Sample]) -> Sample:
-    *earlier, last = samples
-    for sample in reversed(earlier):
-        unread = [name for name in Sample.model_fields if getattr(last, name) is None]
-        last = last.model_copy(update={name: getattr(sample, name) for name in unread})
-    return last
+    return [last_readings(samples[start : start + width]) for start in range(0, len(samples), width)]
 
 
 def _socket_states(samples: Sequence[Sample], window: Window) -> SocketStatesSeries | None:

@@ -1,9 +1,9 @@
 """Summing up the probe's samples over the measured window of a load."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from loadcurve.probe.figures import Figure, Track, Window, figure
+from loadcurve.probe.folding import Gauge, gauge, most_by_state
 from loadcurve.probe.processor import (
     CPU_INCOMPLETE,
     ProcessorTime,
@@ -78,9 +78,10 @@ def _server(
     user_s = Track(samples, processor.user).growth(window) if processor else None
     system_s = Track(samples, processor.system).growth(window) if processor else None
     cpu_s = None if user_s is None or system_s is None else user_s + system_s
+    inside = _inside(samples, window)
 
-    def within(path: str) -> list[float]:
-        return Track(samples, figure(path)).within(window)
+    def within(path: str) -> Gauge | None:
+        return gauge(inside, path)
 
     return ServerUse(
         cpu_source=processor.source if processor and cpu_s is not None else None,
@@ -157,23 +158,20 @@ def _tcp(samples: Sequence[Sample], window: Window) -> TcpUse | None:
 
 
 def _sockets(samples: Sequence[Sample], window: Window) -> SocketsUse | None:
-    most = {
-        f"{name}_max": _most(Track(samples, figure(f"sockets.{name}")).within(window))
-        for name in SocketsSample.model_fields
-    }
-    looks = [sample.socket_states for sample in samples if sample.socket_states and window.holds(sample.t_s)]
-    by_state = {state: max(look[state] for look in looks) for state in looks[0]} if looks else None
+    inside = _inside(samples, window)
+    most = {f"{name}_max": _most(gauge(inside, f"sockets.{name}")) for name in SocketsSample.model_fields}
+    by_state = most_by_state(inside)
     if by_state is None and all(count is None for count in most.values()):
         return None
     return SocketsUse(**most, by_state_max=by_state)
 
 
 def _listen_queue(samples: Sequence[Sample], window: Window) -> ListenQueue | None:
-    backlogs = Track(samples, figure("listen_queue.backlog")).within(window)
-    waiting = Track(samples, figure("listen_queue.waiting")).within(window)
-    if not backlogs or not waiting:
+    inside = _inside(samples, window)
+    backlog, waiting = gauge(inside, "listen_queue.backlog"), gauge(inside, "listen_queue.waiting")
+    if backlog is None or waiting is None:
         return None
-    return ListenQueue(backlog=round(min(backlogs)), waiting_max=round(max(waiting)))
+    return ListenQueue(backlog=round(backlog.least), waiting_max=round(waiting.most))
 
 
 def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
@@ -194,13 +192,17 @@ def _whole(count: float | None) -> int | None:
     return None if count is None else round(count)
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
+def _inside(samples: Sequence[Sample], window: Window) -> list[Sample]:
+    return [sample for sample in samples if window.holds(sample.t_s)]
 
 
-def _most(values: Sequence[float]) -> int | None:
-    return round(max(values)) if values else None
+def _mean(shown: Gauge | None) -> float | None:
+    return shown.mean if shown else None
 
 
-def _range(values: Sequence[float]) -> CountRange | None:
-    return CountRange(min=round(min(values)), max=round(max(values))) if values else None
+def _most(shown: Gauge | None) -> int | None:
+    return round(shown.most) if shown else None
+
+
+def _range(shown: Gauge | None) -> CountRange | None:
+    return CountRange(min=round(shown.least), max=round(shown.most)) if shown else None

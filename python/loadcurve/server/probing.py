@@ -13,13 +13,14 @@ from typing import Self
 
 from loadcurve.errors import BadInput
 from loadcurve.probe.figures import Window
-from loadcurve.probe.samples import Sample, SampleReader
+from loadcurve.probe.samples import SampleReader
 from loadcurve.probe.window import nothing_observed, summed_up
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.verdict import Caveat
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.launch import ServerMarks
+from loadcurve.server.probe_reading import SteadyReader
 from loadcurve.server.spawn import bound_to
 
 PROGRAM = NATIVE_FOLDER / "loadcurve-probe"
@@ -39,7 +40,7 @@ class RunningProbe:
     """The probe's process, and where it writes."""
 
     process: subprocess.Popen[bytes]
-    reader: SampleReader
+    reader: SteadyReader
     complaints_file: Path
 
     def ask(self) -> None:
@@ -68,13 +69,13 @@ class Probe:
         self._cpus = cpus
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
-        self._samples: list[Sample] = []
         self._trouble: Caveat | None = None
 
     def __enter__(self) -> Self:
         """Start the probe and wait for its first sample, as far as there will be one."""
         try:
             self._running = self._started(self._marks)
+            self._running.reader.start()
         except (OSError, BadInput) as error:
             text = f"the probe could not be started: {error}"
             self._trouble = Caveat.of("probe_not_started", text)
@@ -105,11 +106,19 @@ class Probe:
             self._running.ask()
         trouble = self._read_until(window.end_s, PATIENCE_S)
         caveats = [] if trouble is None else [trouble]
-        if not self._samples:
+        if self._running is None:
             return nothing_observed(caveats)
-        answered = (load.rate_rps.answered or 0.0) * load.duration_s
-        record = summed_up(self._samples, window, answered, self._interval_ms / 1000, caveats)
-        self._samples = [sample for sample in self._samples if sample.t_s > window.end_s - KEPT_BEFORE_S]
+        with self._running.reader.kept() as store:
+            if not store.samples:
+                return nothing_observed(caveats)
+            answered = (load.rate_rps.answered or 0.0) * load.duration_s
+            try:
+                record = summed_up(store.samples, window, answered, self._interval_ms / 1000, caveats)
+            except MemoryError:
+                # What the load has measured must not be lost for it.
+                text = "there was not enough memory to sum up what the probe wrote"
+                record = nothing_observed([*caveats, Caveat.of("probe_unreadable", text)])
+            store.forget_before(window.end_s - KEPT_BEFORE_S)
         return record
 
     def _started(self, marks: ServerMarks) -> RunningProbe:
@@ -126,7 +135,7 @@ class Probe:
             samples_file.open("wb") as output,
             complaints_file.open("wb") as complaints,
         ):
-            reader = SampleReader(samples_file)
+            reader = SteadyReader(SampleReader(samples_file), self._cpus)
             process = subprocess.Popen(  # noqa: S603 -- the package's own program
                 command,
                 stdin=subprocess.PIPE,
@@ -146,12 +155,12 @@ class Probe:
             # Asked before reading, so that nothing written before its end is missed.
             status = self._running.process.poll()
             try:
-                self._samples += self._running.reader.new_samples()
+                newest = self._running.reader.read()
             except ValueError as error:
                 text = f"what the probe wrote cannot be read: {error}"
                 self._trouble = Caveat.of("probe_unreadable", text)
                 return self._trouble
-            later = takewhile(lambda sample: sample.t_s >= moment_s, reversed(self._samples))
+            later = takewhile(lambda sample: sample.t_s >= moment_s, reversed(newest))
             if any(sample.is_whole for sample in later):
                 return None
             if status is not None:
