@@ -41,7 +41,8 @@ def started(network: str = "host", engine: Engine = PODMAN, **more: object) -> l
         log=Path("/tmp/private/console.log"),
         content=Path("/srv/content"),
         port=8081,
-        environment={"LC_ALL": "C"},
+        environment={"LC_ALL": "C", "STORE": "sesame", "API_TOKEN": "sesame"},
+        secret_variables={"STORE"},
         cpus={2, 0},
         limits=Limits(cpus=0.5, memory_bytes=1 << 30),
     )
@@ -55,7 +56,8 @@ def test_the_servers_own_command_runs_in_its_private_folder_inside():
     assert option(words, "--name") == ["loadcurve-demo-1"]
     assert option(words, "--workdir") == ["/tmp/private"]
     assert option(words, "--user") == ["0:0"]
-    assert option(words, "--env") == ["LC_ALL=C"]
+    assert option(words, "--env") == ["LC_ALL=C", "STORE", "API_TOKEN"]
+    assert "sesame" not in " ".join(words)
     assert words[words.index("--entrypoint") :] == ["--entrypoint", "/usr/sbin/demo", "4f" * 32, "-p", "8081"]
 
 

@@ -163,6 +163,7 @@ def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) 
         url=server.url,
         version=server.version,
         version_command=server.version_command,
+        environment=server.environment,
         limits=_limits(server),
         location=location,
     )

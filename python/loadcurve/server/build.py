@@ -17,6 +17,7 @@ from pathlib import Path
 from loadcurve.errors import refusal
 from loadcurve.host.state import cache_folder
 from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
+from loadcurve.server.environment import environment_of_builds
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.spawn import run_to_its_end
@@ -118,7 +119,7 @@ class Build:
                 self.entry.folder,
                 log,
                 cpus=None,
-                environment=os.environ,
+                environment=environment_of_builds(),
                 interrupted=interrupted,
             )
         if status != 0:

@@ -41,7 +41,16 @@ URL_PLACES = frozenset({"address", "port"}) | SECRET_PLACES
 """Placeholders of the URL under which a database is reached, from this machine."""
 
 
-STUDY_KEYS = CONTAINER_KEYS | {"use", "binary", "start", "url", "version", "version_command", "driver"}
+STUDY_KEYS = CONTAINER_KEYS | {
+    "use",
+    "binary",
+    "start",
+    "url",
+    "version",
+    "version_command",
+    "driver",
+    "environment",
+}
 """What a study may say of any server, besides its settings."""
 
 

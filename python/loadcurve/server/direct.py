@@ -1,6 +1,5 @@
 """The processes of a server that this machine itself runs."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadcurve.host.cgroups import ControlGroup, remove_groups
 from loadcurve.result.records import LimitUse
+from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.group import born_in_group
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.processes import identify
@@ -40,7 +40,7 @@ class DirectProcesses(ServerProcesses):
         self._limiting_group = group
         argv = [*group.entering(), *command.argv]
         with born_in_group(ledger_entry.start.counting_group):
-            environment = {**os.environ, **command.environment}
+            environment = environment_of_servers(command.environment)
             self._process = spawn(argv, command.folder, command.log, command.cpus, environment)
         self._leader = identify(self._process.pid)
         ledger_entry.record_session(self._leader)

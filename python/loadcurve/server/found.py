@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -24,6 +24,7 @@ from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.toml.secret import SecretText
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
 VERSION_TIMEOUT_S = 10.0
@@ -43,6 +44,8 @@ class Overrides:
     """Where the server runs already."""
     version: str | None = None
     version_command: Sequence[str] | None = None
+    environment: Mapping[str, SecretText] = field(default_factory=dict)
+    """Variables of the server, and of what asks for its version."""
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
     """Where the server is looked for and run."""
@@ -67,6 +70,8 @@ class FoundServer:
     """What the server is held to."""
     location: Location = THIS_MACHINE
     """Where it was found and is run."""
+    environment: Mapping[str, SecretText] = field(default_factory=dict)
+    """Variables that the study adds."""
 
     status: ClassVar[Literal["found"]] = "found"
     is_started_here: ClassVar[bool] = True
@@ -153,11 +158,26 @@ def find_server(
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
     version = overrides.version or read_version(
-        entry, _version_source(entry, overrides), program, parts, overrides.location
+        entry,
+        _version_source(entry, overrides),
+        program,
+        parts,
+        overrides.location,
+        environment={name: value.text for name, value in overrides.environment.items()},
     )
     if not _uses_binary(start):
         start = ["{binary}", *start[1:]]
-    return FoundServer(entry, program, start, version, parts, settings, overrides.limits, overrides.location)
+    return FoundServer(
+        entry=entry,
+        binary=program,
+        start=start,
+        version=version,
+        parts=parts,
+        settings=settings,
+        limits=overrides.limits,
+        location=overrides.location,
+        environment=overrides.environment,
+    )
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
@@ -293,6 +313,8 @@ def read_version(
     binary: Path,
     parts: Mapping[str, Path],
     location: Location = THIS_MACHINE,
+    *,
+    environment: Mapping[str, str] | None = None,
 ) -> str:
     """Ask a program for its version.
 
@@ -303,7 +325,7 @@ def read_version(
         f"The version of {entry.description.title} is unknown, so it is not measured: `{' '.join(command)}`"
     )
     try:
-        finished = location.output_of(command, VERSION_TIMEOUT_S)
+        finished = location.output_of(command, VERSION_TIMEOUT_S, environment=environment)
     except subprocess.TimeoutExpired:
         raise ServerFailure(
             "version_unknown", f"{asked} did not end within {VERSION_TIMEOUT_S:g} s."

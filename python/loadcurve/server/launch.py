@@ -13,6 +13,7 @@ from pathlib import Path
 
 from loadcurve.errors import refusal
 from loadcurve.host.cgroups import LimitsUnavailable
+from loadcurve.redaction import remember
 from loadcurve.result.records import LimitUse
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
@@ -57,9 +58,11 @@ class Launch:
         self.port = port
         # No part of the mark, which the name of the private folder shows.
         self._password = secrets.token_urlsafe(PASSWORD_BYTES)
+        remember(self._password)
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
         self._start_command = found.start
+        self._added_environment = found.environment
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
@@ -140,6 +143,7 @@ class Launch:
                     content=content,
                     port=self.port,
                     environment=environment,
+                    secret_variables={name for name, one in self._added_environment.items() if one.source},
                     cpus=cpus,
                     limits=self._limits,
                 )
@@ -266,7 +270,8 @@ class Launch:
         # In the C locale, system errors such as a taken port read the same everywhere.
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
         filled = self._filled(own.values(), password=self._password)
-        return {**dict(zip(own, filled, strict=True)), **fixed}
+        added = {name: value.text for name, value in self._added_environment.items()}
+        return {**dict(zip(own, filled, strict=True)), **added, **fixed}
 
     def _end_processes(self, interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadcurve.server.direct import DirectProcesses
+from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.start import ServerProcesses
 
 LOOPBACK = "127.0.0.1"
@@ -147,7 +148,7 @@ class ThisMachine:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={**os.environ, **(environment or {})},
+            env=environment_of_servers(environment or {}),
             timeout=timeout_s,
             check=False,
         )

@@ -1,10 +1,10 @@
 """What goes before a start in the private folder, such as making an empty database."""
 
-import os
 import signal
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.spawn import run_to_its_end
 
@@ -32,13 +32,12 @@ def prepare(
 
     """
     log = folder / PREPARE_LOG
-    known = {**os.environ, **environment}
     status = run_to_its_end(
         argv,
         folder,
         log,
         cpus=cpus,
-        environment=known,
+        environment=environment_of_servers(environment),
         interrupted=interrupted,
         timeout_s=PREPARE_TIMEOUT_S,
     )

@@ -61,8 +61,8 @@ def find_running_server(
 
     """
     settings = choose_settings(entry.name, entry.description.settings, given_settings)
-    for key in ("binary", "start", "version_command"):
-        if getattr(overrides, key) is not None:
+    for key in ("binary", "start", "version_command", "environment"):
+        if getattr(overrides, key):
             raise UnusableSetting(key, f"given, but the server {entry.name} runs already and is not started")
     if overrides.limits != NO_LIMITS:
         text = f"given, but the server {entry.name} runs already: it is held to nothing from here"

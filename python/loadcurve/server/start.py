@@ -30,7 +30,9 @@ class StartCommand:
     port: int
     """Where the server is reached on 127.0.0.1."""
     environment: Mapping[str, str]
-    """Variables besides those that every program there has."""
+    """Variables besides those that every server there has."""
+    secret_variables: Collection[str]
+    """The names of those that are secret, besides those whose names say so."""
     cpus: Collection[int] | None
     limits: Limits
 

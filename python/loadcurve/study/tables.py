@@ -4,10 +4,19 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
 from loadcurve.load.loads import DURATION_KEYS, WrittenLoad
 from loadcurve.load.values import PositiveCount, SettingValue
+from loadcurve.redaction import is_secret_variable, remember
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
@@ -24,6 +33,7 @@ from loadcurve.toml.quantities import (
     SizeBytes,
     parse_duration_s,
 )
+from loadcurve.toml.secret import Secret, SecretText
 
 # Both become names of files and parts of URLs.
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -246,6 +256,37 @@ class LimitsTable(TomlTable):
         return self
 
 
+def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
+    for name, value in variables.items():
+        if name.startswith(_OUR_OWN_VARIABLES):
+            raise own_problem(f"found {show(name)}, which Loadcurve itself sets; leave it out")
+        if "\0" in value.text:
+            raise own_problem(f"{name} has a NUL character, which no variable can hold")
+        if is_secret_variable(name):
+            remember(value.text)
+    return variables
+
+
+def _recorded_variables(variables: dict[str, SecretText]) -> dict[str, str | dict[str, str]]:
+    """Return what records have of variables: where they came from, or their value where it is no secret."""
+    return {
+        name: value.recorded if value.source is not None or is_secret_variable(name) else value.text
+        for name, value in variables.items()
+    }
+
+
+_OUR_OWN_VARIABLES = ("LOADCURVE_", "LC_ALL")
+Variables = Annotated[
+    dict[
+        Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$"), Expected("the name of a variable")],
+        Secret,
+    ],
+    AfterValidator(_usable_variables),
+    PlainSerializer(_recorded_variables),
+    Expected('a table of variables, such as { MODE = "fast", TOKEN = { env = "TOKEN" } }'),
+]
+
+
 class StudyServer(ContainerTable, extra="allow"):
     """One server of the study: an entry of the catalogue and its settings, which the catalogue checks."""
 
@@ -264,6 +305,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """Another command than the catalogue's that prints the version."""
     driver: dict[str, SettingValue] = Field(default_factory=dict)
     """How the load asks a database, by its driver's settings, such as its write concern."""
+    environment: Variables = Field(default_factory=dict)
+    """Variables of its environment, besides those that every server and this one's description has."""
     limits: LimitsTable | None = None
     """What the server is held to by control groups."""
     machine: Text | None = None

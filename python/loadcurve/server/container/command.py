@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.host.cgroups import NO_LIMITS, Limits
+from loadcurve.redaction import is_secret_variable
 from loadcurve.server.container.engine import Engine
 from loadcurve.server.location import LOOPBACK
 
@@ -55,6 +56,8 @@ class ContainerCommand:
     published: PublishedPort | None = None
     mounts: Sequence[Mount] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Collection[str] = frozenset()
+    """The names of variables that are secret, besides those whose names say so."""
     folder: Path | None = None
     """In which it works, as the user who starts it; ``None`` for the image's own folder and user."""
     cpus: Collection[int] | None = None
@@ -78,11 +81,23 @@ class ContainerCommand:
             *own_limits(),
             *self._share_words(),
             *(word for mount in self.mounts for word in mount.words),
-            *(word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")),
+            *engine.kind.own_environment,
+            *(word for key in self.environment for word in ("--env", self._shown_variable(key))),
             *self.extra,
             *("--entrypoint", program, self.image),
             *arguments,
         ]
+
+    @property
+    def variables_of_engine(self) -> dict[str, str]:
+        """The variables that the engine takes from its own environment: its command line is seen by all."""
+        return {name: value for name, value in self.environment.items() if self._is_secret(name)}
+
+    def _is_secret(self, name: str) -> bool:
+        return name in self.secrets or is_secret_variable(name)
+
+    def _shown_variable(self, name: str) -> str:
+        return name if self._is_secret(name) else f"{name}={self.environment[name]}"
 
     def _published_words(self) -> list[str]:
         if self.published is None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ class EngineKind:
     """Words of ``run`` by which an ordinary user is the same user inside, with ``{user}`` and ``{group}``."""
     private_network: str
     """The network of ``run`` that is the container's own."""
+    own_environment: tuple[str, ...]
+    """Words of ``run`` by which nothing of the engine's own environment reaches the container."""
     packages: Packages
 
 
@@ -36,6 +38,7 @@ KINDS: dict[EngineName, EngineKind] = {
         version="{{.Client.Version}}",
         ordinary_user=("--userns", "keep-id"),
         private_network="private",
+        own_environment=("--http-proxy=false",),
         packages=Packages(
             debian=["podman"], fedora=["podman"], arch=["podman"], alpine=["podman"], suse=["podman"]
         ),
@@ -44,6 +47,7 @@ KINDS: dict[EngineName, EngineKind] = {
         version="{{.Server.Version}}",
         ordinary_user=("--user", "{user}:{group}"),
         private_network="bridge",
+        own_environment=(),
         packages=Packages(
             debian=["docker.io"], fedora=["moby-engine"], arch=["docker"], alpine=["docker"], suse=["docker"]
         ),
@@ -92,9 +96,12 @@ class Engine:
         return self.answer("version", "--format", self.kind.version)
 
     def finished(
-        self, words: Sequence[str], timeout_s: float | None = ANSWER_TIMEOUT_S
+        self,
+        words: Sequence[str],
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a subcommand to its end, its standard error apart.
+        """Run a subcommand to its end, with further variables in the engine's environment.
 
         Raises:
             OSError: the engine's program cannot be run.
@@ -105,6 +112,7 @@ class Engine:
             [*self.words, *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            env={**os.environ, **(variables or {})},
             timeout=timeout_s,
             check=False,
         )

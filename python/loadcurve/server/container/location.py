@@ -120,7 +120,8 @@ class InContainer:
             environment=environment or {},
         )
         try:
-            finished = self.engine.finished(inside.words(self.engine), timeout_s)
+            words = inside.words(self.engine)
+            finished = self.engine.finished(words, timeout_s, inside.variables_of_engine)
         except BaseException:
             # The engine's program has ended, which does not end the container.
             with contextlib.suppress(EngineError):
@@ -150,6 +151,7 @@ class InContainer:
                 Mount(start.folder, start.folder, writable=True),
             ],
             environment=start.environment,
+            secrets=start.secret_variables,
             folder=None if self.runs_own_command else start.folder,
             cpus=start.cpus,
             limits=start.limits,

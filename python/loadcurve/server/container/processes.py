@@ -56,8 +56,10 @@ class ContainerProcesses(ServerProcesses):
                 engine=self._engine.name, engine_arguments=self._engine.arguments, name=self._name
             )
         )
-        words = [*self._engine.words, *self._started(command, self._name).words(self._engine)]
-        self._client = spawn(words, command.folder, command.log, command.cpus, os.environ)
+        inside = self._started(command, self._name)
+        words = [*self._engine.words, *inside.words(self._engine)]
+        environment = {**os.environ, **inside.variables_of_engine}
+        self._client = spawn(words, command.folder, command.log, command.cpus, environment)
         first = self._first_process(self._name, self._client, interrupted)
         if first is None:
             self._require_that_it_ran(command, self._client)
