@@ -5,30 +5,13 @@ import pytest
 from support.sandbox import finish
 from support.tiny_study import study_text
 
-MISTAKES = {
-    "unknown key": (
-        study_text(load="conections = 3\nrequests_total = 10"),
-        "conections = 3",
-        ['did you mean "connections"?'],
-    ),
-    "request outside the folder": (
-        study_text(content='folder = "files"'),
-        'requests = ["/1k.txt"]',
-        ['load.requests: found "/1k.txt"; expected the path of a file in', 'did you mean "/10k.txt"?'],
-    ),
-}
 
-
-@pytest.mark.parametrize(("text", "wrong_line", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_in_the_study_is_named_with_its_line(text, wrong_line, said, sandbox):
-    sandbox.write("files/10k.txt", "x")
-    sandbox.write("tiny.toml", text)
+def test_a_mistake_in_the_study_is_named_with_its_line(sandbox):
+    sandbox.write("tiny.toml", study_text(load="conections = 3\nrequests_total = 10"))
     finished = sandbox.run("run", "tiny.toml", "--out", "run")
     assert (finished.returncode, finished.stdout) == (2, "")
-    place = f"tiny.toml:{text.splitlines().index(wrong_line) + 1}: "
-    (line,) = [line for line in finished.stderr.splitlines() if place in line]
-    for words in said:
-        assert words in line
+    assert "tiny.toml:10: " in finished.stderr
+    assert 'did you mean "connections"?' in finished.stderr
     assert_nothing_happened(sandbox)
 
 

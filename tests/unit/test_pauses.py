@@ -2,9 +2,19 @@
 
 import pytest
 
+from loadcurve.generate import engine
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import PAUSED, Pause, marked_as_paused
 from support import synthetic_run as synthetic
+
+
+def test_a_look_that_comes_half_a_second_late_is_a_pause_from_when_it_was_due(monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(engine.time, "monotonic", lambda: now_s)
+    watch = engine._PauseWatch()
+    for now_s in (100.1, 100.2, 101.0, 101.1):  # noqa: B007 -- the clock reads it
+        watch.look()
+    assert watch.pauses == [Pause(pytest.approx(100.2 + engine.LOOK_INTERVAL_S), 101.0)]
 
 
 def load_result(**changes: float) -> LoadResult:

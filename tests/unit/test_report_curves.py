@@ -138,13 +138,13 @@ def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Ru
 
 def test_throughput_and_latency_have_an_axis_each(run: Run):
     figure = throughput_latency_figure(*drawn(run), LOOKS)
-    [both] = figure.specification["layer"]
-    assert both["resolve"] == {"scale": {"y": "independent"}}
-    titles = [side["layer"][0]["encoding"]["y"]["axis"]["title"] for side in both["layer"]]
+    assert figure.specification["resolve"] == {"scale": {"y": "independent"}}
+    sides = [side["layer"][0] for side in figure.specification["layer"]]
+    titles = [line["encoding"]["y"]["axis"]["title"] for line in sides]
     assert titles == ["requests/s", "99th percentile, ms"]
-    pointed_at = [side["layer"][0]["encoding"]["tooltip"][-1]["title"] for side in both["layer"]]
+    pointed_at = [line["encoding"]["tooltip"][-1]["title"] for line in sides]
     assert pointed_at == titles
-    data = [figure.specification["datasets"][side["data"]["name"]] for side in both["layer"]]
+    data = [figure.specification["datasets"][line["data"]["name"]] for line in sides]
     [rate], [latency] = (
         [row["y"] for row in rows if (row["server"], row["x"]) == ("nginx", 50)] for rows in data
     )

@@ -1,19 +1,22 @@
 """Writing a run folder, and reading it back whole, cut off or broken."""
 
+import dataclasses
 import hashlib
 import json
 import os
 import shutil
 from collections import namedtuple
+from io import FileIO
 from pathlib import Path
 
 import pytest
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.result.folder import BYTES_PER_POINT, RunFolder, read_run
-from loadcurve.result.records import SearchRecord
+from loadcurve.result.folder import BYTES_PER_POINT, Run, RunFolder, read_run
+from loadcurve.result.records import FailureRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.result.verdict import Reason
 from support import synthetic_run as synthetic
 
 DiskUsage = namedtuple("DiskUsage", "total used free")
@@ -67,6 +70,30 @@ def test_a_last_line_cut_off_by_a_kill_is_left_out_and_noted(folder: Path, kept:
     trials.write_text("".join(whole) + last[:kept])
     run = read_run(folder)
     assert (len(run.records), run.cut_off, run.complete) == (len(whole), True, False)
+
+
+def test_a_full_disk_is_told_with_what_is_kept(tmp_path: Path):
+    (tmp_path / TRIALS_FILE).touch()
+    with RunFolder(tmp_path, FileIO("/dev/full", "a")) as folder, pytest.raises(LoadcurveError) as raised:
+        folder.append(synthetic.point_record())
+    assert "trials.jsonl: No space left on device. What was measured before is kept" in str(raised.value)
+
+
+def test_where_each_point_has_a_start_a_failure_loses_one_point_of_a_run_under_way(run: Run):
+    study = {**run.run.study, "trials": {**run.run.study["trials"], "restart": "point"}}
+    point = run.points[0]
+    failure = FailureRecord(
+        kind="failure",
+        trial=point.trial,
+        block=point.block,
+        server=point.server,
+        point=point.point,
+        started_at=point.started_at,
+        reason=Reason(code="died", text="it has ended"),
+        log_tail="",
+    )
+    under_way = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}), records=[failure])
+    assert (under_way.points_lost, under_way.complete) == (1, False)
 
 
 def test_a_last_line_cut_off_within_a_character_is_left_out_too(folder: Path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.verdict import Verdict
@@ -109,6 +109,18 @@ def test_a_run_that_is_interrupted_before_it_measures_leaves_no_folder(scripted,
     assert scripted.command(study_text(LIMIT)) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted before anything was measured"
     assert not (scripted.folder / RUN_FILE).exists()
+
+
+def test_a_request_for_no_file_of_the_persons_own_folder_is_refused_with_its_line(scripted, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "10k.txt").write_text("x")
+    study = study_text(LIMIT, content='folder = "site"')
+    with pytest.raises(BadInput) as raised:
+        scripted.measure(study)
+    line = study.splitlines().index('requests = ["/1k.txt"]') + 1
+    assert f':{line}: load.requests: found "/1k.txt"; expected the path of a file in' in str(raised.value)
+    assert 'did you mean "/10k.txt"?' in str(raised.value)
+    assert not scripted.folder.exists()
 
 
 # --- searches

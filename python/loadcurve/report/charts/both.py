@@ -61,8 +61,11 @@ def throughput_latency_figure(
         f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has full lines and "
         "the left axis, latency dashed lines and the right one; the two figures before have the same values."
     )
-    chart = altair.layer(left, right).resolve_scale(y="independent")
-    return Figure(layered([chart], alternative, FIGURE_HEIGHT, [], datasets), alternative)
+    specification = layered([*left, *right], alternative, FIGURE_HEIGHT, [], datasets)
+    marks = specification["layer"]
+    specification["layer"] = [{"layer": marks[: len(left)]}, {"layer": marks[len(left) :]}]
+    specification["resolve"] = {"scale": {"y": "independent"}}
+    return Figure(specification, alternative)
 
 
 def _row(server: str, load: float, estimate: Estimate | None) -> Row | None:
@@ -83,7 +86,8 @@ def _side(
     looks: Mapping[str, Appearance],
     axis: altair.Axis,
     dashes: list[int],
-) -> altair.LayerChart | altair.FacetChart:
+) -> list[altair.Chart]:
+    """Return the marks of one side, which share its axis."""
     base = altair.Chart(rows).encode(
         x=sweep_axis(shown, list(looks)),
         y=altair.Y("y:Q", axis=axis),
@@ -91,4 +95,4 @@ def _side(
         tooltip=tooltips(server="server", at=text.axis_title(shown.key), value=axis["title"]),
     )
     points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape(looks))
-    return altair.layer(base.mark_line(strokeWidth=2, strokeDash=dashes), points)
+    return [base.mark_line(strokeWidth=2, strokeDash=dashes), points]

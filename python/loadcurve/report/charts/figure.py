@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import altair
+from altair.utils import schemapi
 
 from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
@@ -18,6 +19,9 @@ from loadcurve.report.appearance import Appearance
 
 Specification = dict[str, Any]
 Row = dict[str, Any]
+
+# Altair would check each part of a chart against Vega-Lite's schema, which takes as long as all else.
+schemapi.disable_debug_mode()
 
 LONG_SPAN = 10_000
 """A logarithmic axis that spans more than this factor has ticks at its decades only."""
@@ -165,8 +169,7 @@ def layered(
 
     Without ``datasets`` the page gives the marks their rows.
     """
-    # Altair copies what it layers many times over. Checking it all against Vega-Lite's schema takes longer
-    # still; a test does that for all figures.
+    # Altair copies what it layers many times over. A test checks all figures against Vega-Lite's schema.
     consolidated: dict[str, list[Row]] = {}
     context = {"top_level": False, "datasets": consolidated}
     specification: Specification = {
