@@ -10,6 +10,7 @@ from loadcurve.report.ranking import in_words, ranking_content
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import NoiseSpread
+from loadcurve.result.records import PointRecord
 from loadcurve.stats.ranking import rank
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED
@@ -72,3 +73,19 @@ def test_the_rigs_own_noise_stands_beside_that_of_the_run(tmp_path: Path):
     assert content.visible[-1].startswith(
         "This rig's noise, limit against itself at one point, loads of 1.0 s: with 3 trials 18 % in p99"
     )
+
+
+def test_pairs_that_are_not_told_apart_say_how_many_trials_would_tell(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    nginx, tiny = (synthetic.SERVERS[name] for name in ("nginx", "tiny"))
+
+    def as_fast(record: PointRecord) -> PointRecord:
+        connections = record.point["connections"]
+        ratio = nginx.throughput_rps(connections) / tiny.throughput_rps(connections)
+        return synthetic.with_throughput(record, ratio * (1.05, 0.97, 1.0)[record.block])
+
+    records = [as_fast(one) if one.server == "tiny" else one for one in run.points]
+    content = ranking_content(analyse(synthetic.with_records(run, records)))
+    # The mean of the ratios' logarithms is 0.15 of their standard deviation, which takes 350 trials.
+    [said] = [one for one in content.visible if one.startswith("How many trials")]
+    assert "tiny and nginx more than 100 in throughput" in said

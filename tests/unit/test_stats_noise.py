@@ -32,12 +32,19 @@ def test_the_sample_sizes_of_the_textbook_are_found_again():
     assert deviations(15) <= 0.8 < deviations(14)
 
 
-@pytest.mark.parametrize(("trials", "pairs"), [(3, 1), (5, 1), (20, 1), (5, 6)])
-def test_the_difference_has_the_power_that_scipys_distribution_says(trials: int, pairs: int):
+@pytest.mark.parametrize(
+    ("trials", "servers", "degrees"),
+    # Two trials and four leave one and three; of six servers, four others have eight, which count half.
+    [(3, 2, 2), (5, 2, 4), (20, 2, 19), (5, 4, 4), (2, 2, 1.5), (2, 6, 3.5), (3, 6, 4), (4, 3, 4)],
+)
+def test_the_difference_has_the_power_that_scipys_distribution_says(
+    trials: int, servers: int, degrees: float
+):
     spread = Spread(0.03, 1000)
-    shift = math.log1p(visible_difference(spread, trials, pairs).value) / (spread.log_sd / math.sqrt(trials))
-    critical = stats.t.isf(0.05 / pairs / 2, trials - 1)
-    assert stats.nct.sf(critical, trials - 1, shift) == pytest.approx(0.8, abs=1e-4)
+    seen = visible_difference(spread, trials, servers).value
+    shift = math.log1p(seen) / (spread.log_sd / math.sqrt(trials))
+    critical = stats.t.isf(0.05 / math.comb(servers, 2) / 2, degrees)
+    assert stats.nct.sf(critical, degrees, shift) == pytest.approx(0.8, abs=1e-4)
 
 
 def test_the_interval_of_the_difference_is_that_of_the_spread():

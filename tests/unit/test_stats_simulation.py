@@ -7,14 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
-from loadcurve.stats.interval import Estimate, geometric_interval
-from loadcurve.stats.noise import spread_within, visible_difference
-from loadcurve.stats.paired import Logs, PairedRatio, block_means, paired_ratios
-from loadcurve.stats.ranking import Ranking, rank
-from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS, Figure, UntilNarrow, may_end, wide_points
-from support.synthetic_studies import (
+from benches.synthetic_studies import (
     Autoregressive,
     Drift,
     RandomWalk,
@@ -25,6 +18,13 @@ from support.synthetic_studies import (
     slow_trials,
     studies,
 )
+from scipy import stats
+
+from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.noise import spread_within, visible_difference
+from loadcurve.stats.paired import Logs, PairedRatio, block_means, paired_ratios
+from loadcurve.stats.ranking import Ranking, rank
+from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS, Figure, UntilNarrow, may_end, wide_points
 
 COUNT = 2000
 

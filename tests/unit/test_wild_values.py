@@ -85,7 +85,7 @@ def test_the_smallest_visible_difference_is_a_number_or_null(servers: list[tuple
     logs = {str(name): np.log(np.array([figures])).T for name, figures in enumerate(servers)}
     spread = spread_within([list(logs)], logs)
     assert spread is not None
-    seen = visible_difference(spread, trials, pairs=len(servers) * (len(servers) - 1) // 2)
+    seen = visible_difference(spread, trials, len(servers))
     ends = [seen.low, seen.value, seen.high]
     known = [end for end in ends if end is not None]
     assert all(map(math.isfinite, known))
@@ -93,12 +93,10 @@ def test_the_smallest_visible_difference_is_a_number_or_null(servers: list[tuple
 
 
 def test_a_difference_of_more_than_a_thousandfold_is_none():
-    # Two trials and the 15 pairs of six servers: the noncentrality is 244.76, over √2 is 173.07.
-    assert visible_difference(Spread(math.log(1000) / 173.1, 5), 2, pairs=15).value == pytest.approx(
-        999, rel=0.01
-    )
-    assert visible_difference(Spread(math.log(1000) / 172.0, 5), 2, pairs=15).value is None
-    assert visible_difference(Spread(5.0, 5), 2, pairs=15).value is None
+    # Five trials of two servers: the noncentrality with 4 degrees of freedom is 3.7611, over √5 is 1.6820.
+    assert visible_difference(Spread(math.log(1000) / 1.683, 5), 5).value == pytest.approx(999, rel=0.01)
+    assert visible_difference(Spread(math.log(1000) / 1.680, 5), 5).value is None
+    assert visible_difference(Spread(50.0, 5), 5).value is None
 
 
 def test_an_interval_beyond_all_numbers_is_open():

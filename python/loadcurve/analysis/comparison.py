@@ -18,7 +18,8 @@ from loadcurve.result.differences import (
 from loadcurve.result.measures import Measure, measures
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.paired import Array
-from loadcurve.stats.ranking import ERROR_RATE, holm_adjusted
+from loadcurve.stats.power import ERROR_RATE
+from loadcurve.stats.ranking import holm_adjusted
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
 """The measures that two runs are compared by."""

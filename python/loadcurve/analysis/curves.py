@@ -25,7 +25,8 @@ from loadcurve.result.measures import (
     wrong_answers,
 )
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.interval import Estimate, estimate_over_trials
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.servers import estimates_of_servers
 
 if TYPE_CHECKING:
     from loadcurve.stats.paired import Array, Logs
@@ -130,23 +131,40 @@ def curves(run: Run) -> list[Curve]:
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
         measured.setdefault((record.server, point_key(record.point)), []).append(record)
-    return [
-        Curve(
-            server=name,
-            points=[
-                _curve_point(point, measured.get((name, point_key(point)), []), by)
-                for point in run.sweep_points
-            ],
+    names = [name for name, server in run.run.servers.items() if server.status == "found"]
+    found: list[list[CurvePoint]] = [[] for _ in names]
+    for point in run.sweep_points:
+        records = [measured.get((name, point_key(point)), []) for name in names]
+        for curve, at in zip(found, _at_point(point, records, by), strict=True):
+            curve.append(at)
+    return [Curve(server=name, points=points) for name, points in zip(names, found, strict=True)]
+
+
+def _at_point(
+    point: Point, servers: Sequence[Sequence[PointRecord]], by: Sequence[Measure]
+) -> list[CurvePoint]:
+    """Return one point of every server, each from the records of its trials."""
+    verdicts = [[trial.load.verdict.status for trial in trials] for trials in servers]
+    figures: list[dict[str, Figure]] = [{} for _ in servers]
+    for measure in by:
+        values = [[measure.value(trial) for trial in trials] for trials in servers]
+        usable = (
+            [value for value, verdict in zip(*one, strict=True) if verdict != "invalid"]
+            for one in zip(values, verdicts, strict=True)
         )
-        for name, server in run.run.servers.items()
-        if server.status == "found"
-    ]
+        estimates = estimates_of_servers(list(usable))
+        for by_column, estimate, of_trials in zip(figures, estimates, values, strict=True):
+            by_column[measure.column] = Figure(estimate, of_trials)
+    return [_curve_point(point, *one) for one in zip(servers, verdicts, figures, strict=True)]
 
 
-def _curve_point(point: Point, trials: Sequence[PointRecord], by: Sequence[Measure]) -> CurvePoint:
+def _curve_point(
+    point: Point,
+    trials: Sequence[PointRecord],
+    verdicts: list[VerdictStatus],
+    figures: dict[str, Figure],
+) -> CurvePoint:
     loads = [trial.load for trial in trials]
-    verdicts = [load.verdict.status for load in loads]
-    values = {measure.column: [measure.value(trial) for trial in trials] for measure in by}
     return CurvePoint(
         point=point,
         trials=[trial.trial for trial in trials],
@@ -157,13 +175,8 @@ def _curve_point(point: Point, trials: Sequence[PointRecord], by: Sequence[Measu
             failed=[load.requests.failed for load in loads],
             wrong=[wrong_answers(trial) for trial in trials],
         ),
-        figures={column: Figure(_over_usable(found, verdicts), found) for column, found in values.items()},
+        figures=figures,
     )
-
-
-def _over_usable(values: Sequence[float | None], verdicts: Sequence[VerdictStatus]) -> Estimate | None:
-    usable = (value for value, verdict in zip(values, verdicts, strict=True) if verdict != "invalid")
-    return estimate_over_trials(usable)
 
 
 def usable_logs(found: Sequence[Curve], measure: Measure) -> "tuple[list[int], Logs]":

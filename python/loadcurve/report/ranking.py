@@ -12,6 +12,7 @@ from loadcurve.report.arms import ranking_caution
 from loadcurve.result.measures import MEASURES, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
+from loadcurve.stats.power import TRIALS_MAX
 from loadcurve.stats.ranking import Rank, Ranking, Tier
 
 RANKED = ("throughput", "p50", "p99", "cpu_per_request_us")
@@ -20,6 +21,8 @@ MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
 MOST_POINTS = 4
 """Points that share a reason are named up to this many."""
+MOST_PAIRS = 4
+"""Pairs that are not told apart are named up to this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,6 @@ def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
     """Yield the smallest differences that this run could see over the curve, and that this rig could."""
     blocks = _blocks(rankings)
     servers = max(len(one.over_curve.ranks) for _, one in rankings)
-    pairs = servers * (servers - 1) // 2
     by_column = {noise.measure: noise for noise in analysis.noise}
     noises = {measure.title: by_column[measure.column] for measure, _ in rankings}
     spreads = {title: noise.spread for title, noise in noises.items() if noise.spread is not None}
@@ -183,10 +185,33 @@ def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
         source = _source(next(iter(noises.values())))
         yield (
             f"The smallest difference that is seen over the curve with a probability of 80 %, {source}: "
-            f"{_differences(spreads, blocks, pairs)}."
+            f"{_differences(spreads, blocks, servers)}."
         )
+    more = _more_trials_in_words(rankings)
+    if more:
+        yield more
     if analysis.rig_noise is not None and blocks > 1:
         yield _rig_in_words(analysis.rig_noise, blocks)
+
+
+def _more_trials_in_words(rankings: Rankings) -> str | None:
+    """Say how many trials would tell the servers apart that these do not; ``None`` where none is missing."""
+    numbers: dict[str, list[str]] = {}
+    for measure, one in rankings:
+        for pair in one.over_curve.pairs:
+            if pair.p_value is None or pair.told_apart:
+                continue
+            trials = pair.trials_to_show
+            said = f"more than {TRIALS_MAX}" if trials is None else str(trials)
+            numbers.setdefault(f"{pair.first} and {pair.second}", []).append(f"{said} in {measure.title}")
+    if not numbers:
+        return None
+    named = [f"{pair} {text.listing(said)}" for pair, said in numbers.items()]
+    more = [f"{len(named) - MOST_PAIRS:,} more pairs likewise"] if len(named) > MOST_PAIRS else []
+    return (
+        "How many trials would tell those apart that these do not, with a probability of 80 % and if they "
+        f"differ as measured: {'; '.join([*named[:MOST_PAIRS], *more])}."
+    )
 
 
 def _source(noise: RunNoise) -> str:
@@ -205,16 +230,16 @@ def _rig_in_words(noise: Noise, trials: int) -> str:
     }
     return (
         f"This rig's noise, {noise.server} against itself at one point, loads of "
-        f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, pairs=1)}."
+        f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, servers=2)}."
     )
 
 
-def _differences(spreads: dict[str, Spread], trials: int, pairs: int) -> str:
+def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
     numbers = [trials] if trials >= MORE_TRIALS else [trials, MORE_TRIALS]
     return "; ".join(
         f"with {text.plural(number, 'trial')} "
         + text.listing(
-            f"{_difference(visible_difference(spread, number, pairs).value)} in {title}"
+            f"{_difference(visible_difference(spread, number, servers).value)} in {title}"
             for title, spread in spreads.items()
         )
         for number in numbers

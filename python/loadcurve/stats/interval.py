@@ -9,6 +9,8 @@ CONFIDENCE = 0.95
 """How often an interval of a report holds the truth."""
 GEOMETRIC = "geometric mean, Student's t on the logarithms"
 """The method of :func:`geometric_interval`."""
+MODERATED = "geometric mean, moderated t on the logarithms"
+"""The method where the variance of few trials is moderated by those of other servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,13 @@ def interval_of_logarithms(logarithms: Sequence[float], confidence: float = CONF
     method = f"{GEOMETRIC}, {confidence:.4g}"
     low, high = exponential_ends(mean, half_width)
     return Estimate(math.exp(mean), low, high, len(logarithms), method)
+
+
+def method_of(degrees: float, own_degrees: float) -> str:
+    """Return the method of an interval of logarithms by the degrees of freedom of its variance."""
+    if degrees > own_degrees:
+        return f"{MODERATED}, {degrees:.3g} degrees of freedom, {CONFIDENCE:.4g}"
+    return f"{GEOMETRIC}, {CONFIDENCE:.4g}"
 
 
 def exponential_ends(logarithm: float, half_width: float | None) -> tuple[float | None, float | None]:

@@ -1,6 +1,5 @@
 """Noise: how far blocks' ratios spread where nothing differs, and the smallest difference to be seen so."""
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadcurve.stats.paired import Logs, block_means
-from loadcurve.stats.ranking import ERROR_RATE
+from loadcurve.stats.power import noncentrality
 
-POWER = 0.8
-"""How probable it shall be that a difference is seen where there is one."""
 DIFFERENCE_MAX = 1000.0
 """Trials that would only see more than this, a thousandfold, see no difference."""
 
@@ -39,23 +36,20 @@ class VisibleDifference:
     high: float | None
 
 
-def visible_difference(spread: Spread, trials: int, pairs: int = 1) -> VisibleDifference:
-    """Return the smallest difference that ``trials`` blocks can see, in the right direction.
+def visible_difference(spread: Spread, trials: int, servers: int = 2) -> VisibleDifference:
+    """Return the smallest difference that ``trials`` blocks of ``servers`` can see, in the right direction.
 
-    It is the one that a two-sided paired t test at 5 % finds with a probability of 80 %: exp(d · s / √n) - 1,
-    where the noncentral t distribution with n - 1 degrees of freedom and the noncentrality d lies beyond the
-    test's critical value with that probability. Where the pair is one of several that are compared together,
-    the 5 % are divided by their number, as the strictest step of Holm's method does. ``low`` and ``high``
-    come from the chi-squared interval of s.
+    It is the one that the test of a pair at 5 % finds with a probability of 80 %: exp(d · s / √n) - 1 for the
+    shift d of :func:`loadcurve.stats.power.noncentrality`. ``low`` and ``high`` come from the chi-squared
+    interval of s.
 
-    Source: Cohen, *Statistical Power Analysis for the Behavioral Sciences*, 2nd edition (1988), section 2.3.4
-    and appendix; NIST/SEMATECH e-Handbook of Statistical Methods, section 7.2.3.1 for the interval of s.
+    Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 7.2.3.1 for the interval of s.
 
-    Raises ``ValueError`` for fewer than two trials.
+    Raises ``ValueError`` for fewer than two trials or servers.
     """
     from scipy.special import chdtri  # noqa: PLC0415 - scipy must not slow the start of the command
 
-    per_deviation = _noncentrality(trials, pairs) / math.sqrt(trials)
+    per_deviation = noncentrality(trials, servers) / math.sqrt(trials)
 
     def difference(log_sd: float) -> float | None:
         log_ratio = per_deviation * log_sd
@@ -67,18 +61,6 @@ def visible_difference(spread: Spread, trials: int, pairs: int = 1) -> VisibleDi
         for above in (0.025, 0.975)
     )
     return VisibleDifference(trials, difference(spread.log_sd), difference(low), difference(high))
-
-
-@functools.cache
-def _noncentrality(trials: int, pairs: int) -> float:
-    """Return the shift, in standard errors, that the test finds with the wanted probability."""
-    if trials < 2:  # noqa: PLR2004 - a spread needs two
-        raise ValueError(f"{trials} trials can see no difference: a spread needs two")
-    from scipy.special import nctdtrinc, stdtrit  # noqa: PLC0415 - as above
-
-    degrees = trials - 1
-    critical = float(stdtrit(degrees, 1 - ERROR_RATE / pairs / 2))
-    return float(nctdtrinc(degrees, 1 - POWER, critical))
 
 
 def spread_within(groups: Iterable[Sequence[str]], logs: Logs) -> Spread | None:

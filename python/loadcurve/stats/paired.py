@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loadcurve.stats.interval import CONFIDENCE, GEOMETRIC, Estimate, exponential_ends
+from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends, method_of
+from loadcurve.stats.moderated import FOR_RATIOS, BlockSpread, Variances, moderated
 
 Array = NDArray[np.float64]
 Logs = Mapping[str, Array]
@@ -18,11 +19,13 @@ Logs = Mapping[str, Array]
 class PairedRatio:
     """A ratio over blocks, and how probable one at least as far from 1 is if there is no difference.
 
-    ``p_value`` is two-sided, and ``None`` where there are too few blocks for it: with one there is no spread.
+    ``p_value`` is two-sided, and ``log_sd`` the standard deviation of the blocks' log ratios that it rests
+    on; both are ``None`` where there are too few blocks: with one there is no spread.
     """
 
     estimate: Estimate
     p_value: float | None
+    log_sd: float | None = None
 
 
 def block_means(differences: Array) -> Array:
@@ -72,14 +75,18 @@ def group_log_ratios(first: Sequence[Array], second: Sequence[Array]) -> Array:
     return block_means(np.mean(first, axis=0) - np.mean(second, axis=0))
 
 
-def paired_ratios(log_ratios: Array) -> list[PairedRatio | None]:
+def paired_ratios(
+    log_ratios: Array, shares: Array | None = None, spread: BlockSpread | None = None
+) -> list[PairedRatio | None]:
     """Return the ratio of each row with its interval and p-value; ``None`` for a row without any block.
 
     A row holds one log ratio for each block, and NaN where there is none. It is Student's paired t test on
-    the logarithms: the blocks' ratios are taken as independent and their logarithms as near to normal.
+    the logarithms: the blocks' ratios are taken as independent and their logarithms as near to normal. With
+    the ``spread`` of all servers, of which the rows are contrasts with these ``shares`` (the squares of the
+    servers' weights, added up), the variances of few blocks are moderated.
 
     Source: Student (1908); for ratios of benchmarks Kalibera and Jones, "Rigorous benchmarking in reasonable
-    time", ISMM 2013.
+    time", ISMM 2013; Smyth (2004), see :mod:`loadcurve.stats.moderated`.
     """
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
@@ -88,17 +95,24 @@ def paired_ratios(log_ratios: Array) -> list[PairedRatio | None]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(known, log_ratios, 0.0).sum(axis=1) / n
         squares = np.where(known, log_ratios - means[:, None], 0.0) ** 2
-        errors = np.sqrt(squares.sum(axis=1) / (n - 1) / n)
-        reaches = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * errors
-        p_values = np.where(errors > 0, 2 * stdtr(n - 1, -np.abs(means) / errors), means == 0)
-    rows = zip(n.tolist(), means.tolist(), reaches.tolist(), p_values.tolist(), strict=True)
+        own = Variances(squares.sum(axis=1) / (n - 1), np.asarray(n - 1.0))
+        used = own
+        if spread is not None and shares is not None:
+            used = moderated(own, spread.beside(log_ratios, shares, own.degrees), FOR_RATIOS)
+        errors = np.sqrt(used.values / n)
+        reaches = stdtrit(used.degrees, (1 + CONFIDENCE) / 2) * errors
+        p_values = np.where(errors > 0, 2 * stdtr(used.degrees, -np.abs(means) / errors), means == 0)
+    columns = (n, means, reaches, p_values, np.sqrt(used.values), used.degrees)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     return [_paired_ratio(*row) for row in rows]
 
 
-def _paired_ratio(n: int, mean: float, reach: float, p_value: float) -> PairedRatio | None:
+def _paired_ratio(n: int, mean: float, *over_blocks: float) -> PairedRatio | None:
     if n == 0:
         return None
-    value, method = math.exp(mean), f"{GEOMETRIC}, {CONFIDENCE:.4g}"
+    value = math.exp(mean)
     if n == 1:
-        return PairedRatio(Estimate(value, None, None, n, method), None)
-    return PairedRatio(Estimate(value, *exponential_ends(mean, reach), n, method), p_value)
+        return PairedRatio(Estimate(value, None, None, n, method_of(0, 0)), None)
+    reach, p_value, log_sd, degrees = over_blocks
+    method = method_of(degrees, n - 1)
+    return PairedRatio(Estimate(value, *exponential_ends(mean, reach), n, method), p_value, log_sd)

@@ -1,20 +1,27 @@
 """The ranking of servers by one measure: which can be told apart, and which cannot."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from loadcurve.stats.interval import Estimate
-from loadcurve.stats.paired import Array, Logs, block_means, group_log_ratios, paired_ratios
+from loadcurve.stats.moderated import BlockSpread
+from loadcurve.stats.paired import (
+    Array,
+    Logs,
+    PairedRatio,
+    block_means,
+    group_log_ratios,
+    paired_ratios,
+)
+from loadcurve.stats.power import ERROR_RATE, trials_to_show
 
 Better = Literal["higher", "lower"]
 """Which of two values is the better one."""
-
-ERROR_RATE = 0.05
-"""How probable it may be that any two servers of a ranking are distinguished that do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,11 @@ class Pair:
     """The measure of the first over that of the second; ``None`` where no block has both."""
     p_value: float | None
     """Adjusted by Holm's method for all pairs; ``None`` where fewer than two blocks have both."""
+    trials_to_show: int | None = None
+    """How many trials would tell them apart with a probability of 80 % if they differ as measured.
+
+    ``None`` where they are told apart, or nothing is known of their spread, or no number up to 100 would.
+    """
 
     @property
     def told_apart(self) -> bool:
@@ -76,7 +88,8 @@ class Ranking:
 def rank(logs: Logs, better: Better) -> Ranking:
     """Rank the servers that have values, by the paired ratios of all pairs.
 
-    Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs.
+    Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs. Where
+    blocks are few, the variances are moderated by those of the other servers.
     A server's best rank is 1 and the number of servers that are better by that test; its worst is the number
     of servers less those that are worse.
 
@@ -90,7 +103,7 @@ def rank(logs: Logs, better: Better) -> Ranking:
     stack = np.stack(list(found.values()))
     order = _in_order(stack, better)
     stack, servers = stack[order], [list(found)[place] for place in order]
-    pairs = _compared(servers, stack)
+    pairs, spread = _compared(servers, stack)
     apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
     for server in servers:
@@ -100,7 +113,7 @@ def rank(logs: Logs, better: Better) -> Ranking:
     return Ranking(
         ranks=tuple(ranks),
         groups=_groups(servers, set(apart)),
-        tiers=_tiers(servers, apart, logs),
+        tiers=_tiers(servers, apart, logs, spread),
         pairs=pairs,
         blocks=int(np.isfinite(stack).any(axis=(0, 2)).sum()),
     )
@@ -133,17 +146,29 @@ def _in_order(stack: Array, better: Better) -> list[int]:
     return sorted(range(len(stack)), key=score.tolist().__getitem__, reverse=better == "higher")
 
 
-def _compared(servers: Sequence[str], stack: Array) -> tuple[Pair, ...]:
+def _compared(servers: Sequence[str], stack: Array) -> tuple[tuple[Pair, ...], BlockSpread]:
     first, second = np.triu_indices(len(stack), 1)
-    ratios = paired_ratios(block_means(stack[first] - stack[second]))
+    log_ratios = block_means(stack[first] - stack[second])
+    spread = BlockSpread.of(log_ratios, block_means(stack.mean(axis=0)), len(servers))
+    ratios = paired_ratios(log_ratios, np.full(len(log_ratios), 2.0), spread)
     tested = [i for i, ratio in enumerate(ratios) if ratio is not None and ratio.p_value is not None]
     p_values = [ratio.p_value for ratio in ratios if ratio is not None and ratio.p_value is not None]
     adjusted = dict(zip(tested, holm_adjusted(p_values), strict=True))
     names = itertools.combinations(servers, 2)
-    return tuple(
-        Pair(a, b, ratio.estimate if ratio else None, adjusted.get(i))
-        for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
+    return (
+        tuple(
+            _pair(a, b, ratio, adjusted.get(i), len(servers))
+            for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
+        ),
+        spread,
     )
+
+
+def _pair(first: str, second: str, ratio: PairedRatio | None, p_value: float | None, servers: int) -> Pair:
+    pair = Pair(first, second, ratio.estimate if ratio else None, p_value)
+    if ratio is None or ratio.log_sd is None or pair.told_apart:
+        return pair
+    return replace(pair, trials_to_show=trials_to_show(math.log(ratio.estimate.value), ratio.log_sd, servers))
 
 
 def _wins(pair: Pair, better: Better) -> str:
@@ -180,7 +205,9 @@ def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str
     return tuple(sorted(found, key=lambda group: [order.index(server) for server in group]))
 
 
-def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs) -> tuple[Tier, ...]:
+def _tiers(
+    order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs, spread: BlockSpread
+) -> tuple[Tier, ...]:
     """Cut the order wherever all servers before are distinguished from, and better than, all behind."""
     cuts = [
         place
@@ -191,12 +218,15 @@ def _tiers(order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs
     ]
     members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])] if order else []
     return tuple(
-        Tier(tier, _group_ratio(tier, after, logs) if after else None)
+        Tier(tier, _group_ratio(tier, after, logs, spread) if after else None)
         for tier, after in itertools.zip_longest(members, members[1:])
     )
 
 
-def _group_ratio(first: Sequence[str], second: Sequence[str], logs: Logs) -> Estimate | None:
+def _group_ratio(
+    first: Sequence[str], second: Sequence[str], logs: Logs, spread: BlockSpread
+) -> Estimate | None:
     ratios = group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
-    [ratio] = paired_ratios(ratios[None, :])
+    shares = np.array([1 / len(first) + 1 / len(second)])
+    [ratio] = paired_ratios(ratios[None, :], shares, spread)
     return ratio.estimate if ratio else None

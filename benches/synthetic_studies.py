@@ -7,7 +7,7 @@ moment of the run has it as its expectation.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +19,16 @@ Noise = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 STEPS = 4
 """Moments of the drift in each trial."""
+SLOW_SHARE = 0.1
+"""Of the trials, where some are slow."""
 
 
 @dataclass(frozen=True)
 class Steady:
     """A machine that does not drift."""
 
-    def moments(self, draw: np.random.Generator, studies: int, moments: int, per_block: int) -> Array:
+    def moments(self, _draw: np.random.Generator, studies: int, moments: int, _per_block: int) -> Array:
+        """Return the drift at moments in time (columns) of studies (rows)."""
         return np.zeros((studies, moments))
 
 
@@ -37,10 +40,11 @@ class Autoregressive:
     half_life_blocks: float
 
     def moments(self, draw: np.random.Generator, studies: int, moments: int, per_block: int) -> Array:
+        """Return the drift at moments in time (columns) of studies (rows)."""
         keeps = 0.5 ** (1 / (self.half_life_blocks * per_block))
         shocks = draw.normal(0, self.sd * math.sqrt(1 - keeps**2), (studies, moments))
         shocks[:, 0] = draw.normal(0, self.sd, studies)
-        return lfilter([1.0], [1.0, -keeps], shocks, axis=1)
+        return np.asarray(lfilter([1.0], [1.0, -keeps], shocks, axis=1))
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class RandomWalk:
     sd_per_block: float
 
     def moments(self, draw: np.random.Generator, studies: int, moments: int, per_block: int) -> Array:
+        """Return the drift at moments in time (columns) of studies (rows)."""
         steps = draw.normal(0, self.sd_per_block / math.sqrt(per_block), (studies, moments))
         return np.cumsum(steps, axis=1)
 
@@ -58,6 +63,7 @@ Drift = Steady | Autoregressive | RandomWalk
 
 
 def normal(draw: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return normal noise of standard deviation 1."""
     return draw.normal(0, 1, shape)
 
 
@@ -68,7 +74,7 @@ def heavy_tailed(draw: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 def slow_trials(draw: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """One trial in ten is slower by 5; the mean over many trials is 0."""
-    return draw.normal(0, 1, shape) - 5 * (draw.random(shape) < 0.1) + 0.5
+    return draw.normal(0, 1, shape) - 5 * (draw.random(shape) < SLOW_SHARE) + 5 * SLOW_SHARE
 
 
 @dataclass(frozen=True)
@@ -85,12 +91,15 @@ def studies(
     blocks: int,
     drift: Drift,
     *,
-    noise_sd: float = 0.02,
+    noise_sd: float | Sequence[float] = 0.02,
     noise: Noise = normal,
     seed: int,
     in_blocks: bool = True,
 ) -> Studies:
-    """Simulate studies; with ``in_blocks`` false, all trials of a server run before those of the next."""
+    """Simulate studies; with ``in_blocks`` false, all trials of a server run before those of the next.
+
+    ``noise_sd`` is that of all servers, or one for each.
+    """
     draw = np.random.default_rng(seed)
     servers = len(levels)
     per_block = servers * STEPS
@@ -105,5 +114,6 @@ def studies(
         )
     drifted = np.take_along_axis(during_trials[:, None, :], slots, axis=2)
     own = np.log(np.array(levels))
-    logs = own[None, :, None] + drifted + noise_sd * noise(draw, (count, servers, blocks))
+    sds = np.broadcast_to(np.array(noise_sd, dtype=float), servers)
+    logs = own[None, :, None] + drifted + sds[:, None] * noise(draw, (count, servers, blocks))
     return Studies(np.exp(logs), np.exp(own[None, :] + moments.mean(axis=1)[:, None]))
