@@ -5,16 +5,20 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram as HdrHistogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use loadcurve_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
 mod compact;
+mod interchange;
 
 pub use compact::CompactHistogram;
 
 /// The longest time told apart from longer ones: one hour.
 const LONGEST: Nanos = Nanos(3_600_000_000_000);
+
+/// The most times that a histogram is believed to have counted: whole numbers until here are exact in 64-bit floats.
+const COUNT_MAX: u64 = 1 << 53;
 
 /// A histogram that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +40,15 @@ struct Moments {
 
 impl Moments {
     fn record(&mut self, time: Nanos, count: u64) {
-        self.sum += u128::from(time.0) * u128::from(count);
-        self.sum_squares += u128::from(time.0) * u128::from(time.0) * u128::from(count);
+        let (nanos, count) = (u128::from(time.0), u128::from(count));
+        self.sum = self.sum.saturating_add(nanos * count);
+        self.sum_squares = self.sum_squares.saturating_add((nanos * nanos).saturating_mul(count));
         self.widen(time, time);
     }
 
     fn merge(&mut self, other: &Self) {
-        self.sum += other.sum;
-        self.sum_squares += other.sum_squares;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
         if let Some((minimum, maximum)) = other.extremes {
             self.widen(minimum, maximum);
         }
@@ -101,6 +106,9 @@ impl<const DIGITS: u8> TryFrom<Option<Stored>> for Histogram<DIGITS> {
 
     fn try_from(stored: Option<Stored>) -> Result<Self, HistogramError> {
         let Some(Stored { counts, moments }) = stored else { return Ok(Self::default()) };
+        if moments.extremes.is_none_or(|(shortest, longest)| shortest > longest) {
+            return Err(HistogramError("its shortest time is longer than its longest".into()));
+        }
         Ok(Self { moments, ..Self::decode(&counts)? })
     }
 }
@@ -174,7 +182,7 @@ impl<const DIGITS: u8> Histogram<DIGITS> {
         self.buckets
             .iter_recorded()
             .map(|step| {
-                below += step.count_at_value();
+                below = step.count_at_value().saturating_add(below);
                 let time = Nanos(self.buckets.highest_equivalent(step.value_iterated_to()));
                 (100.0 * below as f64 / total, time.as_millis_f64())
             })
@@ -199,16 +207,15 @@ impl<const DIGITS: u8> Histogram<DIGITS> {
     /// # Errors
     /// When the text is not such a histogram, or counts times that this one cannot hold.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
-        let error = |reason: &dyn fmt::Debug| HistogramError(format!("{reason:?}"));
-        let bytes = BASE64.decode(text.trim()).map_err(|reason| error(&reason))?;
-        let buckets: HdrHistogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|reason| error(&reason))?;
+        let counts = interchange::counts(text).map_err(|reason| HistogramError(reason.into()))?;
         let mut histogram = Self::default();
-        for step in buckets.iter_recorded() {
-            let time = buckets.median_equivalent(step.value_iterated_to());
-            let count = step.count_at_value();
-            histogram.buckets.record_n(time, count).map_err(|reason| error(&reason))?;
+        for (time, count) in counts {
+            let counted = histogram.buckets.record_n(time, count);
+            counted.map_err(|_| HistogramError("it counts times of more than an hour".into()))?;
             histogram.moments.record(Nanos(time), count);
+        }
+        if histogram.count() > COUNT_MAX {
+            return Err(HistogramError("it counts more than there can have been".into()));
         }
         Ok(histogram)
     }
