@@ -42,6 +42,20 @@ def sleep_in_a_child(*, own_session: bool) -> None:
         os._exit(0)
 
 
+def hide() -> None:
+    """Leave a process that has another session, parent, folder and environment, and no file open."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.chdir("/")
+            os.closerange(0, 256)
+            os.execve("/bin/sleep", ["sleep", "3600"], {})
+        os._exit(0)
+    os.wait()
+
+
+if "hides" in behaviours:
+    hide()
 if "daemon" in behaviours:
     if os.fork() != 0:
         os._exit(0)

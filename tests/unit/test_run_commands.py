@@ -11,6 +11,7 @@ from loadcurve.result.verdict import Verdict
 from loadcurve.run import prepare
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.ledger import CleanedUp
+from loadcurve.server.presence import Neighbour
 from loadcurve.server.running import RunningServer
 from loadcurve.stats.slo import parse_objective
 from support.scripted_run import ScriptedRun, answered
@@ -39,7 +40,7 @@ def test_the_options_that_change_a_study_are_recorded_as_they_were_given(scripte
 def test_a_run_beside_another_one_and_what_a_killed_one_left_are_told(scripted, monkeypatch):
     left = CleanedUp("nginx", 77, (78,), (), None)
     monkeypatch.setattr("loadcurve.run.study.clean_up_after_killed_runs", lambda: [left])
-    monkeypatch.setattr("loadcurve.run.study.other_owners", lambda: {99})
+    monkeypatch.setattr("loadcurve.run.study.neighbours", lambda: [Neighbour(99, is_elsewhere=False)])
     scripted.measure(study_text(LIMIT, trials=1))
     assert left.text in scripted.talk
     said = "another run was under way on this machine (process 99)"
@@ -70,7 +71,7 @@ def test_that_both_sides_share_cpus_is_told_of_servers_that_are_started_here(
 def test_no_password_of_a_running_server_is_recorded(scripted, running):
     scripted.measure(study_text(running("mongodb://me:geheim@127.0.0.1:9"), trials=1))
     files = {file.name: file.read_text() for file in scripted.folder.iterdir()}
-    assert set(files) == {"run.json", "study.toml", "trials.jsonl"}
+    assert set(files) == {"run.json", "run-copy.json", "study.toml", "trials.jsonl"}
     assert all("mongodb://127.0.0.1:9" in files[name] for name in ("run.json", "study.toml"))
     assert [name for name, text in files.items() if "geheim" in text] == []
 

@@ -1,11 +1,14 @@
 """``loadcurve load``: one load against one URL."""
 
+from contextlib import suppress
+
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_study import Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.load.plan import HttpPlan
+from loadcurve.server.presence import announce
 from loadcurve.server.target import reachable_address, read_url
 
 
@@ -35,6 +38,9 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         seed=options.values["seed"],
         io=options.values["io"],
     )
+    # Others should know of it; that they cannot is no reason not to measure.
+    with suppress(OSError):
+        announce()
     try:
         result = watched(plan)
     except LoadInterrupted as interrupt:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -27,6 +27,7 @@ from loadcurve.result.records import (
     ServerRecord,
 )
 from loadcurve.result.verdict import Caveat
+from loadcurve.run.beside import disturbing, not_alone
 from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.run.display import Display
 from loadcurve.run.fitting import require_own_tables
@@ -47,7 +48,8 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.server.ledger import clean_up_after_killed_runs, other_owners
+from loadcurve.server.ledger import clean_up_after_killed_runs
+from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.model import Study
@@ -173,6 +175,9 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
+        # Where the state folder cannot be written, a server's start says so.
+        with suppress(OSError):
+            announce()
         caveats = (*self._shared_cpus(), *_others_at_work())
         for caveat in caveats:
             self._display.note(caveat.text)
@@ -256,7 +261,7 @@ class StudyRun:
         """Yield what must be known of the whole run; servers that run already were bound by others."""
         if self._cpus.overlap and any(one.is_started_here for one in self._servers.values()):
             cpus = ", ".join(map(str, self._cpus.overlap))
-            yield _caveat("cpus_shared", f"servers and load share CPU {cpus}")
+            yield disturbing("cpus_shared", f"servers and load share CPU {cpus}")
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}
@@ -276,17 +281,12 @@ class StudyRun:
 
 def _others_at_work() -> Iterator[Caveat]:
     """Yield what must be known of the whole run where another one had begun before it and goes on."""
-    if others := other_owners():
-        pids = ", ".join(map(str, sorted(others)))
-        yield _caveat("not_alone", f"another run was under way on this machine (process {pids})")
+    if others := neighbours():
+        yield not_alone(others)
 
 
 def _is_answered(record: PointRecord | FailureRecord) -> bool:
     return isinstance(record, PointRecord) and record.load.requests.answered > 0
-
-
-def _caveat(code: str, cause: str) -> Caveat:
-    return Caveat.of(code, f"{cause}, so they disturb each other: read the numbers with care")
 
 
 def _changed(study: Study, options: RunOptions) -> Study:

@@ -20,6 +20,7 @@ from loadcurve.result.records import (
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
+from loadcurve.run.beside import Beside
 from loadcurve.run.database import DatabaseUnderLoad
 from loadcurve.run.database_plan import DatabasePlans
 from loadcurve.run.display import Display
@@ -87,14 +88,15 @@ class TrialRunner:
                         begun, started_at = point, utc_now()
                         self.display.point_begins(trial, point)
                         used_before = server.limit_use()
-                        measured = self._measured(server, under_load, point, self.seed + trial.block)
+                        beside = Beside()
+                        measured = self._measured(server, under_load, point, self.seed + trial.block, beside)
                         record = PointRecord(
                             kind="point",
                             **trial.model_dump(),
                             point=point,
                             started_at=started_at,
                             measurements=measured,
-                            probe=probe.observed(measured[MEASURED]),
+                            probe=beside.marked(probe.observed(measured[MEASURED])),
                             limit_use=_since(used_before, server.limit_use()),
                         )
                         yield record
@@ -127,11 +129,14 @@ class TrialRunner:
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, arm.load, content, self.cpus.load, ENGINE)
 
-    def _measured(self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int) -> Measurements:
+    def _measured(
+        self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int, beside: Beside
+    ) -> Measurements:
         """Measure one point while its server lives; raises ServerFailure where it does not."""
 
         def observe(progress: Progress) -> None:
             server.require_life()
+            beside.look()
             self.display.load_goes_on(progress)
 
         measured = under_load.measure(point, seed, observe)

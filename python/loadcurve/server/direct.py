@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadcurve.host.cgroups import ControlGroup, remove_groups
 from loadcurve.result.records import LimitUse
+from loadcurve.server.adoption import adopt_orphans, adopted_since
 from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.group import born_in_group
 from loadcurve.server.ledger import LedgerEntry
@@ -28,6 +29,7 @@ class DirectProcesses(ServerProcesses):
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: list[Path] = []
         self._limiting_group: ControlGroup | None = None
+        self._ledger_entry: LedgerEntry | None = None
 
     def start(
         self, command: StartCommand, ledger_entry: LedgerEntry, _interrupted: Callable[[], bool], /
@@ -39,12 +41,22 @@ class DirectProcesses(ServerProcesses):
         group.make()
         self._limiting_group = group
         argv = [*group.entering(), *command.argv]
+        adopt_orphans(adopts=True)
         with born_in_group(ledger_entry.start.counting_group):
             environment = environment_of_servers(command.environment)
             self._process = spawn(argv, command.folder, command.log, command.cpus, environment)
         self._leader = identify(self._process.pid)
         ledger_entry.record_session(self._leader)
+        self._ledger_entry = ledger_entry
         return self._process
+
+    def look_after_orphans(self) -> None:
+        """Record those of the server that have lost their parents since the last look; reap the dead."""
+        if self._ledger_entry is None or self._leader is None:
+            return
+        known = {one.identity for one in self._ledger_entry.start.adopted}
+        if new := [one for one in adopted_since(self._leader) if one not in known]:
+            self._ledger_entry.record_adopted(new)
 
     def limit_use(self) -> LimitUse | None:
         """Return what the limit of memory has done to the server since its start; ``None`` without one."""
@@ -58,6 +70,8 @@ class DirectProcesses(ServerProcesses):
 
     def clear(self) -> None:
         """Reap the main process and remove the control groups."""
+        self.look_after_orphans()
+        adopt_orphans(adopts=False)
         if self._process is not None:
             self._process.wait()
         remove_groups(self._groups)

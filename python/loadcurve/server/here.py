@@ -145,6 +145,7 @@ class Server(LiveServer):
 
         Raises ``ServerFailure``: it has ended ("died", "out_of_memory"); the text says how.
         """
+        self._running.look_after_orphans()
         if ended := self._running.exit_in_words():
             self._fail_as_ended(f"{self._title} {ended} during the trial.")
 
@@ -222,6 +223,7 @@ class Server(LiveServer):
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
             refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
+            launch.look_after_orphans()
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
             if refusal is None:

@@ -20,7 +20,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, places
 from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
-from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
+from loadcurve.server.ledger import KILL_TIMEOUT_S, MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.preparation import prepare
 from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
@@ -174,8 +174,13 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
+    def look_after_orphans(self) -> None:
+        """Keep in mind which processes of the server have lost their parents; cheap enough for any moment."""
+        self._processes.look_after_orphans()
+
     def went_into_the_background(self) -> bool:
         """Say whether the main process has ended in good order and others of the server run on."""
+        self.look_after_orphans()
         return self.exit_in_words() == ENDED_IN_GOOD_ORDER and any(processes_of(self._start_record))
 
     def foreign_listeners(self) -> set[int]:
@@ -293,7 +298,14 @@ class Launch:
                 os.killpg(self._process.pid, signal.SIGTERM)
 
     def _kill_all(self) -> None:
-        _, remaining = kill_all(self._start_record)
+        deadline = time.monotonic() + KILL_TIMEOUT_S
+        known = None
+        remaining: set[int] = set()
+        # What a killed process leaves may be known by nothing else than that it comes to this process then.
+        while known != self._start_record.adopted and time.monotonic() < deadline:
+            known = self._start_record.adopted
+            _, remaining = kill_all(self._start_record)
+            self.look_after_orphans()
         if remaining:
             pids = ", ".join(map(str, sorted(remaining)))
             raise ServerFailure(

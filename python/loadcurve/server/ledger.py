@@ -3,9 +3,18 @@
 Each start has one small file in the state folder, written before anything else of the start exists and
 removed after the stop. A file whose owner no longer lives belongs to a killed run.
 
+The folder may be shared by containers and machines, where an owner's id means nothing or names another
+process. So a file is believed only where it is this user's, and then
+
+- of this boot and this namespace of process ids: by the owner's id and start time;
+- of another namespace of this machine: never, for its own processes must look after it;
+- of another boot: where the machine has this one's name and nobody holds the owner's lock any more, see
+  :mod:`presence`. It was restarted, so no process can be left, and none is ended.
+
 No process is ended on the strength of its id, because ids are used again. A process is ours
 
 - if it carries the start's random mark in its environment, or is in a control group named after it;
+- if it was seen to become a child of the owner while the server ran, see :mod:`adoption`;
 - if it belongs to the recorded session, whose leader is still the recorded process (same start time);
 - if it uses the start's private folder, whose name holds the mark, and either belongs to the session or began
   after the leader, without a terminal and not as a child of the owner. So a server is found that went into
@@ -13,12 +22,13 @@ No process is ended on the strength of its id, because ids are used again. A pro
   logs, or the probe.
 """
 
+import contextlib
 import os
 import secrets
 import shutil
 import socket
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
@@ -28,14 +38,14 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
-from loadcurve.files import write_whole
+from loadcurve.files import open_regular, write_whole
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
 from loadcurve.load.values import Record
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.group import members_of_groups
+from loadcurve.server.presence import Place, announce, current_place, is_gone, neighbours
 from loadcurve.server.processes import (
-    PROC,
     ProcessIdentity,
     ProcessStatus,
     carries_variable,
@@ -55,6 +65,7 @@ MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 FOLDER_PREFIX = "loadcurve-"
 KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
+MOST_BYTES = 1 << 20
 PASSES_IN_VAIN = 2
 """Only after so many looks that find nothing is nothing left: in the middle of exec a process has no mark."""
 
@@ -101,11 +112,16 @@ class Start(Record):
     """The container that the server runs in, if it does; it need not exist."""
     session_leader: RecordedProcess | None
     """The server's main process, whose id is its session's; ``None`` until it is started."""
+    owner_lock: str | None = None
+    """The name of the owner's lock, see :mod:`presence`; ``None`` where it could have none."""
+    adopted: tuple[RecordedProcess, ...] = ()
+    """Processes of the server that have lost their parents, see :mod:`adoption`."""
 
     @property
     def groups(self) -> list[Path]:
-        """The folders of the server's control groups; they need not exist."""
-        return [*self.limiting_groups, *([] if self.counting_group is None else [self.counting_group])]
+        """The folders of the server's control groups, which its mark names; they need not exist."""
+        groups = [*self.limiting_groups, *([] if self.counting_group is None else [self.counting_group])]
+        return [group for group in groups if self.mark in group.name]
 
     @property
     def mark_variable(self) -> str:
@@ -148,12 +164,6 @@ def ledger_folder() -> Path:
     return state_folder("started")
 
 
-def current_boot() -> str:
-    """Name this boot and this process id namespace: process ids are comparable only within both."""
-    boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{boot} {(PROC / 'self/ns/pid').readlink()}"
-
-
 class LedgerEntry:
     """The ledger's file of a start that is under way."""
 
@@ -170,8 +180,9 @@ class LedgerEntry:
             server=server,
             mark=mark,
             host=socket.gethostname(),
-            boot=current_boot(),
+            boot=str(current_place()),
             owner=_record(owner),
+            owner_lock=_announced(),
             private_folder=parent / _folder_name(server, mark),
             counting_group=None
             if group_parent is None
@@ -192,6 +203,12 @@ class LedgerEntry:
     def record_session(self, leader: ProcessIdentity) -> None:
         """Add the server's main process, the leader of its session."""
         self.start = self.start.model_copy(update={"session_leader": _record(leader)})
+        self._write()
+
+    def record_adopted(self, processes: Iterable[ProcessIdentity]) -> None:
+        """Add processes of the server that have lost their parents."""
+        adopted = (*self.start.adopted, *map(_record, processes))
+        self.start = self.start.model_copy(update={"adopted": adopted})
         self._write()
 
     def record_container(self, container: RecordedContainer) -> None:
@@ -221,11 +238,13 @@ def processes_of(start: Start) -> Iterator[ProcessStatus]:
     leader_known = leader is not None and keeps_its_id(leader.identity)
     # The kernel does not use an id again within the moment until the process is looked at.
     grouped = members_of_groups(start.groups)
+    adopted = {one.identity for one in start.adopted}
     for process in running_processes():
         in_session = leader is not None and process.session == leader.pid
         may_use_folder = in_session or _may_be_in_the_background(process, start)
         if (
             process.identity.pid in grouped
+            or process.identity in adopted
             or (in_session and leader_known)
             or carries_variable(process.identity, start.mark_variable)
             or (may_use_folder and uses_folder(process.identity, start.private_folder))
@@ -262,41 +281,52 @@ def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int],
 def clean_up_after_killed_runs() -> list[CleanedUp]:
     """End what killed runs of this user on this machine have left behind, and say what was done.
 
-    Files that another version wrote, or another machine that shares the state folder, are left alone.
+    Files that another version wrote, or that are not to be believed here, are left alone.
     """
-    return [_clean_up(start, file) for start, file in _starts_here() if not _owner_lives(start)]
+    # This removes what dead owners have left of their locks.
+    neighbours()
+    here = current_place()
+    cleaned = []
+    for start, file in _starts_of_this_user():
+        place = Place.read(start.boot)
+        if place == here and not is_running(start.owner.identity):
+            cleaned.append(_clean_up(start, file))
+        elif place.boot != here.boot and _was_restarted_since(start):
+            cleaned.append(_clean_up(start, file, may_run=False))
+    return cleaned
 
 
-def other_owners() -> set[int]:
-    """Return the ids of the other processes of this user that have servers on this machine now."""
-    owners = {start.owner.pid for start, _ in _starts_here() if _owner_lives(start)}
-    return owners - {os.getpid()}
-
-
-def _starts_here() -> Iterator[tuple[Start, Path]]:
+def _starts_of_this_user() -> Iterator[tuple[Start, Path]]:
     for file in sorted(ledger_folder().glob("*.json")):
         try:
-            start = Start.model_validate_json(file.read_bytes())
+            with open_regular(file) as opened:
+                is_own = os.fstat(opened.fileno()).st_uid == os.geteuid()
+                start = Start.model_validate_json(opened.read(MOST_BYTES))
         except (ValidationError, OSError):
             continue
-        if start.host == socket.gethostname():
+        if is_own:
             yield start, file
 
 
-def _owner_lives(start: Start) -> bool:
-    return start.boot == current_boot() and is_running(start.owner.identity)
+def _was_restarted_since(start: Start) -> bool:
+    is_this_machine = start.host == socket.gethostname()
+    return is_this_machine and start.owner_lock is not None and is_gone(start.owner_lock)
 
 
-def _clean_up(start: Start, file: Path) -> CleanedUp:
-    if start.boot != current_boot():
-        # Process ids of another boot mean nothing here; only the mark counts.
-        start = start.model_copy(update={"session_leader": None})
+def _announced() -> str | None:
+    """Let others see this process; without that, its files are left alone by a restarted machine."""
+    with contextlib.suppress(OSError):
+        return announce()
+    return None
+
+
+def _clean_up(start: Start, file: Path, *, may_run: bool = True) -> CleanedUp:
     container = start.container
     try:
         container_removed, container_remains = container is not None and container.remove(), False
     except EngineError:
         container_removed, container_remains = False, True
-    killed, remaining = kill_all(start)
+    killed, remaining = kill_all(start) if may_run else (set(), set())
     folder = None
     if not remaining and not container_remains:
         folder = start.private_folder if _remove_private_folder(start) else None

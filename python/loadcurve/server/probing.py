@@ -18,6 +18,7 @@ from loadcurve.probe.window import nothing_observed, summed_up
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.verdict import Caveat
+from loadcurve.server.adoption import own_children
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.launch import ServerMarks
 from loadcurve.server.probe_reading import SteadyReader
@@ -144,6 +145,7 @@ class Probe:
                 # Ctrl-C in the terminal is for the run, which ends the probe itself.
                 start_new_session=True,
             )
+        own_children.add(process.pid)
         return RunningProbe(process, reader, complaints_file)
 
     def _read_until(self, moment_s: float, timeout_s: float) -> Caveat | None:

@@ -81,6 +81,9 @@ class ServerProcesses(ABC):
     def hears(self, signal_number: signal.Signals, /) -> bool:
         """Say whether this signal can end the main process."""
 
+    def look_after_orphans(self) -> None:  # noqa: B027 -- a container keeps its processes to itself
+        """Record those of the server that have lost their parents since the last look; reap the dead."""
+
     @abstractmethod
     def clear(self) -> None:
         """Clear away what is left besides processes.

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from loadcurve.server.adoption import own_children
 from loadcurve.server.spawn import bound_to
 from loadcurve.watch.address import Listener
 
@@ -43,6 +44,7 @@ def page_beside_run(folder: Path, listener: Listener, cpus: Collection[int]) -> 
             # Ctrl-C in the terminal is for the run, which ends the page itself.
             start_new_session=True,
         )
+    own_children.add(process.pid)
     try:
         assert process.stdout is not None, "asked for"  # noqa: S101
         process.stdout.readline()

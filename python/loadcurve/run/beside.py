@@ -1,0 +1,44 @@
+"""Other runs on the same machine: each of them makes the figures of the others doubtful."""
+
+import time
+from collections.abc import Iterable, Sequence
+
+from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.verdict import Caveat
+from loadcurve.server.presence import Neighbour, neighbours
+
+LOOK_INTERVAL_S = 1.0
+
+
+def disturbing(code: str, cause: str) -> Caveat:
+    """Return the caveat of something by which both sides, or two runs, get into each other's way."""
+    return Caveat.of(code, f"{cause}, so they disturb each other: read the numbers with care")
+
+
+def not_alone(others: Iterable[Neighbour]) -> Caveat:
+    """Return the caveat of figures that were measured beside these."""
+    named = ", ".join(sorted({one.text for one in others}))
+    return disturbing("not_alone", f"another run was under way on this machine ({named})")
+
+
+class Beside:
+    """Who else was seen to measure on this machine while a point was measured."""
+
+    def __init__(self) -> None:
+        """Look for the first time."""
+        self._seen: list[Neighbour] = []
+        self._next_s = 0.0
+        self.look()
+
+    def look(self) -> None:
+        """Look again, unless that was done a moment ago."""
+        if time.monotonic() >= self._next_s:
+            self._seen += neighbours()
+            self._next_s = time.monotonic() + LOOK_INTERVAL_S
+
+    def marked(self, probe: ProbeRecord) -> ProbeRecord:
+        """Look for the last time, and return the record of a point with the caveat, where it needs one."""
+        self._next_s = 0.0
+        self.look()
+        caveats: Sequence[Caveat] = [not_alone(self._seen)] if self._seen else []
+        return probe.model_copy(update={"caveats": [*probe.caveats, *caveats]})

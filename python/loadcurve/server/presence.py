@@ -1,0 +1,158 @@
+"""Who of this user measures on this machine now, in whichever namespace of process ids or container.
+
+Each process holds a lock on a file of its own in the state folder. The kernel drops the lock however the
+process ends, and it is seen wherever the folder is, where a process's id means nothing.
+"""
+
+import atexit
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcurve.files import open_regular
+from loadcurve.host.state import state_folder
+from loadcurve.server.processes import PROC
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where process ids mean the same: one boot of one machine, and one namespace of it."""
+
+    boot: str
+    namespace: str
+
+    def __str__(self) -> str:
+        """Return both, as files have them."""
+        return f"{self.boot} {self.namespace}"
+
+    @classmethod
+    def read(cls, text: str) -> "Place":
+        """Return the place of a file."""
+        boot, _, namespace = text.strip().partition(" ")
+        return cls(boot, namespace)
+
+
+def current_place() -> Place:
+    """Return where this process is.
+
+    Start times are counted from the boot as the namespace of time has it, so that belongs to the namespace.
+    """
+    boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    namespaces = []
+    for kind in ("pid", "time"):
+        # Kernels before 5.6 have no namespaces of time.
+        with contextlib.suppress(OSError):
+            namespaces.append(str((PROC / "self/ns" / kind).readlink()))
+    return Place(boot, " ".join(namespaces))
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Another process that measures on this machine."""
+
+    pid: int
+    """Its id where it is."""
+    is_elsewhere: bool
+    """Whether it is in another namespace, where this id means nothing here."""
+
+    @property
+    def text(self) -> str:
+        """What it is, in words."""
+        return f"process {self.pid}" + (" of another container" if self.is_elsewhere else "")
+
+
+@dataclass(frozen=True)
+class _Held:
+    pid: int
+    file: Path
+    descriptor: int
+
+
+_held: dict[Path, _Held] = {}
+"""The lock of this process by its folder; of several only where the state folder changes, as in tests."""
+
+
+def announce() -> str | None:
+    """Let others see that this process measures, until it ends; returns the name of its lock.
+
+    It is ``None`` where the file system of the state folder knows no locks. Raises ``OSError`` where the
+    folder cannot be written.
+    """
+    folder = _folder()
+    held = _held.get(folder)
+    if held is not None and held.pid == os.getpid() and held.file.exists():
+        return held.file.name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = folder / f"{os.getpid()}-{secrets.token_hex(8)}.lock"
+    staged = file.with_suffix(".new")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(staged, flags, 0o600)
+    try:
+        os.write(descriptor, str(current_place()).encode())
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        os.close(descriptor)
+        if error.errno in {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}:
+            return None
+        raise
+    # Nobody has seen it before it is locked.
+    staged.replace(file)
+    _held[folder] = _Held(os.getpid(), file, descriptor)
+    atexit.register(_leave, os.getpid(), file)
+    return file.name
+
+
+def neighbours() -> list[Neighbour]:
+    """Return the others of this user that measure on this machine; the files of dead ones are removed."""
+    here = current_place()
+    found = []
+    for file in sorted(_folder().glob("*.lock")):
+        place = _place_of_living(file)
+        if place is None:
+            continue
+        pid = int(file.name.partition("-")[0])
+        own = _held.get(_folder())
+        is_self = own is not None and own.file == file and own.pid == os.getpid()
+        if place.boot == here.boot and not is_self:
+            found.append(Neighbour(pid, is_elsewhere=place != here))
+    return found
+
+
+def is_gone(name: str) -> bool:
+    """Say whether the process with the lock of this name has ended, wherever it was."""
+    return _place_of_living(_folder() / name) is None
+
+
+def _place_of_living(file: Path) -> Place | None:
+    """Return where the process is that holds a lock; ``None`` where none does, whose file is then removed.
+
+    A file that is another user's, or cannot be read, is nobody's.
+    """
+    try:
+        with open_regular(file) as opened:
+            if os.fstat(opened.fileno()).st_uid != os.geteuid():
+                return None
+            try:
+                # Several may look at once.
+                fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return Place.read(opened.read().decode("ascii", errors="replace"))
+            file.unlink(missing_ok=True)
+    except OSError:
+        return None
+    return None
+
+
+def _leave(pid: int, file: Path) -> None:
+    if pid == os.getpid():
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return state_folder("at-work")
