@@ -5,42 +5,47 @@ from pathlib import Path
 import pytest
 
 from support import synthetic_run as synthetic
-from support.sandbox import Sandbox
+from support.command import Command
 
 
 @pytest.fixture
-def run(sandbox: Sandbox) -> Path:
-    return synthetic.write_run(sandbox.work / "run")
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+@pytest.fixture
+def run(command: Command) -> Path:
+    return synthetic.write_run(command.work / "run")
 
 
 def test_several_forms_at_once_are_written_into_the_run_folder_and_their_paths_printed(
-    sandbox: Sandbox, run: Path
+    command: Command, run: Path
 ):
     before = set(run.iterdir())
-    finished = sandbox.run("report", "run", "--format", "html,md,csv,xlsx,parquet,png,svg,pdf,json")
+    finished = command.run("report", "run", "--format", "html,md,csv,xlsx,parquet,svg,json")
     assert (finished.returncode, finished.stderr) == (0, "")
-    paths = [sandbox.work / line for line in finished.stdout.splitlines()]
+    paths = [command.work / line for line in finished.stdout.splitlines()]
     assert set(run.iterdir()) - before == set(paths)
     assert len(set(paths)) == len(paths)
     formats = {path.suffix.removeprefix(".") for path in paths}
-    assert formats == {"html", "md", "csv", "xlsx", "parquet", "png", "svg", "pdf", "json"}
+    assert formats == {"html", "md", "csv", "xlsx", "parquet", "svg", "json"}
     assert all(path.stat().st_size > 0 for path in paths)
 
 
-def test_out_is_made_and_the_run_folder_left_alone(sandbox: Sandbox, run: Path):
+def test_out_is_made_and_the_run_folder_left_alone(command: Command, run: Path):
     before = {path: path.read_bytes() for path in run.iterdir()}
-    finished = sandbox.run("report", "run", "--format", "md,md", "--out", "for/others")
+    finished = command.run("report", "run", "--format", "md,md", "--out", "for/others")
     assert (finished.returncode, finished.stdout) == (0, "for/others/report.md\n")
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
-def test_out_alone_is_for_the_page(sandbox: Sandbox, run: Path):
-    finished = sandbox.run("report", "run", "--out", "page")
+def test_out_alone_is_for_the_page(command: Command, run: Path):
+    finished = command.run("report", "run", "--out", "page")
     assert (finished.returncode, finished.stdout) == (0, "page/report.html\n")
 
 
-def test_limits_are_in_every_form(sandbox: Sandbox, run: Path):
-    assert sandbox.run("report", "run", "--format", "md,json", "--slo", "p99 < 10ms").returncode == 0
+def test_limits_are_in_every_form(command: Command, run: Path):
+    assert command.run("report", "run", "--format", "md,json", "--slo", "p99 < 10ms").returncode == 0
     assert "capacity" in (run / "report.md").read_text()
     assert "p99 < 10ms" in (run / "report.json").read_text()
 
@@ -57,18 +62,18 @@ def test_limits_are_in_every_form(sandbox: Sandbox, run: Path):
     ],
 )
 def test_bad_input_is_told_and_nothing_is_written(
-    sandbox: Sandbox, run: Path, arguments: list[str], said: str
+    command: Command, run: Path, arguments: list[str], said: str
 ):
     before = set(run.iterdir())
-    finished = sandbox.run("report", *arguments)
+    finished = command.run("report", *arguments)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert said in finished.stderr
     assert set(run.iterdir()) == before
 
 
-def test_a_file_that_cannot_be_written_is_told_and_nothing_half_is_left(sandbox: Sandbox, run: Path):
+def test_a_file_that_cannot_be_written_is_told_and_nothing_half_is_left(command: Command, run: Path):
     (run / "report.md").mkdir()
-    finished = sandbox.run("report", "run", "--format", "json,md")
+    finished = command.run("report", "run", "--format", "json,md")
     assert finished.returncode == 1
     assert "the report cannot be written to run/report.md" in finished.stderr
     assert (run / "report.json").stat().st_size > 0

@@ -7,7 +7,7 @@ import pytest
 
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import synthetic_run as synthetic
-from support.sandbox import Sandbox
+from support.command import Command
 
 
 def slower(records: list[PointRecord | FailureRecord], server: str, factor: float) -> list[Any]:
@@ -23,33 +23,34 @@ def slower(records: list[PointRecord | FailureRecord], server: str, factor: floa
     return changed
 
 
-def write(sandbox: Sandbox, name: str, record: RunRecord, records: list[Any] | None = None) -> None:
-    folder = sandbox.work / name
+def write(command: Command, name: str, record: RunRecord, records: list[Any] | None = None) -> None:
+    folder = command.work / name
     folder.mkdir()
     synthetic.write_run(folder, record, records)
 
 
-@pytest.fixture
-def runs(sandbox: Sandbox) -> Sandbox:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Folders of runs: a base, the same again, nginx a fifth slower, and one of another kernel."""
+    command = Command(tmp_path_factory.mktemp("runs"))
     record = synthetic.run_record()
-    write(sandbox, "base", record)
-    write(sandbox, "same", record)
+    write(command, "base", record)
+    write(command, "same", record)
     nginx = record.servers["nginx"].model_copy(update={"version": "9.9"})
     changed = record.model_copy(update={"servers": {**record.servers, "nginx": nginx}})
-    write(sandbox, "slower", changed, slower(synthetic.trial_records(record), "nginx", 0.8))
-    write(sandbox, "other", record.model_copy(update={"host": {**record.host, "kernel": "Linux 7"}}))
-    return sandbox
+    write(command, "slower", changed, slower(synthetic.trial_records(record), "nginx", 0.8))
+    write(command, "other", record.model_copy(update={"host": {**record.host, "kernel": "Linux 7"}}))
+    return command
 
 
-def test_equal_runs_show_no_difference_and_no_regression(runs: Sandbox):
+def test_equal_runs_show_no_difference_and_no_regression(runs: Command):
     finished = runs.run("compare", "base", "same", "--fail-on-regression", "5%")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "No difference is shown" in finished.stdout
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 
-def test_a_regression_is_told_with_its_interval_and_ends_with_3_only_where_asked_for(runs: Sandbox):
+def test_a_regression_is_told_with_its_interval_and_ends_with_3_only_where_asked_for(runs: Command):
     finished = runs.run("compare", "base", "slower")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "nginx: version: 1.2.3 → 9.9" in finished.stdout
@@ -61,11 +62,11 @@ def test_a_regression_is_told_with_its_interval_and_ends_with_3_only_where_asked
     assert "apache" not in asked.stderr
 
 
-def test_a_regression_smaller_than_asked_for_is_no_failure(runs: Sandbox):
+def test_a_regression_smaller_than_asked_for_is_no_failure(runs: Command):
     assert runs.run("compare", "base", "slower", "--fail-on-regression", "25 %").returncode == 0
 
 
-def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(runs: Sandbox):
+def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(runs: Command):
     refused = runs.run("compare", "base", "other")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "machine: kernel: Linux 6.1.0 → Linux 7" in refused.stderr
@@ -81,13 +82,13 @@ def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(run
         (["base", "same", "--despite", "kernel"], "they differ in: nothing"),
     ],
 )
-def test_bad_input_is_told_and_ends_with_2(runs: Sandbox, arguments: list[str], said: str):
+def test_bad_input_is_told_and_ends_with_2(runs: Command, arguments: list[str], said: str):
     finished = runs.run("compare", *arguments)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert said in finished.stderr
 
 
-def test_the_json_holds_every_change_with_its_interval_and_the_regressions(runs: Sandbox):
+def test_the_json_holds_every_change_with_its_interval_and_the_regressions(runs: Command):
     finished = runs.run("compare", "base", "slower", "--json", "--fail-on-regression", "5%")
     assert finished.returncode == 3
     comparison = json.loads(finished.stdout)

@@ -3,21 +3,23 @@
 import html
 import json
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from support import synthetic_run as synthetic
-from support.sandbox import Sandbox
+from support.command import Command
 
 HOSTILE = "</title><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
 HOSTILE_FOLDER = "b <b>bold & [red]new"
 
 
 @pytest.fixture
-def runs(sandbox: Sandbox) -> Sandbox:
+def runs(tmp_path: Path) -> Command:
     """Two runs of which the newer one was interrupted, and two folders that are none."""
-    folder = sandbox.work / "loadcurve-runs"
+    command = Command(tmp_path)
+    folder = command.work / "loadcurve-runs"
     record = synthetic.run_record()
     synthetic.write_run(folder / "a", record)
     later = synthetic.run_record(synthetic.Texts(title=HOSTILE, question=HOSTILE)).model_copy(
@@ -27,10 +29,10 @@ def runs(sandbox: Sandbox) -> Sandbox:
     (folder / "empty").mkdir()
     (folder / "broken").mkdir()
     (folder / "broken" / "run.json").write_text("{")
-    return sandbox
+    return command
 
 
-def test_runs_are_listed_newest_first_in_80_columns_with_their_answers(runs: Sandbox):
+def test_runs_are_listed_newest_first_in_80_columns_with_their_answers(runs: Command):
     finished = runs.run("runs")
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
@@ -48,13 +50,13 @@ def test_runs_are_listed_newest_first_in_80_columns_with_their_answers(runs: San
     assert "findings" in words
 
 
-def test_folders_that_are_no_runs_are_named_with_the_reason(runs: Sandbox):
+def test_folders_that_are_no_runs_are_named_with_the_reason(runs: Command):
     words = " ".join(runs.run("runs").stdout.split())
     assert "empty: loadcurve-runs/empty is not a run folder: it holds no run.json" in words
     assert "broken: loadcurve-runs/broken/run.json cannot be read as a run record" in words
 
 
-def test_the_json_holds_the_same_and_the_second_time_nothing_is_read_but_summaries(runs: Sandbox):
+def test_the_json_holds_the_same_and_the_second_time_nothing_is_read_but_summaries(runs: Command):
     first = runs.run("runs", "--json")
     listed = json.loads(first.stdout)
     assert [run["folder"] for run in listed["runs"]] == [
@@ -75,7 +77,7 @@ def test_the_json_holds_the_same_and_the_second_time_nothing_is_read_but_summari
     assert again["runs"][1]["answer"] == "what was kept"
 
 
-def test_the_index_page_links_to_reports_and_shows_hostile_text_as_text(runs: Sandbox):
+def test_the_index_page_links_to_reports_and_shows_hostile_text_as_text(runs: Command):
     (runs.work / "loadcurve-runs" / HOSTILE_FOLDER / "report.html").write_text("")
     finished = runs.run("runs", "--html")
     assert finished.stdout.splitlines()[-1] == "loadcurve-runs/index.html"
@@ -87,13 +89,13 @@ def test_the_index_page_links_to_reports_and_shows_hostile_text_as_text(runs: Sa
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
 
 
-def test_a_folder_without_runs_says_so(sandbox: Sandbox):
-    (sandbox.work / "nothing").mkdir()
-    finished = sandbox.run("runs", "nothing")
+def test_a_folder_without_runs_says_so(tmp_path: Path):
+    (tmp_path / "nothing").mkdir()
+    finished = Command(tmp_path).run("runs", "nothing")
     assert (finished.returncode, finished.stdout) == (0, "There is no run in nothing.\n")
 
 
-def test_a_folder_that_is_not_there_or_is_a_run_itself_is_bad_input(runs: Sandbox):
+def test_a_folder_that_is_not_there_or_is_a_run_itself_is_bad_input(runs: Command):
     for folder, said in (
         ("nowhere", "No such file or directory"),
         ("loadcurve-runs/a", "is a run folder itself"),
