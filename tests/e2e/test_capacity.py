@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.result.folder import read_run
 from support.sandbox import finish, wait_until
-from support.tiny_study import study_text, write_missing_server, write_queueing_server
+from support.tiny_study import study_text, write_queueing_server
 
 SERVICE_MS = 5
 """One request after the other: with N connections each waits for N of these times."""
@@ -51,54 +51,6 @@ def test_a_search_finds_how_many_connections_a_known_server_can_take_and_its_rep
     again = sandbox.run("report", "run")
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "run/report.html")
     assert page.read_text() == written
-
-
-def test_limits_that_hold_nowhere_end_with_the_code_of_a_limit_that_was_passed(sandbox):
-    queueing(sandbox, connections="[1, 4]", trials=1)
-    finished = searched(sandbox, "--slo", "p50 < 1ms")
-    assert finished.returncode == 3
-    assert "queueing keeps p50 < 1ms at no load" in " ".join(finished.stdout.split())
-
-
-def test_limits_that_always_hold_on_a_range_of_the_command_line_say_at_least(sandbox):
-    """Each point has a fresh server, as the study says."""
-    queueing(sandbox, connections="[3]", trials=1, restart="point")
-    options = ("--key", "connections", "--from", "2", "--to", "5", "--slo", "p50 < 10s")
-    finished = searched(sandbox, *options)
-    assert finished.returncode == 0, finished.stderr
-    assert "its capacity is at least 5 connections" in " ".join(finished.stdout.split())
-    run = read_run(sandbox.work / "run")
-    assert [one.point["connections"] for one in run.points] == [2, 4, 5]
-    assert [*run.run.options[:2], *run.run.options[2:8]] == ["--slo", "p50 < 10s", *options[:6]]
-
-
-def test_limits_that_are_not_clear_are_refused_before_anything_happens(sandbox):
-    sandbox.write("tiny.toml", study_text())
-    finished = sandbox.run("capacity", "tiny.toml", "--out", "run", "--slo", "p50 < 10")
-    assert (finished.returncode, finished.stdout) == (2, "")
-    assert 'found "10"; expected a time with its unit' in finished.stderr
-    assert not (sandbox.work / "run").exists()
-
-
-def test_a_search_without_its_server_measures_nothing(sandbox):
-    write_missing_server(sandbox.work / "catalog", "gone")
-    sandbox.write("tiny.toml", study_text("[servers.gone]"))
-    finished = sandbox.run("capacity", "tiny.toml", "--slo", "p50 < 1s", "--catalog", "catalog")
-    assert finished.returncode == 4
-
-
-def test_limits_can_be_asked_of_a_finished_sweep(sandbox):
-    sandbox.write("tiny.toml", study_text(trials=2))
-    assert sandbox.run("run", "tiny.toml", "--out", "run").returncode == 0
-    report = sandbox.run("report", "run", "--slo", "p50 < 10s and errors < 1 %")
-    assert report.returncode == 0, report.stderr
-    said = " ".join(report.stdout.split())
-    assert "limit keeps p50 < 10s, errors < 1 % at every load that could be judged" in said
-    assert "at least 2 connections" in said
-    assert report.stdout.splitlines()[-1] == "run/report.html"
-    refused = sandbox.run("report", "run", "--slo", "rate >= 99 %")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "the model of this run is closed" in refused.stderr
 
 
 def test_an_interrupted_search_keeps_what_it_measured_and_says_its_capacity_so_far(sandbox):

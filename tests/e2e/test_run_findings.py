@@ -81,8 +81,8 @@ def disturbed(run: Run) -> str | None:
 
 @pytest.mark.needs("nginx")
 def test_a_clean_run_of_nginx_has_no_finding(sandbox):
-    load = 'think = "5ms"\nduration = "700ms"'
-    study = study_text("[servers.nginx]", load=load, connections="[4, 8, 16]", trials=3)
+    load = 'think = "5ms"\nduration = "500ms"'
+    study = study_text("[servers.nginx]", load=load, connections="[4, 16]", trials=2)
     run = run_of_a_quiet_machine(sandbox, "clean", study, lambda run: findings(run) == [])
     assert [(one.code, one.seen) for one in findings(run)] == []
 
@@ -90,38 +90,43 @@ def test_a_clean_run_of_nginx_has_no_finding(sandbox):
 # --- the listen queue
 
 
-@pytest.fixture(scope="module")
-def queues(shared_sandbox) -> Run:
-    """Many connections for one request each, to queues of one place and of the usual length."""
-    servers = """\
+SLOW_TO_ACCEPT = """\
+[servers.short]
+use = "limit"
+listen_backlog = 4
+accept_every = "10ms"
+[servers.long]
+use = "limit"
+"""
+SHORT_NGINX = """\
 [servers.short]
 use = "nginx"
 listen_backlog = 1
 [servers.long]
 use = "nginx"
-[servers.slow-to-accept]
-use = "limit"
-listen_backlog = 4
-accept_every = "10ms"
 """
-    load = 'calls = 1\nduration = "2s"'
-    return run_study(shared_sandbox, "queues", study_text(servers, load=load, connections="[60]", trials=1))
 
 
-@pytest.mark.needs("nginx")
-@pytest.mark.parametrize(("server", "backlog"), [("short", 1), ("slow-to-accept", 4)])
-def test_a_short_listen_queue_explains_requests_of_whole_seconds(queues, server: str, backlog: int):
-    finding = the(queues, "listen_queue_overflow", server)
+@pytest.mark.parametrize(
+    ("servers", "backlog"),
+    [
+        pytest.param(SLOW_TO_ACCEPT, 4, id="slow to accept"),
+        pytest.param(SHORT_NGINX, 1, id="nginx", marks=[pytest.mark.needs("nginx"), pytest.mark.long]),
+    ],
+)
+def test_a_short_listen_queue_explains_requests_of_whole_seconds_and_a_long_one_has_none(
+    sandbox, servers: str, backlog: int
+):
+    # One request for each connection, for longer than the second after which a SYN is sent again.
+    load = 'calls = 1\nduration = "1500ms"'
+    run = run_study(sandbox, "queues", study_text(servers, load=load, connections="[60]", trials=1))
+    finding = the(run, "listen_queue_overflow", "short")
     assert finding.certainty == "shown"
     assert value(finding, "overflows of listen queues") > 0
     assert value(finding, "SYNs sent again") > 0
     assert value(finding, "backlog of the server's listen queue") == backlog
     assert value(finding, "connections made about 1 s after their first SYN") > 0
-
-
-@pytest.mark.needs("nginx")
-def test_a_long_listen_queue_takes_the_same_connections_without_a_finding(queues):
-    assert not codes(queues, "long") & {"listen_queue_overflow", "connections_retried"}
+    assert not codes(run, "long") & {"listen_queue_overflow", "connections_retried"}
 
 
 # --- what limit can do wrong
@@ -175,7 +180,7 @@ def wrong(shared_sandbox) -> Run:
 @pytest.fixture(scope="module")
 def growing(shared_sandbox) -> Run:
     """Servers that take more of something, and one that does not."""
-    load, host = 'duration = "600ms"', 'probe_interval = "50ms"'
+    load, host = 'duration = "400ms"', 'probe_interval = "50ms"'
     study = study_text(GROWING, load=load, connections="[4, 16, 32]", trials=1, host=host)
     return run_study(shared_sandbox, "growing", study)
 
@@ -238,6 +243,7 @@ def test_the_terminal_and_the_page_show_them(wrong, shared_sandbox):
     assert the(wrong, "reconnects", "closes").seen in page
 
 
+@pytest.mark.long
 def test_an_idle_timeout_shorter_than_the_pauses_of_clients_is_told_as_the_cause_of_reconnects(sandbox):
     servers = """\
 [servers.impatient]
@@ -357,6 +363,7 @@ def test_the_tail_that_a_closed_loop_would_have_hidden_is_told(stalls):
     assert value(finding, f"latency, {percentile}") > 2 * value(finding, f"service time, {percentile}")
 
 
+@pytest.mark.long
 def test_a_steady_server_has_neither(sandbox):
     def unplanted(run: Run) -> set[str]:
         return codes(run, "limit") & {"stall", "hidden_tail"}
@@ -370,7 +377,9 @@ def test_a_steady_server_has_neither(sandbox):
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-@pytest.mark.parametrize(("cpus", "code"), [(1, "cpu_limit"), (2, "one_thread")])
+@pytest.mark.parametrize(
+    ("cpus", "code"), [(1, "cpu_limit"), pytest.param(2, "one_thread", marks=pytest.mark.long)]
+)
 def test_a_server_of_one_thread_is_at_the_limit_of_one_cpu_however_many_it_has(sandbox, cpus: int, code: str):
     first, second = sorted(os.sched_getaffinity(0))[:2]
     host = f"server_cpus = {[first, second][:cpus]}\nload_cpus = [{second}]"
@@ -413,6 +422,7 @@ def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sand
 # --- one trial
 
 
+@pytest.mark.long
 def test_a_trial_of_a_slower_start_is_odd_and_its_siblings_are_not(sandbox):
     # The first of six starts is the check before the trials, so the fifth is that of the fourth trial.
     script = (
@@ -460,8 +470,8 @@ use = "nginx"
 workers = 1
 worker_connections = 16
 """
-    load = 'think = "1ms"\nduration = "1s"'
-    study = study_text(servers, load=load, connections="[4, 8, 40]", trials=1)
+    load = 'think = "1ms"\nduration = "500ms"'
+    study = study_text(servers, load=load, connections="[8, 40]", trials=1)
     return run_study(shared_sandbox, "real", study)
 
 

@@ -22,6 +22,7 @@ from support.tiny_study import study_text, write_failing_server
 RANDOM_KILLS = 1
 LATEST_RANDOM_KILL_S = 1.0
 POINTS_PER_TRIAL = 2
+KILLED_AT = ("while the servers are tried", "in the middle of a trial", "in the middle of the second trial")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def owners_cleaned_up_after(said: str) -> set[int]:
 
 def kills() -> Iterator[tuple[str, Callable[[StartedRun], None]]]:
     """Yield when to kill a run, in words and as something that waits until then."""
-    for moment in MOMENTS:
+    for moment in KILLED_AT:
         yield moment, functools.partial(wait_for, moment)
     for _ in range(RANDOM_KILLS):
         delay_s = random.uniform(0, LATEST_RANDOM_KILL_S)

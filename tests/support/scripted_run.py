@@ -144,10 +144,11 @@ class ScriptedRun:
         self._study_file.write_text(study)
         return run_command(str(self._study_file), self._options(options))
 
-    def capacity_command(self, study: str, slo: str, **options: Any) -> int:
-        """Do what `loadcurve capacity` does; return its exit code."""
+    def capacity_command(self, study: str, slo: str, *range_of_key: Any) -> int:
+        """Do what `loadcurve capacity` does, with a key and its ends or without; return its exit code."""
         self._study_file.write_text(study)
-        return capacity_command(str(self._study_file), slo, None, None, None, self._options(options))
+        searched = range_of_key or (None, None, None)
+        return capacity_command(str(self._study_file), slo, *searched, self._options({}))
 
     def _options(self, options: Mapping[str, Any]) -> RunOptions:
         return RunOptions(**{"out": self.folder, "seed": 1, **options})

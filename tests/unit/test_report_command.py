@@ -44,6 +44,18 @@ def test_out_alone_is_for_the_page(command: Command, run: Path):
     assert (finished.returncode, finished.stdout) == (0, "page/report.html\n")
 
 
+def test_limits_can_be_asked_of_a_finished_sweep(command: Command, run: Path):
+    report = command.run("report", "run", "--slo", "p50 < 10s")
+    assert report.returncode == 0, report.stderr
+    said = " ".join(report.stdout.split())
+    assert "nginx keeps p50 < 10s at every load that could be judged" in said
+    assert "at least 200 connections" in said
+    assert report.stdout.splitlines()[-1] == "run/report.html"
+    refused = command.run("report", "run", "--slo", "rate >= 99 %")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the model of this run is closed" in refused.stderr
+
+
 def test_limits_are_in_every_form(command: Command, run: Path):
     assert command.run("report", "run", "--format", "md,json", "--slo", "p99 < 10ms").returncode == 0
     assert "capacity" in (run / "report.md").read_text()

@@ -144,6 +144,15 @@ def test_a_search_ends_with_0_where_any_load_keeps_the_limits(scripted, limit_ms
         assert max(kept) == 5
 
 
+def test_limits_that_always_hold_on_a_range_of_the_command_line_say_at_least(scripted, capsys):
+    study = study_text(LIMIT, connections="[3]", trials=1, restart="point")
+    assert scripted.capacity_command(study, "p50 < 10s", "connections", 2.0, 5.0) == 0
+    assert "its capacity is at least 5 connections" in " ".join(capsys.readouterr().out.split())
+    assert [one.point["connections"] for one in scripted.run.points] == [2, 4, 5]
+    options = ["--slo", "p50 < 10s", "--key", "connections", "--from", "2", "--to", "5"]
+    assert scripted.run.run.options == options
+
+
 def test_a_load_that_a_server_does_not_survive_bounds_the_search(scripted):
     def frail(plan, _):
         if plan.connections > 5:
