@@ -90,10 +90,16 @@ def append_regular(path: Path) -> FileIO:
     return FileIO(_opened_regular(path, os.O_RDWR | os.O_APPEND), "a+")
 
 
-def read_regular(path: Path) -> bytes:
-    """Return the content of a file that must be one itself; raises as :func:`open_regular`."""
+def read_regular(path: Path, bytes_max: int) -> bytes:
+    """Return the content of a file that must be one itself.
+
+    Raises as :func:`open_regular`, and for a file of more than ``bytes_max``.
+    """
     with open_regular(path) as file:
-        return file.read()
+        content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise OSError(errno.EFBIG, f"it has more than {bytes_max:,} bytes", str(path))
+    return content
 
 
 def is_regular(path: Path) -> bool:

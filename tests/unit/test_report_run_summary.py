@@ -1,6 +1,7 @@
 """The summary of a run, and its answer in one sentence."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.numbers import keep_numbers, read_analysed, read_analysis
 from loadcurve.report.answer import answer_words
 from loadcurve.report.run_summary import make_summary, numbers_of, summary_of
+from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
 from loadcurve.result.summary import NUMBERS_FILE, read_summary, source_of
@@ -75,8 +77,8 @@ def test_the_numbers_of_a_run_on_databases_are_read_as_they_were(tmp_path: Path)
 
 def test_a_report_takes_the_kept_numbers_and_with_limits_computes_its_own(tmp_path: Path):
     make_summary(synthetic.write_run(tmp_path))
-    written = (tmp_path / NUMBERS_FILE).read_text()
-    (tmp_path / NUMBERS_FILE).write_text(written.replace(synthetic.Texts().title, "what was kept"))
+    written = unsealed((tmp_path / NUMBERS_FILE).read_bytes()).content.decode()
+    (tmp_path / NUMBERS_FILE).write_bytes(sealed(written.replace(synthetic.Texts().title, "what was kept")))
     assert read_analysed(tmp_path)[1].run.title == "what was kept"
     asked = read_analysed(tmp_path, parse_objective("p99 < 10ms"))[1]
     assert asked.run.title == synthetic.Texts().title
@@ -89,6 +91,23 @@ def test_kept_numbers_are_read_until_the_run_changes(tmp_path: Path):
     assert read_summary(tmp_path) == made
     with (tmp_path / "trials.jsonl").open("a") as trials:
         trials.write("\n")
+    assert read_summary(tmp_path) is None
+    assert read_analysis(tmp_path) is None
+
+
+def test_numbers_that_came_with_a_copy_of_the_folder_are_not_believed(tmp_path: Path):
+    make_summary(synthetic.write_run(tmp_path / "run"))
+    copy = Path(shutil.copytree(tmp_path / "run", tmp_path / "copy"))
+    for name in ("run.json", "trials.jsonl"):
+        assert (copy / name).stat().st_mtime_ns == (tmp_path / "run" / name).stat().st_mtime_ns
+    assert read_summary(copy) is None
+    assert read_analysis(copy) is None
+
+
+def test_numbers_that_were_changed_since_they_were_written_count_as_none(tmp_path: Path):
+    make_summary(synthetic.write_run(tmp_path))
+    written = (tmp_path / NUMBERS_FILE).read_text()
+    (tmp_path / NUMBERS_FILE).write_text(written.replace(synthetic.Texts().title, "another title"))
     assert read_summary(tmp_path) is None
     assert read_analysis(tmp_path) is None
 

@@ -6,31 +6,32 @@ from pathlib import Path
 from pydantic import ConfigDict, ValidationError
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.files import read_regular, write_whole
+from loadcurve.files import write_whole
+from loadcurve.result.checksum import sealed, with_checksum
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.summary import NUMBERS_FILE, NumbersHead, source_of
+from loadcurve.result.summary import NUMBERS_FILE, NumbersHead, kept_text
 from loadcurve.stats.slo import Objective
 
 
 class Numbers(NumbersHead):
     """The analysis of a run, what it was made of, and the run in a few lines."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=with_checksum)
 
     analysis: Analysis
 
     def to_json(self) -> bytes:
         """Return the text of the file."""
-        return (self.model_dump_json(by_alias=True) + "\n").encode()
+        return sealed(self.model_dump_json(by_alias=True)) + b"\n"
 
 
 def read_analysis(folder: Path) -> Analysis | None:
     """Return the analysis in a run folder; ``None`` where there is none that fits what the folder holds."""
+    text = kept_text(folder)
     try:
-        kept = Numbers.model_validate_json(read_regular(folder / NUMBERS_FILE))
-    except (OSError, ValidationError):
+        return None if text is None else Numbers.model_validate_json(text).analysis
+    except ValidationError:
         return None
-    return kept.analysis if kept.source == source_of(folder) else None
 
 
 def read_analysed(folder: Path, objective: Objective | None = None) -> tuple[Run, Analysis]:

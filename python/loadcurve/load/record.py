@@ -10,7 +10,7 @@ from pydantic import Field
 
 from loadcurve.load.kinds import DATABASE, WEB, LoadKind
 from loadcurve.load.rates import Rate
-from loadcurve.load.values import Count, Record, Time
+from loadcurve.load.values import Count, Many, Record, Time
 from loadcurve.load.workload import Workload
 
 
@@ -25,7 +25,7 @@ class _AsRun(Record, extra="allow"):
     arrivals: Literal["constant", "poisson"] | None = None
     threads: Count
     """Threads that send; for a database its clients, which share the generator's threads."""
-    cpus: list[int]
+    cpus: Many[int]
     warmup_s: Time
     duration_s: Time | None = None
     requests_total: Count | None = None
@@ -42,7 +42,7 @@ class HttpAsRun(_AsRun):
 
     model: Literal["closed", "open", "sessions"]
     http: Literal["1.0", "1.1"]
-    requests: list[str]
+    requests: Many[str]
     pick: Literal["in-order", "random", "weighted"]
     connection_rate_cps: Rate | None = None
     pipeline: Count = 1

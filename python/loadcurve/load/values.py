@@ -1,8 +1,8 @@
 """The types of a load's values, each checked for itself with its words, and the base of records."""
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import DurationS
@@ -17,6 +17,17 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Item = TypeVar("Item")
+
+
+class _FirstProblem(FailFast):
+    """Pydantic's own cannot be part of a union, which wants to hash it."""
+
+    __hash__ = object.__hash__
+
+
+Many = Annotated[list[Item], _FirstProblem()]
+"""A list that is refused at its first wrong item: a record from outside may hold millions, each an error."""
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
     DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.load.values import Count, Record, Time
+from loadcurve.load.values import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict
 
@@ -50,7 +50,7 @@ class Ceiling(Record):
     rig: Rig
     host: dict[str, Any]
     """What the machine was like then, as in ``run.json``."""
-    points: Annotated[list[CeilingPoint], Field(min_length=1)]
+    points: Annotated[Many[CeilingPoint], Field(min_length=1)]
 
     def requests_per_s_at(self, connections: int) -> float:
         """Return the ceiling at a number of connections: straight lines between the measured numbers.

@@ -11,7 +11,7 @@ It shows accidents; whoever changes an object on purpose can seal it again.
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 _SEAL = re.compile(rb',\s*"sha256":\s*"([0-9a-f]{64})"\s*\}\s*\Z')
 _SEAL_BYTES_MAX = 128
@@ -50,3 +50,12 @@ def unsealed(data: bytes) -> Unsealed:
     content = data[: found.start()]
     is_intact = digest(content) == found[1].decode()
     return Unsealed(content + b"}", "intact" if is_intact else "changed")
+
+
+def with_checksum(schema: dict[str, Any]) -> None:
+    """Add the checksum to the schema of an object that is written with one."""
+    schema["properties"]["sha256"] = {
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "The SHA-256 of the bytes before the comma that precedes this member, the last one.",
+    }

@@ -26,8 +26,16 @@ from loadcurve.result.records import (
     TrialLine,
 )
 from loadcurve.result.resumed import Gap, damaged_lines, used_records
-from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE, require_run_folder
+from loadcurve.result.run_files import (
+    RUN_BYTES_MAX,
+    RUN_COPY_FILE,
+    RUN_FILE,
+    STUDY_FILE,
+    TRIALS_FILE,
+    require_run_folder,
+)
 from loadcurve.result.trial_lines import (
+    OBJECTS_MAX,
     DamagedLine,
     TrialReader,
     UnknownRecordError,
@@ -213,7 +221,7 @@ def read_study(folder: Path, run: RunRecord) -> tuple[str, list[str]]:
 
 def _intact_copy(folder: Path) -> bytes | None:
     try:
-        copy = unsealed(read_regular(folder / RUN_COPY_FILE))
+        copy = unsealed(read_regular(folder / RUN_COPY_FILE, RUN_BYTES_MAX))
     except OSError:
         return None
     return copy.content if copy.state == "intact" else None
@@ -327,6 +335,8 @@ class RunFolder:
 
 
 def _run_record(path: Path, text: bytes) -> RunRecord:
+    if text.count(b"{") > OBJECTS_MAX:
+        raise BadInput(f"{path} cannot be read as a run record: it has more than {OBJECTS_MAX:,} objects.")
     try:
         return RunRecord.model_validate_json(text)
     except ValidationError as error:
@@ -374,7 +384,7 @@ def another_version(folder: Path, run: RunRecord, unknown: UnknownRecordError) -
 
 def _read(path: Path) -> bytes:
     try:
-        return read_regular(path)
+        return read_regular(path, RUN_BYTES_MAX)
     except OSError as error:
         raise _unreadable(path, error) from error
 

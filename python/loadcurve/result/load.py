@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from loadcurve.load.record import LoadAsRun
-from loadcurve.load.values import Count, Record, Time
+from loadcurve.load.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.verdict import Verdict
 
@@ -207,14 +207,14 @@ class LoadResult(Record):
     status: StatusClasses | None
     """``None`` for a database."""
     errors: Errors
-    error_messages: list[ErrorMessage] = Field([])
+    error_messages: Many[ErrorMessage] = Field([])
     """The 20 most frequent texts by which a database explained failures; records may lack them."""
     generator: Generator
     kernel: Kernel
-    operations: list[Operation]
-    slowest: list[SlowRequest]
-    silences: list[Silence] = Field([])
+    operations: Many[Operation]
+    slowest: Many[SlowRequest]
+    silences: Many[Silence] = Field([])
     """The ten longest, the longest first; records may lack them."""
-    series: list[SeriesPeriod]
+    series: Many[SeriesPeriod]
     histograms: Histograms
     verdict: Verdict

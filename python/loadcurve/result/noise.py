@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.load.values import Count, Record
+from loadcurve.load.values import Count, Many, Record
 from loadcurve.result.ceiling import Rig
 
 
@@ -30,7 +30,7 @@ class Noise(Record):
     """Trials under each of the two names."""
     duration_s: Annotated[float, Field(gt=0)]
     """How long each load was measured."""
-    connections: Annotated[list[int], Field(min_length=1)]
+    connections: Annotated[Many[int], Field(min_length=1)]
     """The points, over which a spread is pooled."""
     spreads: dict[str, NoiseSpread]
     """By the name of the measure."""

@@ -7,10 +7,10 @@ measured", never zero. METHODOLOGY.md says how each figure is measured and how f
 
 from typing import Literal
 
-from loadcurve.load.values import Count, Record, Time
+from loadcurve.load.values import Count, Many, Record, Time
 from loadcurve.result.verdict import Caveat
 
-Column = list[int | float | None] | None
+Column = Many[int | float | None] | None
 """One value for each moment of the series; ``None`` where the figure was measured at no moment."""
 
 
@@ -126,9 +126,9 @@ class Throttling(Record):
 class SocketStatesSeries(Record):
     """How many sockets were in each state of TCP, at the rarer samples that look at all sockets."""
 
-    t_s: list[float]
+    t_s: Many[float]
     """From the start of the window."""
-    by_state: dict[str, list[Count]]
+    by_state: dict[str, Many[Count]]
 
 
 class ProbeSeries(Record):
@@ -138,7 +138,7 @@ class ProbeSeries(Record):
     end in ``_cpus`` are sums over all CPUs of the machine.
     """
 
-    t_s: list[float]
+    t_s: Many[float]
     """From the start of the window, as in the series of the load."""
     cpu_user_share: Column
     cpu_system_share: Column
@@ -187,11 +187,11 @@ class ProbeRecord(Record):
 
     cost: ProbeCost | None
     server: ServerUse | None
-    cpus: list[CpuUse] | None
+    cpus: Many[CpuUse] | None
     pressure: PressureUse | None
     tcp: TcpUse | None
     sockets: SocketsUse | None
     listen_queue: ListenQueue | None
     throttling: Throttling | None
     series: ProbeSeries | None
-    caveats: list[Caveat]
+    caveats: Many[Caveat]

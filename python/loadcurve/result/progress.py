@@ -20,6 +20,7 @@ from loadcurve.load.values import Count, Point, Record, Time
 from loadcurve.result.records import PlannedTrial
 
 PROGRESS_FILE = "progress.json"
+PROGRESS_BYTES_MAX = 2**20
 
 
 class RunProgress(Record):
@@ -101,7 +102,7 @@ def read_progress(folder: Path) -> KeptProgress | None:
     """Return what a run folder says of its progress; ``None`` where it says nothing, or not yet."""
     try:
         with open_regular(folder / PROGRESS_FILE) as file:
-            progress = RunProgress.model_validate_json(file.read())
+            progress = RunProgress.model_validate_json(file.read(PROGRESS_BYTES_MAX))
             return KeptProgress(progress, run_lives=_is_locked(file.fileno()))
     except (OSError, ValidationError):
         return None

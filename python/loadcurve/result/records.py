@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 
-from loadcurve.load.values import Count, Point, Record
+from loadcurve.load.values import Count, Many, Point, Record
 from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.checksum import with_checksum
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
@@ -113,18 +114,10 @@ _OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "oper
 """What the options of a load were called in the records of the first versions."""
 
 
-def _with_checksum(schema: dict[str, Any]) -> None:
-    schema["properties"]["sha256"] = {
-        "type": "string",
-        "pattern": "^[0-9a-f]{64}$",
-        "description": "The SHA-256 of the bytes before the comma that precedes this member, the last one.",
-    }
-
-
 class SealedRecord(Record):
     """A record whose text carries a checksum, which ``result.checksum`` writes and takes off."""
 
-    model_config = ConfigDict(json_schema_extra=_with_checksum)
+    model_config = ConfigDict(json_schema_extra=with_checksum)
 
 
 class RunRecord(SealedRecord):
@@ -136,13 +129,13 @@ class RunRecord(SealedRecord):
     study_file: str | None = None
     """Where the study was read, as an absolute path; runs of the first versions do not have the key."""
     seed: int
-    options: list[str]
+    options: Many[str]
     """The options that changed the study, as they were given: ``--quick``, ``--trials 3`` and the like."""
     study_name: str
     study: dict[str, Any]
     """The study with every default filled in."""
-    order: list[PlannedTrial]
-    points: list[Point]
+    order: Many[PlannedTrial]
+    points: Many[Point]
     """The points of the sweep; none where they were searched for."""
     search: SearchRecord | None = None
     """``None`` where the run went through a sweep."""

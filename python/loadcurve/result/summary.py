@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import ConfigDict, ValidationError
+from pydantic_core import from_json
 
 from loadcurve import __version__
 from loadcurve.files import read_regular
 from loadcurve.load.values import Count, Record
+from loadcurve.result.checksum import unsealed
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 
 NUMBERS_FILE = "numbers.json"
+HEAD_BYTES = 4096
+"""Within so many the numbers say what they were made of."""
+NUMBERS_BYTES_MAX = 64 * 2**20
+"""One that is larger is made anew."""
 
 
 class FileState(Record):
@@ -22,7 +28,10 @@ class FileState(Record):
 
     bytes: Count
     modified_ns: int
-    """The time of the last change, in nanoseconds since 1970."""
+    """The time of the last change of its content, in nanoseconds since 1970."""
+    changed_ns: int
+    """The same of its content or its place, which the kernel sets: it differs in every copy."""
+    inode: Count
 
 
 class NumbersSource(Record):
@@ -80,16 +89,39 @@ def source_of(folder: Path) -> NumbersSource:
 
 def read_summary(folder: Path) -> RunSummary | None:
     """Return the summary in a run folder; ``None`` where there is none that fits what the folder holds."""
+    text = kept_text(folder)
     try:
-        head = NumbersHead.model_validate_json(read_regular(folder / NUMBERS_FILE))
-    except (OSError, ValidationError):
+        return None if text is None else NumbersHead.model_validate_json(text).summary
+    except ValidationError:
         return None
-    return head.summary if head.source == source_of(folder) else None
+
+
+def kept_text(folder: Path) -> bytes | None:
+    """Return the text of the kept numbers; ``None`` where none were kept that fit what the folder holds.
+
+    Who sends a folder cannot know what the kernel notes of its copy, so that numbers which came with it are
+    neither believed nor read any further.
+    """
+    try:
+        data = read_regular(folder / NUMBERS_FILE, NUMBERS_BYTES_MAX)
+        head = from_json(data[:HEAD_BYTES].decode(errors="ignore"), allow_partial=True)
+    except (OSError, ValueError):
+        return None
+    source = source_of(folder).model_dump(mode="json")
+    if not isinstance(head, dict) or head.get("source") != source:
+        return None
+    text = unsealed(data)
+    return text.content if text.state == "intact" else None
 
 
 def _state(file: Path) -> FileState | None:
     try:
-        found = file.stat()
+        found = file.lstat()
     except OSError:
         return None
-    return FileState(bytes=found.st_size, modified_ns=found.st_mtime_ns)
+    return FileState(
+        bytes=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        changed_ns=found.st_ctime_ns,
+        inode=found.st_ino,
+    )

@@ -13,8 +13,12 @@ from pydantic import ValidationError
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.records import RunFormat, TrialLine, read_trial_record
 
-LINE_BYTES_MAX = 8 * 2**20
-"""Sixteen times the room that is reserved for a record (``folder.BYTES_PER_POINT``)."""
+LINE_BYTES_MAX = 4 * 2**20
+"""Eight times the room that is reserved for a record (``folder.BYTES_PER_POINT``)."""
+LINES_MAX = 100_000
+OBJECTS_MAX = 20_000
+"""More than a record has; each may be wrong in many ways, and each of these takes memory."""
+PROBLEMS_MAX = 1_000
 DAMAGED_MAX = 100
 """With more damaged lines a file is none of records."""
 
@@ -71,6 +75,9 @@ class TrialReader:
             yield self._damaged_line(number, line, "does not match its checksum")
             return
         self._has_checksums |= found.state == "intact"
+        if found.content.count(b"{") > OBJECTS_MAX:
+            yield self._damaged_line(number, b"", f"has more than {OBJECTS_MAX:,} objects")
+            return
         try:
             yield read_trial_record(found.content, self._written_as)
         except ValidationError as error:
@@ -104,9 +111,13 @@ class TrialReader:
 def whole_lines(file: BinaryIO) -> Iterator[bytes]:
     """Yield lines without their ends; the file stays before a last one that has no end.
 
-    Raises ``OSError`` where a line is longer than any record.
+    Raises ``OSError`` where a line is longer than any record, or there are more lines than any run has.
     """
+    lines = 0
     while line := file.readline(LINE_BYTES_MAX + 1):
+        lines += 1
+        if lines > LINES_MAX:
+            raise OSError(errno.EFBIG, f"it has more than {LINES_MAX:,} lines", str(file.name))
         if not line.endswith(b"\n"):
             if len(line) > LINE_BYTES_MAX:
                 raise OSError(errno.EFBIG, f"a line is longer than {LINE_BYTES_MAX:,} bytes", str(file.name))
@@ -131,6 +142,8 @@ def json_object(text: str | bytes) -> dict[str, Any]:
 
 def first_problem(error: ValidationError) -> str:
     """Say where the first problem lies and what it is, in one line."""
+    if error.error_count() > PROBLEMS_MAX:
+        return f"there are {error.error_count():,} problems"
     problem = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in problem["loc"])
     return f"{place}: {problem['msg']}" if place else problem["msg"]

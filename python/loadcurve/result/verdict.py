@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from loadcurve.load.values import Record
+from loadcurve.load.values import Many, Record
 from loadcurve.result.classes import CAVEATS, NOTES, REASONS, VerdictCode
 
 
@@ -60,8 +60,8 @@ class Verdict(Record):
     """Whether the numbers may be used."""
 
     status: Literal["valid", "suspect", "invalid"]
-    reasons: list[VerdictReason]
-    notes: list[VerdictNote] = Field([])
+    reasons: Many[VerdictReason]
+    notes: Many[VerdictNote] = Field([])
     """Records may lack them."""
 
     def with_reason(self, code: str, text: str, status: Literal["suspect", "invalid"]) -> Self:

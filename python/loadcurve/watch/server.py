@@ -37,6 +37,11 @@ def page(status: dict[str, Any]) -> str:
     return rendered("watch.html.jinja", ["report.css", "watch.css"], figure_scripts("watch.js"), values)
 
 
+REPORT_BYTES_MAX = 64 * 2**20
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+"""For a report that came with a folder and may be anybody's: it talks to nobody. Ours says as much itself."""
 ALIVE_INTERVAL_S = 15.0
 """After so long without news a comment is sent, so that a connection that was cut silently is noticed."""
 NO_WAKING_S = 3600.0
@@ -134,11 +139,11 @@ class _Reader(BaseHTTPRequestHandler):
 
     def _send_report(self) -> None:
         try:
-            report = read_regular(self.server.feed.folder / REPORT_FILE)
+            report = read_regular(self.server.feed.folder / REPORT_FILE, REPORT_BYTES_MAX)
         except OSError:
             self._refuse(HTTPStatus.NOT_FOUND, "the report is not written yet")
             return
-        self._send(HTTPStatus.OK, "text/html", report)
+        self._send(HTTPStatus.OK, "text/html", report, ("Content-Security-Policy", REPORT_POLICY))
         self.server.counted(reports=1)
 
     def _send_events(self) -> None:
@@ -198,8 +203,8 @@ class _Reader(BaseHTTPRequestHandler):
     def _refuse(self, code: HTTPStatus, reason: str) -> None:
         self._send(code, "text/plain", f"loadcurve: {reason}\n".encode())
 
-    def _send(self, code: HTTPStatus, kind: str, body: bytes) -> None:
-        self._head(code, kind, ("Content-Length", str(len(body))))
+    def _send(self, code: HTTPStatus, kind: str, body: bytes, *more: tuple[str, str]) -> None:
+        self._head(code, kind, ("Content-Length", str(len(body))), *more)
         self._write(body)
 
     def _head(self, code: HTTPStatus, kind: str, *more: tuple[str, str]) -> None:
