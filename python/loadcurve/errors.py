@@ -3,6 +3,8 @@
 import os
 from typing import ClassVar
 
+NO_MEMORY = "there is not enough memory, on this machine or within the limits of this process (ulimit -v)"
+
 
 class LoadcurveError(Exception):
     """The command cannot go on, and the fault is ours unless a subclass says otherwise."""

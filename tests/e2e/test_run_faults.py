@@ -1,12 +1,13 @@
 """`loadcurve run`: servers that die or are missing, and disks that refuse the results."""
 
+import itertools
 import json
 import os
 import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,42 @@ def test_a_run_that_may_open_no_more_files_records_what_fails_and_keeps_what_was
     assert {one.owner_pid for one in clean_up_after_killed_runs()} == {command.pid}
 
 
+def test_a_run_whose_file_system_vanishes_ends_with_its_name(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=50))
+    with small_disk(sandbox.work / "disk", "size=128m") as disk:
+        trials = disk / "run" / "trials.jsonl"
+        command = sandbox.start("run", "tiny.toml", "--out", disk / "run")
+        wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+        subprocess.run(["umount", "--lazy", disk], check=True)
+        finished = finish(command)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert f"{trials} was moved, removed or unmounted during the run" in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert sandbox.leftovers() == []
+
+
+def test_a_full_temporary_folder_is_named_and_costs_what_the_probe_sees_alone(sandbox):
+    host = 'probe_interval = "10ms"'
+    sandbox.write("tiny.toml", study_text(connections="[1, 2, 3, 4]", trials=1, host=host))
+    with small_disk(sandbox.work / "full", "size=1m,mode=755") as disk:
+        command = sandbox.start("run", "tiny.toml", "--out", "run", TMPDIR=str(disk))
+        trials = sandbox.work / "run" / "trials.jsonl"
+        wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first record is written")
+        # What was read is given back to the disk after each point.
+        for number in itertools.count():
+            fill(disk / f"filler-{number}")
+            with suppress(subprocess.TimeoutExpired):
+                command.wait(timeout=0.02)
+                break
+        finished = finish(command)
+    assert finished.returncode in {0, 3}, finished.stderr
+    run = read_run(sandbox.work / "run")
+    assert (len(run.points), run.failures) == (4, [])
+    said = f"the disk of {disk} is full; free some space, or name another folder in TMPDIR"
+    assert said in run.points[-1].caveats[0].text
+    assert f"limit: the probe ended with status 101: {said}" in finished.stderr
+
+
 ANOTHER_RUN = """
 import sys
 from pathlib import Path
@@ -221,7 +258,8 @@ def small_disk(folder: Path, options: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", folder], check=True)
+        if folder.is_mount():
+            subprocess.run(["umount", folder], check=True)
 
 
 def fill(file: Path) -> None:

@@ -18,6 +18,7 @@ def progress(**changes: Any) -> RunProgress:
         "trials_planned": 9,
         "point": None,
         "since_unix_s": 1000.0,
+        "since_monotonic_s": 1000.0,
         "warmup_s": None,
         "duration_s": None,
         "counted": "points",

@@ -192,7 +192,7 @@ def test_a_folder_that_goes_away_during_a_run_is_told(tmp_path: Path):
     record = synthetic.run_record()
     writer = RunFolder.create(tmp_path / "run", record, "")
     shutil.rmtree(tmp_path / "run")
-    with pytest.raises(LoadcurveError, match=r"trials\.jsonl was moved or removed"):
+    with pytest.raises(LoadcurveError, match=r"trials\.jsonl was moved, removed or unmounted"):
         writer.append(synthetic.trial_records(record)[0])
 
 

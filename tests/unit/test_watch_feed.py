@@ -34,7 +34,12 @@ def test_nothing_new_is_told_where_nothing_has_changed(run: GrowingRun):
 
 def test_no_curve_is_drawn_in_the_middle_of_a_load(run: GrowingRun):
     feed = Feed(run.folder)
-    measuring = {"point": {"connections": 2}, "since_unix_s": time.time() - 5, "warmup_s": 1.0, "over": 1}
+    measuring = {
+        "point": {"connections": 2},
+        "since_monotonic_s": time.monotonic() - 5,
+        "warmup_s": 1.0,
+        "over": 1,
+    }
     run.says(**measuring, duration_s=100.0)
     run.add(1)
     latest = feed.look()
@@ -47,7 +52,7 @@ def test_no_curve_is_drawn_in_the_middle_of_a_load(run: GrowingRun):
 def test_a_warm_up_that_is_long_enough_is_a_time_to_draw(run: GrowingRun):
     feed = Feed(run.folder)
     run.add(1)
-    run.says(point={"connections": 2}, since_unix_s=time.time(), warmup_s=60.0)
+    run.says(point={"connections": 2}, since_monotonic_s=time.monotonic(), warmup_s=60.0)
     assert drawn_points(feed) == 1
 
 
@@ -55,7 +60,7 @@ def test_curves_that_have_waited_for_long_are_drawn_in_any_case(run, monkeypatch
     now_s = 1000.0
     monkeypatch.setattr(feed_module.time, "monotonic", lambda: now_s)
     feed = Feed(run.folder)
-    run.says(point={"connections": 2}, since_unix_s=time.time(), warmup_s=0.0)
+    run.says(point={"connections": 2}, since_monotonic_s=time.monotonic(), warmup_s=0.0)
     run.add(1)
     assert drawn_points(feed) == 0
     now_s += feed_module.LONGEST_WAIT_S - 1
@@ -66,7 +71,7 @@ def test_curves_that_have_waited_for_long_are_drawn_in_any_case(run, monkeypatch
 
 def test_a_reader_who_has_nothing_yet_does_not_wait(run: GrowingRun):
     feed = Feed(run.folder)
-    run.says(point={"connections": 2}, since_unix_s=time.time(), warmup_s=0.0)
+    run.says(point={"connections": 2}, since_monotonic_s=time.monotonic(), warmup_s=0.0)
     run.add(1)
     feed.look()
     drawn = feed.draw(is_first=True)
@@ -75,7 +80,7 @@ def test_a_reader_who_has_nothing_yet_does_not_wait(run: GrowingRun):
 
 def test_a_run_that_is_over_is_drawn_at_once(run: GrowingRun):
     feed = Feed(run.folder)
-    run.says(point={"connections": 2}, since_unix_s=time.time(), warmup_s=0.0)
+    run.says(point={"connections": 2}, since_monotonic_s=time.monotonic(), warmup_s=0.0)
     run.add_all()
     assert drawn_points(feed) == 0
     run.ends()

@@ -22,16 +22,16 @@ WARMUP_S = 2.0
     ],
 )
 def test_a_load_is_quiet_as_long_as_its_warm_up_goes_on_for_long_enough(now_s, needed_s, quiet):
-    at = progress(point={"connections": 1}, since_unix_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=10.0)
+    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=10.0)
     assert is_quiet(at, now_s, needed_s) == quiet
 
 
 def test_a_load_without_a_warm_up_is_never_quiet():
-    at = progress(point={"connections": 1}, since_unix_s=BEGUN_S, warmup_s=0.0, duration_s=10.0)
+    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=0.0, duration_s=10.0)
     assert not is_quiet(at, BEGUN_S, 0.1)
 
 
-@pytest.mark.parametrize("at", [None, progress(point=None, since_unix_s=BEGUN_S)])
+@pytest.mark.parametrize("at", [None, progress(point=None, since_monotonic_s=BEGUN_S)])
 def test_without_a_load_it_is_quiet(at: RunProgress | None):
     assert is_quiet(at, BEGUN_S + 500, 5.0)
 
@@ -48,10 +48,10 @@ def test_without_a_load_it_is_quiet(at: RunProgress | None):
     ],
 )
 def test_a_load_is_left_alone_until_its_end(now_s: float, pause_s: float):
-    at = progress(point={"connections": 1}, since_unix_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=10.0)
+    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=10.0)
     assert until_next_look_s(at, now_s) == pause_s
 
 
 def test_a_load_whose_end_is_not_known_is_looked_at_often():
-    at = progress(point={"connections": 1}, since_unix_s=BEGUN_S, warmup_s=0.0, duration_s=None)
+    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=0.0, duration_s=None)
     assert until_next_look_s(at, BEGUN_S + 5) == LOOK_INTERVAL_S

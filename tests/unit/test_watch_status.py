@@ -36,7 +36,7 @@ def test_a_load_under_way_is_told_with_its_point_and_how_long_it_has_gone_on(run
     run.says(
         trial={"trial": 3, "block": 1, "server": "tiny"},
         point={"connections": 50},
-        since_unix_s=NOW_S - 4,
+        since_monotonic_s=NOW_S - 4,
         warmup_s=1.5,
         duration_s=10.0,
         over=24,

@@ -184,6 +184,7 @@ class RunDisplay:
                 trials_planned=self._trials_planned,
                 point=point,
                 since_unix_s=time.time(),
+                since_monotonic_s=time.monotonic(),
                 warmup_s=load.warmup_s if load else None,
                 duration_s=load.duration_s if load else None,
                 counted=self.counted,

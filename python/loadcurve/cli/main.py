@@ -15,7 +15,7 @@ from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
 from loadcurve.cli.interrupts import end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
-from loadcurve.errors import LoadcurveError, refusal
+from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal
 from loadcurve.result.run_files import require_run_folder
 
 app = typer.Typer(
@@ -377,6 +377,12 @@ def main() -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         _say(f"loadcurve: the system refused what the command needs: {refusal(error)}")
+        sys.exit(LoadcurveError.exit_code)
+    except MemoryError:
+        _say(f"loadcurve: {NO_MEMORY}")
+        sys.exit(LoadcurveError.exit_code)
+    except ImportError as error:
+        _say(f"loadcurve: a part of the program cannot be loaded, for a lack of memory perhaps: {error}")
         sys.exit(LoadcurveError.exit_code)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)

@@ -10,7 +10,7 @@ from rich.console import Console
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
-from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
+from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.run.resume import interrupted_run
@@ -89,12 +89,18 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         return None
     try:
         return _show_results(folder, talk, interrupted=interrupted)
-    except (BadInput, ImportError, OSError) as error:
-        said = refusal(error) if isinstance(error, OSError) else str(error)
+    except (BadInput, ImportError, OSError, MemoryError) as error:
+        said = _in_words(error)
         raise LoadcurveError(
             f"the report cannot be made: {said}. What was measured is kept, and this makes its report: "
             f"loadcurve report {folder}"
         ) from error
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    return refusal(error) if isinstance(error, OSError) else str(error)
 
 
 def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:

@@ -7,7 +7,8 @@ from typing import Final
 
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.generate.generator import LoadInterrupted, Observe, Plan, Progress
+from loadcurve.generate.clocks import WatchingClocks
+from loadcurve.generate.generator import Generator, LoadInterrupted, Observe, Plan, Progress
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
@@ -38,7 +39,7 @@ class Engine:
         return _result(plan, load, watch.pauses)
 
 
-ENGINE: Final = Engine()
+ENGINE: Final[Generator] = WatchingClocks(Engine())
 
 
 class _PauseWatch:

@@ -314,7 +314,8 @@ class RunFolder:
         trials_file = self.path / TRIALS_FILE
         if not trials_file.exists():
             raise LoadcurveError(
-                f"{trials_file} was moved or removed during the run; if moved, what was measured is in it."
+                f"{trials_file} was moved, removed or unmounted during the run; if moved, what was measured "
+                "is in it."
             )
         try:
             left = memoryview(line)

@@ -33,7 +33,9 @@ class RunProgress(Record):
     point: Point | None
     """The point whose load is under way; ``None`` where none is."""
     since_unix_s: Time
-    """When this began, in seconds since 1970."""
+    """When this began, in seconds since 1970, for people."""
+    since_monotonic_s: float
+    """The same on the machine's monotonic clock, which nobody sets: for what is counted from it."""
     warmup_s: Time | None
     """The load's warm-up; ``None`` without a load, as the next one."""
     duration_s: Time | None

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Collection
@@ -32,6 +33,8 @@ STOP_TIMEOUT_S = 5.0
 PATIENCE_S = 2.0
 """How much later than it is asked for a sample may come before it counts as missing."""
 POLL_S = 0.005
+LEAST_FREE_BYTES = 64 * 1024
+"""With less a disk counts as full: a file system gives space by pages and blocks."""
 KEPT_BEFORE_S = 30.0
 """How much of the past is kept for the next window: what is read rarely may be as old."""
 
@@ -52,8 +55,12 @@ class RunningProbe:
                 os.write(self.process.stdin.fileno(), b"\n")
 
     def complaint(self) -> str:
-        """Return what the probe said on its standard error."""
-        return self.complaints_file.read_text(errors="replace").strip() or "it said nothing"
+        """Return what the probe said on its standard error, or why it could not say anything."""
+        said = self.complaints_file.read_text(errors="replace").strip()
+        folder = self.complaints_file.parent
+        if not said and shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+            return f"the disk of {folder.parent} is full; free some space, or name another folder in TMPDIR"
+        return said or "it said nothing"
 
 
 class Probe:

@@ -38,20 +38,20 @@ LONGEST_LOOK_INTERVAL_S = 5.0
 """How often during a load, in which nothing changes but that a server or the run may die."""
 
 
-def is_quiet(progress: RunProgress | None, now_unix_s: float, needed_s: float) -> bool:
+def is_quiet(progress: RunProgress | None, now_s: float, needed_s: float) -> bool:
     """Say whether nothing is measured now, nor in the next ``needed_s`` seconds as far as can be told."""
     if progress is None or progress.point is None:
         return True
-    window_begins_s = progress.since_unix_s + (progress.warmup_s or 0.0)
-    return now_unix_s + needed_s <= window_begins_s
+    window_begins_s = progress.since_monotonic_s + (progress.warmup_s or 0.0)
+    return now_s + needed_s <= window_begins_s
 
 
-def until_next_look_s(progress: RunProgress | None, now_unix_s: float) -> float:
+def until_next_look_s(progress: RunProgress | None, now_s: float) -> float:
     """Return how long nothing has to be looked at: in a load until its end, but for signs of life."""
-    if is_quiet(progress, now_unix_s, needed_s=0.0) or progress is None or progress.duration_s is None:
+    if is_quiet(progress, now_s, needed_s=0.0) or progress is None or progress.duration_s is None:
         return LOOK_INTERVAL_S
-    end_s = progress.since_unix_s + (progress.warmup_s or 0.0) + progress.duration_s
-    return min(max(LOOK_INTERVAL_S, end_s - now_unix_s), LONGEST_LOOK_INTERVAL_S)
+    end_s = progress.since_monotonic_s + (progress.warmup_s or 0.0) + progress.duration_s
+    return min(max(LOOK_INTERVAL_S, end_s - now_s), LONGEST_LOOK_INTERVAL_S)
 
 
 LOOKED_AT = (RUN_FILE, TRIALS_FILE, REPORT_FILE)
@@ -134,7 +134,7 @@ class Feed:
         began_s = time.monotonic()
         needed_s = DRAWING_S + self._made_in_s
         has_waited = began_s - self._stale_since_s >= LONGEST_WAIT_S
-        if not (is_first or has_waited or is_quiet(self._seen.progress, time.time(), needed_s)):
+        if not (is_first or has_waited or is_quiet(self._seen.progress, time.monotonic(), needed_s)):
             return
         self._drawn = Drawn(len(run.points), json.dumps(figures(run)))
         self._made_in_s = time.monotonic() - began_s

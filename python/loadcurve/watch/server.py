@@ -72,7 +72,7 @@ class WatchServer(ThreadingHTTPServer):
 
     def page(self) -> bytes:
         """Return the page as it is now."""
-        return page(status(self.feed.look().seen, time.time())).encode()
+        return page(status(self.feed.look().seen, time.monotonic())).encode()
 
     def serve(self) -> None:
         """Answer requests until an exception ends it; without a request nothing wakes up."""
@@ -182,7 +182,7 @@ class _Reader(BaseHTTPRequestHandler):
             if time.monotonic() - sent_s > ALIVE_INTERVAL_S:
                 self._write(b":\n\n")
                 sent_s = time.monotonic()
-            pause_s = until_next_look_s(latest.seen.progress, time.time())
+            pause_s = until_next_look_s(latest.seen.progress, time.monotonic())
             happened = [descriptor for descriptor, _ in events.poll(pause_s * 1000)]
             leaves = self.server.leaving in happened
             # A browser has nothing more to say on this connection than that it closes it.
@@ -191,7 +191,7 @@ class _Reader(BaseHTTPRequestHandler):
 
     def _tell(self, seen: Seen, *, leaves: bool = False) -> None:
         """Say where the run stands, and whether this process ends behind it."""
-        self._event("status", json.dumps(status(seen, time.time()) | {"leaves": leaves}))
+        self._event("status", json.dumps(status(seen, time.monotonic()) | {"leaves": leaves}))
 
     def _event(self, name: str, data: str) -> None:
         self._write(f"event: {name}\ndata: {data}\n\n".encode())

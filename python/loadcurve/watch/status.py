@@ -44,7 +44,7 @@ class Seen:
         return self.kept.progress if self.kept is not None and self.phase == "going" else None
 
 
-def status(seen: Seen, now_unix_s: float) -> dict[str, Any]:
+def status(seen: Seen, now_s: float) -> dict[str, Any]:
     """Return what the page says, as JSON data; every text in it is to be shown as it is."""
     run, phase = seen.run, seen.phase
     progress = seen.progress
@@ -54,8 +54,8 @@ def status(seen: Seen, now_unix_s: float) -> dict[str, Any]:
         "title": _title(run) or seen.folder.name,
         "question": str(run.run.study.get("question") or "") if run else "",
         "sentence": _sentence(seen, progress),
-        "load": _load(progress, now_unix_s),
-        "progress": _progress(run, progress, now_unix_s),
+        "load": _load(progress, now_s),
+        "progress": _progress(run, progress, now_s),
         "verdicts": _verdicts(run),
         "failures": _failures(run),
         "servers": _servers(run),
@@ -89,22 +89,22 @@ def _sentence(seen: Seen, progress: RunProgress | None) -> str:
             return "The run is over."
 
 
-def _load(progress: RunProgress | None, now_unix_s: float) -> dict[str, str | float | None] | None:
+def _load(progress: RunProgress | None, now_s: float) -> dict[str, str | float | None] | None:
     """Return where the load is, how long it has gone on, and how long its parts are; ``None`` without one."""
     if progress is None or progress.point is None:
         return None
     return {
         "point": text.point(progress.point),
-        "elapsed_s": max(0.0, now_unix_s - progress.since_unix_s),
+        "elapsed_s": max(0.0, now_s - progress.since_monotonic_s),
         "warmup_s": progress.warmup_s or 0.0,
         "measured_s": progress.duration_s,
     }
 
 
-def _progress(run: Run | None, progress: RunProgress | None, now_unix_s: float) -> dict[str, Any] | None:
+def _progress(run: Run | None, progress: RunProgress | None, now_s: float) -> dict[str, Any] | None:
     """Return what is done of what is planned; of a run that does not go on, as its records show."""
     if progress is not None:
-        since_s = max(0.0, now_unix_s - progress.since_unix_s)
+        since_s = max(0.0, now_s - progress.since_monotonic_s)
         left_s = None if progress.left_s is None else max(0.0, progress.left_s - since_s)
         at_most = "at most " if progress.at_most else ""
         words = f"{progress.over:,} of {at_most}{progress.planned:,} {progress.counted}"

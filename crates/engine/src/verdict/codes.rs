@@ -139,6 +139,11 @@ table! {
         meaning: "the longest stretch of the window in which the process that sends the load did not run",
         suspect: Some("from 0.5 s"),
     }
+    MachineSuspended {
+        code: "machine_suspended", origin: Some(Origin::Generator),
+        meaning: "how long the machine was suspended during the load and its warm-up",
+        suspect: Some("from 0.1 s"),
+    }
     LittlesLaw {
         code: "littles_law",
         meaning: "closed loop: throughput × (mean latency + think time) against the requests kept up",
@@ -162,6 +167,10 @@ table! {
     WarmupErrors {
         code: "warmup_errors", kind: Kind::Note,
         meaning: "failed requests of the warm-up, which are in no figure",
+    }
+    ClockSet {
+        code: "clock_set", kind: Kind::Note,
+        meaning: "the clock of the day was set during the load, by 0.1 s or more: times of day are off, and no figure is",
     }
     CpusShared {
         code: "cpus_shared", kind: Kind::Caveat,
