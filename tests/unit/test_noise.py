@@ -1,6 +1,8 @@
 """The rig's noise: measured as a study, kept, and found again."""
 
 import io
+import itertools
+import math
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from loadcurve.run import noise as run_noise
 from loadcurve.run.kept import keep, kept
 from loadcurve.run.noise import measure_noise
 from support.measured_noise import MEASURED, RIG
+from support.scripted_run import ScriptedRun, answered
 from support.terminal import printed
 
 
@@ -38,24 +41,33 @@ def test_the_table_tells_the_smallest_difference_for_several_numbers_of_trials()
     assert rows[3][1:3] == ["2.0", "%"]
 
 
-def test_the_noise_is_that_of_one_server_under_two_names(monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedRun:
+    """Trials at two connections whose rates go up by a hundredth from one to the next."""
     monkeypatch.setattr(run_noise, "CONNECTIONS", [2])
+    rates = itertools.count(1000.0, 10.0)
+    run = ScriptedRun(tmp_path, monkeypatch)
+    run.script.loads["limit"] = lambda plan, _: answered(plan, rate_rps=next(rates))
+    return run
+
+
+def test_the_noise_is_that_of_one_server_under_two_names(
+    scripted: ScriptedRun, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(run_noise, "TRIALS", 3)
-    # So long that both sides get a CPU in each trial, however busy the machine is.
-    monkeypatch.setattr(run_noise, "DURATION_S", 0.3)
-    monkeypatch.setattr(run_noise, "WARMUP_S", 0.0)
     talk = io.StringIO()
     cpus = divide_cpus(None, None)
     measured = measure_noise(cpus, "limit", RunDisplay(Console(file=talk), live=False))
     assert (measured.server, measured.trials, measured.connections) == ("limit", 3, [2])
     assert measured.spreads["throughput"].degrees_of_freedom == 2
-    assert measured.spreads["throughput"].log_ratio_sd > 0
+    # Each ratio of a block is that of neighbours, one way round or the other: about 1.01 or 1 / 1.01.
+    assert 0 < measured.spreads["throughput"].log_ratio_sd < 2 * math.log(1.01)
+    assert scripted.script.events.count("load limit") == 6
     assert measured.rig.load_cpus == cpus.load
 
 
+@pytest.mark.usefixtures("scripted")
 def test_noise_of_too_few_trials_cannot_be_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run_noise, "CONNECTIONS", [2])
     monkeypatch.setattr(run_noise, "TRIALS", 1)
-    monkeypatch.setattr(run_noise, "DURATION_S", 0.1)
     with pytest.raises(NothingMeasured, match="fewer than two pairs of trials of limit can be used"):
         measure_noise(divide_cpus(None, None), "limit", RunDisplay(Console(file=io.StringIO()), live=False))
