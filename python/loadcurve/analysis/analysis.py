@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
+from loadcurve.analysis.disturbance import Disturbance, disturbance_of
 from loadcurve.analysis.ending import Ending, ending
 from loadcurve.analysis.noise import RunNoise, noise_of
 from loadcurve.analysis.published import PublishedMatch, published_matches
@@ -77,6 +78,7 @@ class Analysis:
     noise: list[RunNoise]
     rig_noise: Noise | None
     """The rig's own, where it was measured before the run."""
+    disturbance: Disturbance
     shapes: list[SliceShapes]
     published: list[PublishedMatch]
     findings: list[Finding]
@@ -154,6 +156,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         rankings=[rank_run(found, measure) for measure in ranked],
         noise=[noise_of(run, found, measure) for measure in ranked],
         rig_noise=run.run.noise,
+        disturbance=disturbance_of(run),
         shapes=shaped,
         published=published_matches(run),
         findings=findings(run),

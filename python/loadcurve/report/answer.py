@@ -10,6 +10,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.hopeless import hopeless_words
 from loadcurve.report.ranking import in_words
 from loadcurve.report.shape_words import capacity_briefly, capacity_words
 from loadcurve.result.measures import THROUGHPUT, Measure
@@ -45,11 +46,17 @@ def answer(analysis: Analysis) -> Answer:
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
     limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(load, part)) is not None]
-    said = _without_usable_points(analysis) or limited or _by_ranking(load, ranking, measure, analysis.curves)
+    hopeless = hopeless_words(analysis, measure)
+    said = (
+        _without_usable_points(analysis)
+        or limited
+        or ([hopeless] if hopeless else [])
+        or _by_ranking(load, ranking, measure, analysis.curves)
+    )
     return Answer(
         sentences=said,
         ranked_by=measure.title,
-        groups=_groups(ranking) if ranking is not None and ranking.decides else [],
+        groups=_groups(ranking) if ranking is not None and ranking.decides and not hopeless else [],
     )
 
 

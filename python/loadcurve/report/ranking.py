@@ -9,14 +9,13 @@ from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.load.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
-from loadcurve.result.measures import MEASURES, Measure, measures
+from loadcurve.report.hopeless import hopeless_words
+from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.power import TRIALS_MAX
 from loadcurve.stats.ranking import Rank, Ranking, Tier
 
-RANKED = ("throughput", "p50", "p99", "cpu_per_request_us")
-"""The measures that a report ranks servers by."""
 MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
 MOST_POINTS = 4
@@ -51,26 +50,42 @@ class RankingContent:
     left_out: list[str]
     visible: list[str]
     """Sentences on the smallest difference that can be seen."""
+    hopeless: str | None = None
+    """Why nothing can be compared; then there is nothing else but what is left out."""
 
     @property
     def sentences(self) -> list[str]:
-        """The ranking over the curve, a sentence for each measure."""
+        """The ranking over the curve, a sentence for each measure, or why there is none."""
+        if self.hopeless is not None:
+            return [self.hopeless]
         return [f"By {measure}: {words}." for measure, words in self.over_curve.items()]
 
 
 def ranking_content(analysis: Analysis) -> RankingContent | None:
     """Return what a report says about which server is better; ``None`` where there are no two to compare."""
     said = measures(analysis.load_kind)
-    found = [(said[name], analysis.ranking(said[name])) for name in RANKED]
+    found = [(said[name], analysis.ranking(said[name])) for name in RANKED_BY]
     rankings = [(measure, one) for measure, one in found if one is not None and len(one.over_curve.ranks) > 1]
     if not rankings:
         return None
+    hopeless = hopeless_words(analysis, analysis.measure(analysis.ranked_by))
+    if hopeless is not None:
+        return RankingContent(
+            extent=_extent(rankings),
+            caution=None,
+            measures=[],
+            ranks={},
+            over_curve={},
+            at_points=[],
+            left_out=_left_out_in_words(rankings),
+            visible=[],
+            hopeless=hopeless,
+        )
     over_curve = {measure.title: in_words(one.over_curve, measure) for measure, one in rankings}
     if not any(one.over_curve.decides for _, one in rankings):
         over_curve = {"every measure": next(iter(over_curve.values()))}
-    blocks, points = _blocks(rankings), rankings[0][1].at_points
     return RankingContent(
-        extent=f"{text.plural(blocks, 'block')}, {text.plural(len(points), 'point')}",
+        extent=_extent(rankings),
         caution=ranking_caution(analysis, (rank.server for rank in rankings[0][1].over_curve.ranks)),
         measures=[measure.title for measure, _ in rankings],
         ranks={
@@ -82,7 +97,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
             PointSentence(measure.title, text.point(at.point), in_words(at.ranking, measure))
             for measure, one in rankings
             for at in one.at_points
-            if len(points) > 1 and at.ranking.ranks
+            if len(one.at_points) > 1 and at.ranking.ranks
         ],
         left_out=_left_out_in_words(rankings),
         visible=list(_visible_in_words(analysis, rankings)),
@@ -90,6 +105,11 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
 
 
 Rankings = Sequence[tuple[Measure, RunRanking]]
+
+
+def _extent(rankings: Rankings) -> str:
+    points = rankings[0][1].at_points
+    return f"{text.plural(_blocks(rankings), 'block')}, {text.plural(len(points), 'point')}"
 
 
 def _blocks(rankings: Rankings) -> int:

@@ -37,12 +37,13 @@ def summary(analysis: Analysis) -> RenderableType:
     if ranking is not None:
         parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
         parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
+        parts += [Text(ranking.hopeless, style="yellow")] if ranking.hopeless else []
         words = Table.grid(padding=(0, 2))
         words.add_column(style="dim", max_width=TITLE_WIDTH)
         words.add_column()
         for title, sentence in ranking.over_curve.items():
             words.add_row(title, Text(sentence))
-        parts += [words]
+        parts += [words] if ranking.over_curve else []
         left_out = ranking.left_out[:MOST_LEFT_OUT]
         if len(ranking.left_out) > len(left_out):
             left_out.append(f"{len(ranking.left_out) - len(left_out):,} more, which the report names")

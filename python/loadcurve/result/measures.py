@@ -179,6 +179,8 @@ def _resources(kind: LoadKind) -> tuple[Measure, ...]:
 MEASURES = measures(WEB)
 """By name: what runs on web servers are measured by; those on databases only call some of it otherwise."""
 THROUGHPUT = MEASURES["throughput"]
+RANKED_BY = ("throughput", "p50", "p99", "cpu_per_request_us")
+"""The names of the measures by which a report ranks servers."""
 
 
 def _of_connections(name: str, unit: str, value: Callable[[PointRecord], float | None]) -> Measure:

@@ -79,13 +79,16 @@ def _ranking(content: Content) -> list[str]:
         return []
     rows = [[server, *ranks] for server, ranks in ranking.ranks.items()]
     extent = f"Ranks over the curve ({escaped(ranking.extent)})."
+    left_out = _list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out)
+    if ranking.hopeless is not None:
+        return ["### Ranking", escaped(ranking.hopeless), *left_out]
     return [
         "### Ranking",
         *([escaped(ranking.caution)] if ranking.caution else []),
         f"{extent} A range holds every place that the trials do not rule out.",
         _table(["server", *ranking.measures], rows),
         *_list(map(escaped, ranking.sentences)),
-        *_list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out),
+        *left_out,
     ]
 
 

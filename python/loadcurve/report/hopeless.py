@@ -1,0 +1,96 @@
+"""A run whose trials spread too far to compare anything, in a sentence: why, and what would help."""
+
+import math
+from collections.abc import Iterator
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.disturbance import Disturbance
+from loadcurve.report import text
+from loadcurve.result.measures import MEASURES, RANKED_BY, Measure
+from loadcurve.stats.noise import visible_difference
+from loadcurve.stats.power import TRIALS_MAX, trials_to_show
+
+HOPELESS = 1.0
+"""Trials that would not show a factor of two compare nothing."""
+USEFUL = 0.25
+"""A difference that is worth more trials."""
+ENOUGH_TRIALS = 20
+"""Where so many would show a useful difference, the trials are too few and the machine is fit."""
+DISTURBING_SHARE = 0.1
+"""Of a CPU, or of the time: less spreads no trials so far."""
+
+
+def hopeless_words(analysis: Analysis, measure: Measure) -> str | None:
+    """Return why a run compares nothing, and what would help; ``None`` of a run that compares anything."""
+    found = analysis.ranking(measure)
+    spread = {one.measure: one.spread for one in analysis.noise}.get(measure.column)
+    if found is None or spread is None or _tells_anything(analysis):
+        return None
+    trials, servers = found.over_curve.blocks, len(found.over_curve.ranks)
+    if trials < 2 or servers < 2:  # noqa: PLR2004 - one trial, or one server, compares nothing anywhere
+        return None
+    seen = visible_difference(spread, trials, servers).value
+    if seen is not None and seen <= HOPELESS:
+        return None
+    enough = trials_to_show(math.log1p(USEFUL), spread.log_sd, servers)
+    few = enough is not None and enough <= ENOUGH_TRIALS
+    reason = (
+        "The trials are too few to compare anything"
+        if few
+        else ("This machine was too disturbed to compare anything in this run")
+    )
+    causes = list(_causes(analysis.disturbance))
+    return (
+        f"{reason}: {text.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}. "
+        f"{_caused(causes, few=few)}{_help(causes, enough)}"
+    )
+
+
+def _tells_anything(analysis: Analysis) -> bool:
+    """Say whether any two servers are told apart, over the curve or at any point."""
+    columns = {MEASURES[name].column for name in RANKED_BY}
+    rankings = (
+        ranking
+        for one in analysis.rankings
+        if one.measure in columns
+        for ranking in (one.over_curve, *(at.ranking for at in one.at_points))
+    )
+    return any(pair.told_apart for ranking in rankings for pair in ranking.pairs)
+
+
+def _shown(seen: float | None) -> str:
+    return "no difference, however large," if seen is None else f"no difference below {text.percent(seen)}"
+
+
+def _causes(found: Disturbance) -> Iterator[str]:
+    shares = {
+        "the host withheld up to {} of a CPU (steal)": found.steal_share,
+        "work waited for a CPU during up to {} of a load": found.cpu_pressure_share,
+        "work waited for memory during up to {} of a load": found.memory_pressure_share,
+        "work waited for disks during up to {} of a load": found.disk_pressure_share,
+        "the limit of CPU held the server back in up to {} of its periods": found.throttled_share,
+    }
+    for words, share in shares.items():
+        if share is not None and share >= DISTURBING_SHARE:
+            yield words.format(text.percent(share))
+    if found.paused_points:
+        of_all = text.plural(found.points, "point")
+        yield f"the process that sends the load was paused at {found.paused_points:,} of {of_all}"
+
+
+def _caused(causes: list[str], *, few: bool) -> str:
+    if causes:
+        return f"What the records show of it: {text.listing(causes)}. "
+    return "" if few else "The records show no steal, pressure, throttling or pause that explains it. "
+
+
+def _help(causes: list[str], enough: int | None) -> str:
+    trials = (
+        f"not even {TRIALS_MAX} trials would show {text.percent(USEFUL)} at this spread"
+        if enough is None
+        else f"{enough} trials would show {text.percent(USEFUL)} at this spread"
+    )
+    if causes or enough is None:
+        elsewhere = "when `loadcurve doctor` finds the machine quiet, or on another one, with longer loads"
+        return f"What helps: measure again {elsewhere}; {trials}."
+    return f"What helps: {trials}, or longer loads."
