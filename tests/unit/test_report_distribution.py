@@ -75,3 +75,9 @@ def test_the_highest_step_of_a_density_has_the_mark_of_its_server(tmp_path: Path
         assert marked["y"] == max(row["y"] for row in of_server)
     marks = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "point"]
     assert [layer["encoding"]["shape"]["field"] for layer in marks] == ["server"]
+
+
+def test_a_histogram_that_counts_nothing_has_no_distribution():
+    record = synthetic.point_record()
+    empty = record.load.histograms.model_copy(update={"latency": synthetic.EMPTY_HISTOGRAM})
+    assert latency_distribution("nginx", [synthetic.with_load(record, histograms=empty)]) is None

@@ -46,7 +46,7 @@ class LatencyDistribution:
 
 
 def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyDistribution | None:
-    """Merge the latency histograms of the trials at one point; ``None`` where there is none of any answer.
+    """Merge the latency histograms of the trials at one point; ``None`` where they hold nothing.
 
     The maximum stands at one request in as many as there were, the smallest tail that the samples can show.
 
@@ -67,7 +67,7 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
             f"a latency histogram of {server} at {text.point(trials[0].point)} "
             f"in {TRIALS_FILE} cannot be decoded: {error}"
         ) from error
-    return LatencyDistribution(_thinned(curve, count), density(curve))
+    return LatencyDistribution(_thinned(curve, count), density(curve)) if curve else None
 
 
 def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:

@@ -1,0 +1,83 @@
+"""Run folders that were made to do harm: the short form of ``python -m benches.hostile_folders``."""
+
+import re
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from benches.hostile_cases import CASES, SECRET, Place
+from benches.sample_run import write_sample
+from pydantic import ValidationError
+
+from loadcurve.analysis.numbers import analysis_of
+from loadcurve.errors import LoadcurveError
+from loadcurve.report.formats.write import write_formats
+from loadcurve.report.run_summary import make_summary
+from loadcurve.result.folder import read_run
+from loadcurve.result.following import FollowedRun
+from loadcurve.result.progress import read_progress
+from loadcurve.result.records import RunRecord
+from loadcurve.watch.feed import Feed
+
+USES = {
+    "page": lambda run: write_formats(run, ["html"], None, None),
+    "list of runs": make_summary,
+    "comparison": analysis_of,
+    "page of a run as it goes": lambda run: (FollowedRun(run).read(), read_progress(run), Feed(run).look()),
+}
+RUNNABLE = re.compile(rb"<script>window\.stolen|<img src=x")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_outside_of_a_received_folder_is_read_or_written_and_every_refusal_is_worded(
+    name: str, tmp_path: Path
+):
+    private = tmp_path / "private.txt"
+    private.write_text(SECRET)
+    place = Place(tmp_path / "runs" / "run", private)
+    write_sample(place.run)
+    CASES[name](place)
+    for use in USES.values():
+        said = refusal(use, place.run)
+        assert SECRET not in said
+    assert private.read_text() == SECRET
+    assert [path.name for path in tmp_path.iterdir() if path.name != "runs"] == ["private.txt"]
+    written = [path for path in place.run.glob("report*") if path.is_file() and not path.samefile(private)]
+    for path in written:
+        assert not path.is_symlink()
+        data = path.read_bytes()
+        assert SECRET.encode() not in data
+        assert path.suffix != ".html" or not RUNNABLE.search(data)
+
+
+@pytest.mark.parametrize("name", ["run.json of 1 TiB", "trials.jsonl of 1 TiB"])
+def test_what_is_read_is_bounded_before_it_is_believed(name: str, tmp_path: Path):
+    place = Place(tmp_path / "run", tmp_path / "private.txt")
+    write_sample(place.run)
+    CASES[name](place)
+    tracemalloc.start()
+    try:
+        said = refusal(lambda run: read_run(run).damage, place.run)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "bytes" in said
+    assert peak_bytes < 50e6
+
+
+def test_a_list_is_refused_at_its_first_wrong_item():
+    record = {"options": [0] * 1000}
+    with pytest.raises(ValidationError) as raised:
+        RunRecord.model_validate(record)
+    assert sum(error["loc"][0] == "options" for error in raised.value.errors()) == 1
+
+
+def refusal(use: Callable[[Path], object], run: Path) -> str:
+    """What is said instead, where a folder is refused; any other error fails the test."""
+    try:
+        use(run)
+    except LoadcurveError as error:
+        assert str(error)  # noqa: PT017
+        return str(error)
+    return ""
