@@ -135,6 +135,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.page_speed
 	$(BIN)/python -m benches.watch_cost
 	$(BIN)/python -m benches.hostile_servers
+	$(BIN)/python -m benches.killed_runs
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock

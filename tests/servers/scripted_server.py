@@ -42,20 +42,25 @@ def sleep_in_a_child(*, own_session: bool) -> None:
         os._exit(0)
 
 
-def hide() -> None:
-    """Leave a process that has another session, parent, folder and environment, and no file open."""
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            os.chdir("/")
-            os.closerange(0, 256)
-            os.execve("/bin/sleep", ["sleep", "3600"], {})
+def hide(*, from_parent: bool) -> None:
+    """Start a process of another session, folder and environment, with no file open, and maybe no parent."""
+    child = os.fork()
+    if child != 0:
+        if from_parent:
+            os.waitpid(child, 0)
+        return
+    os.setsid()
+    if from_parent and os.fork() != 0:
         os._exit(0)
-    os.wait()
+    os.chdir("/")
+    os.closerange(0, 256)
+    os.execve("/bin/sleep", ["sleep", "3600"], {})
 
 
 if "hides" in behaviours:
-    hide()
+    hide(from_parent=True)
+if "hides-below" in behaviours:
+    hide(from_parent=False)
 if "daemon" in behaviours:
     if os.fork() != 0:
         os._exit(0)

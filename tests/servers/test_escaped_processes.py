@@ -41,8 +41,9 @@ def recorded_as_adopted() -> ProcessIdentity:
     return hidden
 
 
-def test_a_daemon_that_hides_from_its_server_ends_with_it(scripted, content_folder):
-    with server_of(scripted("hides"), content_folder):
+@pytest.mark.parametrize("hiding", ["hides", "hides-below"])
+def test_a_daemon_that_hides_from_its_server_ends_with_it(hiding, scripted, content_folder):
+    with server_of(scripted(hiding), content_folder):
         hidden = recorded_as_adopted()
         assert is_running(hidden)
     assert not is_running(hidden)
@@ -50,10 +51,11 @@ def test_a_daemon_that_hides_from_its_server_ends_with_it(scripted, content_fold
     assert not Path(f"/proc/{hidden.pid}").exists()
 
 
-def test_a_daemon_that_hid_from_a_killed_run_is_ended_by_the_next_one(scripted, content_folder):
+@pytest.mark.parametrize("hiding", ["hides", "hides-below"])
+def test_a_daemon_that_hid_from_a_killed_run_is_ended_by_the_next_one(hiding, scripted, content_folder):
     script = [sys.executable, "-c", OWNER, str(Path(__file__).parent)]
     with subprocess.Popen(
-        [*script, str(scripted("hides").folder), str(content_folder)], stdout=subprocess.PIPE, text=True
+        [*script, str(scripted(hiding).folder), str(content_folder)], stdout=subprocess.PIPE, text=True
     ) as owner:
         assert owner.stdout.readline() == "ready\n"
         hidden = recorded_as_adopted()

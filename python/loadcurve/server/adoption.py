@@ -45,6 +45,20 @@ def adopted_since(leader: ProcessIdentity) -> list[ProcessIdentity]:
     return adopted
 
 
+def strays_below(leader: ProcessIdentity) -> list[ProcessIdentity]:
+    """Return the processes below a server's main process that have left its session; looks at all there are.
+
+    They are children of no one here yet, and nothing may show whose they are once their parents have ended.
+    """
+    below = {leader.pid}
+    strays = []
+    processes = list(running_processes())
+    while new := [one for one in processes if one.parent in below and one.identity.pid not in below]:
+        below |= {one.identity.pid for one in new}
+        strays += [one.identity for one in new if one.session != leader.pid]
+    return strays
+
+
 def _children() -> list[int]:
     """Return the ids of the children of this process that its main thread has, which adopts orphans."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadcurve.host.cgroups import ControlGroup, remove_groups
 from loadcurve.result.records import LimitUse
-from loadcurve.server.adoption import adopt_orphans, adopted_since
+from loadcurve.server.adoption import adopt_orphans, adopted_since, strays_below
 from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.group import born_in_group
 from loadcurve.server.ledger import LedgerEntry
@@ -50,12 +50,13 @@ class DirectProcesses(ServerProcesses):
         self._ledger_entry = ledger_entry
         return self._process
 
-    def look_after_orphans(self) -> None:
+    def look_after_orphans(self, *, with_strays: bool = False) -> None:
         """Record those of the server that have lost their parents since the last look; reap the dead."""
         if self._ledger_entry is None or self._leader is None:
             return
         known = {one.identity for one in self._ledger_entry.start.adopted}
-        if new := [one for one in adopted_since(self._leader) if one not in known]:
+        found = [*adopted_since(self._leader), *(strays_below(self._leader) if with_strays else ())]
+        if new := [one for one in dict.fromkeys(found) if one not in known]:
             self._ledger_entry.record_adopted(new)
 
     def limit_use(self) -> LimitUse | None:

@@ -228,6 +228,7 @@ class Server(LiveServer):
                 self._fail_because_it_ended(launch, ended)
             if refusal is None:
                 self._require_own_port(launch)
+                launch.look_after_orphans(with_strays=True)
                 return
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)

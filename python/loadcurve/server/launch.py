@@ -174,9 +174,12 @@ class Launch:
             return f"ended with status {result.si_status}"
         return f"was ended by {signal.Signals(result.si_status).name}"
 
-    def look_after_orphans(self) -> None:
-        """Keep in mind which processes of the server have lost their parents; cheap enough for any moment."""
-        self._processes.look_after_orphans()
+    def look_after_orphans(self, *, with_strays: bool = False) -> None:
+        """Keep in mind which processes of the server have lost their parents; cheap enough for any moment.
+
+        ``with_strays`` keeps those, too, that have left the session; that looks at every process there is.
+        """
+        self._processes.look_after_orphans(with_strays=with_strays)
 
     def went_into_the_background(self) -> bool:
         """Say whether the main process has ended in good order and others of the server run on."""

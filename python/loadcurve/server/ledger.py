@@ -14,7 +14,7 @@ process. So a file is believed only where it is this user's, and then
 No process is ended on the strength of its id, because ids are used again. A process is ours
 
 - if it carries the start's random mark in its environment, or is in a control group named after it;
-- if it was seen to become a child of the owner while the server ran, see :mod:`adoption`;
+- if it was seen below the server, or to become a child of the owner while it ran, see :mod:`adoption`;
 - if it belongs to the recorded session, whose leader is still the recorded process (same start time);
 - if it uses the start's private folder, whose name holds the mark, and either belongs to the session or began
   after the leader, without a terminal and not as a child of the owner. So a server is found that went into
@@ -115,7 +115,7 @@ class Start(Record):
     owner_lock: str | None = None
     """The name of the owner's lock, see :mod:`presence`; ``None`` where it could have none."""
     adopted: tuple[RecordedProcess, ...] = ()
-    """Processes of the server that have lost their parents, see :mod:`adoption`."""
+    """Processes of the server that have lost their parents or left its session, see :mod:`adoption`."""
 
     @property
     def groups(self) -> list[Path]:
@@ -206,7 +206,7 @@ class LedgerEntry:
         self._write()
 
     def record_adopted(self, processes: Iterable[ProcessIdentity]) -> None:
-        """Add processes of the server that have lost their parents."""
+        """Add processes of the server that were seen outside of its session."""
         adopted = (*self.start.adopted, *map(_record, processes))
         self.start = self.start.model_copy(update={"adopted": adopted})
         self._write()

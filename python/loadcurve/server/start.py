@@ -81,8 +81,11 @@ class ServerProcesses(ABC):
     def hears(self, signal_number: signal.Signals, /) -> bool:
         """Say whether this signal can end the main process."""
 
-    def look_after_orphans(self) -> None:  # noqa: B027 -- a container keeps its processes to itself
-        """Record those of the server that have lost their parents since the last look; reap the dead."""
+    def look_after_orphans(self, *, with_strays: bool = False) -> None:  # noqa: B027 -- a container keeps its processes to itself
+        """Record those of the server that have lost their parents since the last look; reap the dead.
+
+        ``with_strays`` records those, too, that have their parents and have left the session.
+        """
 
     @abstractmethod
     def clear(self) -> None:
