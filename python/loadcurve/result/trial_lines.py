@@ -1,7 +1,6 @@
 """The lines of ``trials.jsonl``: one record each, with its checksum. A damaged one costs no other."""
 
 import errno
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.records import RunFormat, TrialLine, read_trial_record
@@ -134,8 +134,8 @@ def trial_line(record: TrialLine) -> bytes:
 def json_object(text: str | bytes) -> dict[str, Any]:
     """Return the object that a JSON text is; an empty one where it is none."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = from_json(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
