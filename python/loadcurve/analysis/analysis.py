@@ -3,14 +3,16 @@
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of
 from loadcurve.analysis.ending import Ending, ending
-from loadcurve.analysis.noise import RunNoise, noise_of
+from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
-from loadcurve.analysis.ranking import RunRanking, rank_run
+from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
+from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
@@ -87,6 +89,8 @@ class Analysis:
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     damage: list[str] = field(default_factory=list)
+    not_computed: list[NotComputed] = field(default_factory=list)
+    """Sections that a fault of Loadcurve's left out; theirs above are empty."""
     """What of the run folder was changed since it was written, in sentences."""
 
     @property
@@ -143,9 +147,23 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     Raises ``BadInput`` where there are limits that do not apply to the run, and where a histogram cannot be
     decoded.
     """
-    shaped = shapes(run, objective)
     found = curves(run)
     ranked = RANKED if run.run.search is None else []
+    sections = Sections()
+    # Limits that do not apply are the first to be said.
+    shaped: list[SliceShapes] = sections.get("the shapes of the curves", partial(shapes, run, objective), [])
+    rankings: list[RunRanking] = [
+        sections.get(f"the ranking by {one.title}", partial(rank_run, found, one), unranked(one))
+        for one in ranked
+    ]
+    noise: list[RunNoise] = [
+        sections.get(f"the noise of {one.title}", partial(noise_of, run, found, one), unknown_noise(one))
+        for one in ranked
+    ]
+    published: list[PublishedMatch] = sections.get(
+        "the published figures", partial(published_matches, run), []
+    )
+    explained: list[Finding] = sections.get("the findings", partial(findings, run), [])
     return Analysis(
         run=_facts(run),
         ending=ending(run),
@@ -153,16 +171,17 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         points=run.sweep_points,
         curves=found,
         ranked_by=MEASURES[run.default_measure].column,
-        rankings=[rank_run(found, measure) for measure in ranked],
-        noise=[noise_of(run, found, measure) for measure in ranked],
+        rankings=rankings,
+        noise=noise,
         rig_noise=run.run.noise,
         disturbance=disturbance_of(run),
         shapes=shaped,
-        published=published_matches(run),
-        findings=findings(run),
+        published=published,
+        findings=explained,
         failures=run.failures,
         gaps=run.gaps,
         damage=list(run.damage),
+        not_computed=sections.not_computed,
     )
 
 

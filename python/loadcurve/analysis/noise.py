@@ -73,3 +73,8 @@ def noise_of(
         points = found[0].points if found else []
         spread = pooled(spread_within(groups, at_point(logs, place)) for place in range(len(points)))
     return RunNoise(measure.column, "same server" if same else "pairs", groups, spread)
+
+
+def unknown_noise(measure: Measure) -> RunNoise:
+    """Return the noise of a run where nothing is known of it."""
+    return RunNoise(measure.column, "pairs", (), None)

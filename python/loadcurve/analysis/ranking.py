@@ -66,6 +66,11 @@ def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
     )
 
 
+def unranked(measure: Measure) -> RunRanking:
+    """Return the ranking of no servers."""
+    return RunRanking(measure.column, Ranking((), (), (), (), 0), (), ())
+
+
 def _left_out(found: Sequence[Curve], blocks: Sequence[int], logs: Logs) -> list[LeftOut]:
     """List what is in no ranking, of the blocks in which anything was measured."""
     left_out = []

@@ -7,7 +7,7 @@ import typer
 
 from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
-from loadcurve.cli.damage import tell_damage
+from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.report.content import content_of
 from loadcurve.report.findings import findings_text
 from loadcurve.report.html import write_page
@@ -25,13 +25,15 @@ def report_command(folder: Path, slo: str | None) -> None:
     """
     objective = None if slo is None else parse_objective(slo)
     run, analysis = read_analysed(folder, objective)
-    report = write_page(content_of(run, analysis))
+    content = content_of(run, analysis)
+    report = write_page(content)
     tell_damage(analysis)
     out = new_console()
     if objective is not None:
         print_shapes(analysis, out)
     out.print(findings_text(analysis.findings, "full"))
     out.print(report, soft_wrap=True)
+    fail_where_left_out(content.not_computed)
 
 
 def findings_command(folder: Path) -> None:

@@ -108,6 +108,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     with interrupts_deferred():
         from loadcurve.analysis.analysis import analyse
         from loadcurve.analysis.numbers import keep_numbers
+        from loadcurve.cli.damage import fail_where_left_out
         from loadcurve.report.content import content_of
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_page
@@ -122,7 +123,8 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
     analysis = analyse(run)
-    report = write_page(content_of(run, analysis))
+    content = content_of(run, analysis)
+    report = write_page(content)
     keep_numbers(folder, numbers_of(analysis, source))
     out = new_console()
     out.print(summary(analysis))
@@ -131,6 +133,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     out.print(report, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
+    fail_where_left_out(content.not_computed)
     return run
 
 

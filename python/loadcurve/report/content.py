@@ -7,6 +7,7 @@ from typing import Any
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint, VerdictStatus
+from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
@@ -104,6 +105,8 @@ class Content:
     settings: dict[str, list[tuple[str, str]]]
     host: list[tuple[str, str]]
     repeat: str
+    not_computed: list[NotComputed]
+    """Sections that a fault of Loadcurve's left out, of the analysis and of the page."""
 
 
 def content_of(run: Run, analysis: Analysis) -> Content:
@@ -113,6 +116,15 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     """
     record = run.run
     looks = appearances(record.servers)
+    sections = Sections([*analysis.not_computed])
+    ranking = sections.get("the ranking in words", lambda: ranking_content(analysis), None)
+    figures: list[Part] = sections.get("the figures", lambda: parts(run, analysis, looks), [])
+    no_shapes: list[ShapeTable] = []
+    shaped = sections.get("peaks and knees", lambda: _shapes(run, analysis, looks), no_shapes)
+    distributed = sections.get("the distribution of latencies", lambda: distribution(run, looks), None)
+    published = sections.get(
+        "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
+    )
     rows = [
         _row(curve.server, place, at, analysis.keys)
         for curve in analysis.curves
@@ -124,7 +136,12 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         question=analysis.run.question,
         answer=answer(analysis),
         caution=caution(analysis.findings),
-        summary=[*_summary(run, analysis), *loads_in_words(analysis), *trials_in_words(analysis)],
+        summary=[
+            *(one.words for one in sections.not_computed),
+            *_summary(run, analysis),
+            *loads_in_words(analysis),
+            *trials_in_words(analysis),
+        ],
         verdicts=analysis.verdicts,
         findings=analysis.findings,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
@@ -132,12 +149,12 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         looks=looks,
         own_loads=own_loads(analysis),
         complete=analysis.complete,
-        ranking=ranking_content(analysis),
-        parts=parts(run, analysis, looks),
+        ranking=ranking,
+        parts=figures,
         loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
-        shapes=_shapes(run, analysis, looks),
-        distribution=distribution(run, looks),
-        published=published_content(run, analysis, looks),
+        shapes=shaped,
+        distribution=distributed,
+        published=published,
         trials=_trials(run, analysis),
         keys=analysis.keys,
         rows=rows,
@@ -148,6 +165,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
         repeat=analysis.run.repeat,
+        not_computed=sections.not_computed,
     )
 
 

@@ -32,6 +32,7 @@ _STYLES: dict[VerdictStatus | None, str] = {
 def summary(analysis: Analysis) -> RenderableType:
     """Return the table, the curves in lines, how many trials there were and why, and the ranking in words."""
     parts: list[RenderableType] = [summary_table(analysis), *sparklines(analysis)]
+    parts += [Text(one.words, style="yellow") for one in analysis.not_computed]
     parts += [Text(sentence) for sentence in [*loads_in_words(analysis), *trials_in_words(analysis)]]
     ranking = ranking_content(analysis)
     if ranking is not None:

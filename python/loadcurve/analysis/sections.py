@@ -1,0 +1,48 @@
+"""Sections that are computed one by one, so that one that cannot be takes none of the others along."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from loadcurve.errors import LoadcurveError
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class NotComputed:
+    """A section that a fault of Loadcurve's left out."""
+
+    section: str
+    """In words, such as ``the findings``."""
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """The whole as a sentence."""
+        return (
+            f"A fault of Loadcurve left out {self.section}: {self.reason}. "
+            "What was measured is kept; please report the fault."
+        )
+
+
+@dataclass(slots=True)
+class Sections:
+    """Computes sections, and keeps what could not be computed."""
+
+    not_computed: list[NotComputed] = field(default_factory=list)
+
+    def get(self, section: str, compute: Callable[[], Found], instead: Found) -> Found:
+        """Return what ``compute`` does, or ``instead`` where it fails by a fault of ours.
+
+        Raises ``LoadcurveError`` as ``compute`` does: what is said in its own words is not such a fault.
+        """
+        try:
+            return compute()
+        except LoadcurveError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other sections are worth more
+            said = str(error)
+            reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
+            self.not_computed.append(NotComputed(section, reason))
+            return instead
