@@ -6,12 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run, RunFolder, read_run
+from loadcurve.result.records import FORMAT
 from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.result.trial_lines import DamagedLine, TrialReader, trial_line
 from support import synthetic_run as synthetic
 from support.report_pages import write_report
 
@@ -151,3 +155,21 @@ def test_the_names_of_new_folders_and_files_are_on_the_disk_before_the_first_rec
     RunFolder.create(tmp_path / "runs" / "run", RECORD, "")
     assert {tmp_path, tmp_path / "runs"} <= set(synced)
     assert synced[-1] == tmp_path / "runs" / "run"
+
+
+LINE = trial_line(RECORDS[0])[:-1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    begin=st.integers(0, len(LINE)),
+    length=st.integers(0, len(LINE)),
+    instead=st.binary(max_size=40) | st.just(LINE),
+)
+def test_whatever_overwrites_a_part_of_a_record_it_is_read_as_it_was_or_left_out(
+    begin: int, length: int, instead: bytes
+):
+    changed = LINE[:begin] + instead + LINE[begin + length :]
+    reader = TrialReader(FORMAT)
+    read = [one for number, line in enumerate(changed.split(b"\n")) for one in reader.read(number, line)]
+    assert all(isinstance(one, DamagedLine) or one == RECORDS[0] for one in read)
