@@ -10,6 +10,7 @@ __all__ = [
     "LocalPorts",
     "RequestList",
     "body_length",
+    "pause_delays",
     "percentile_curve",
     "tables",
     "toml_positions",
@@ -158,6 +159,12 @@ def body_length(path: str | PathLike[str]) -> int:
     Raises:
         ValueError: the file cannot be one: it cannot be read, or has no length of its own.
 
+    """
+
+def pause_delays(lengths_s: list[float], window_s: float) -> tuple[str, str]:
+    """Return how long a request due at any moment of a window would wait for pauses of these lengths.
+
+    The first text is the distribution in ms as JSON, the second its HdrHistogram of nanoseconds in base64.
     """
 
 def percentile_curve(encoded: list[str]) -> list[tuple[float, float]]:

@@ -55,8 +55,11 @@ def target(url: str) -> str:
 @pytest.mark.parametrize("scheme", ["mongodb", "postgresql"])
 def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed_port):
     text = _engine.Load.start(plan(f"{scheme}://ann:secret@127.0.0.1:{closed_port}")).finish()
+    measured = json.loads(text)
+    # The engine's pauses are raw: the generator sums them up over the window.
+    measured["generator"]["pauses"] = None
     as_run = database_plan("ferretdb", 2)
-    result = LoadResult.model_validate({**json.loads(text), "load": as_run})
+    result = LoadResult.model_validate({**measured, "load": as_run})
     assert result.requests.failed == result.errors["connect_refused"] == 10
     assert result.requests.answered == result.requests.sent == 0
     assert result.status is None

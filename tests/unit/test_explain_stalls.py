@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadcurve.result.pauses import PAUSED
+from loadcurve.result.machine import GENERATOR_PAUSED
 from support.explained_run import Data, evidence, found, series
 
 
@@ -70,11 +70,11 @@ def test_a_stall_in_which_the_host_took_the_processor_is_told_as_that(stolen_cpu
         record["probe"]["series"] = series(steal_cpus=stolen)
 
     finding = next(one for one in found(plant).values() if one.code == "stall")
-    assert ("Another tenant of the host had the processor" in finding.cause) == is_told
+    assert ("The host did not run this machine's CPUs" in finding.cause) == is_told
 
 
 LATE = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
-STOPPED = {"status": "suspect", "reasons": [{"code": PAUSED, "text": "stopped"}]}
+STOPPED = {"status": "suspect", "reasons": [{"code": GENERATOR_PAUSED, "text": "stopped"}]}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Processor time that other virtual machines took."""
+"""Processor time that the host kept back."""
 
 from support.explained_run import Data, Setup, found
 

@@ -159,6 +159,7 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
         "restart": "sweep",
         "until_share": None,
         "at_most": 20,
+        "repeat_disturbed": 3,
         "measure": "throughput",
     }
     assert written["host"] == {"server_cpus": None, "load_cpus": None, "probe_interval_s": 0.1}

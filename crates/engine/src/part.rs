@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Recorder, Window};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::TcpCounters;
 
 /// Names the form in which parts travel; another one has another name.
-const FORMAT: &str = "loadcurve-part/1";
+const FORMAT: &str = "loadcurve-part/2";
 
 /// Processor time between the start of the window and the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +97,8 @@ pub struct Finished {
     pub kernel: TcpCounters,
     /// Whether the load was asked to stop before its end.
     pub interrupted: bool,
+    /// When its CPUs did not run; none where that cannot be told.
+    pub pauses: Option<Vec<Pause>>,
 }
 
 /// Names the format in which a part travels.
@@ -132,7 +135,7 @@ impl Finished {
             together.merge(&part);
             together
         });
-        Self { part: together.expect("a load has at least one thread"), kernel, interrupted }
+        Self { part: together.expect("a load has at least one thread"), kernel, interrupted, pauses: None }
     }
 
     /// The form that travels to another process or machine, where the load began at another reading of the clock: JSON,
@@ -142,8 +145,7 @@ impl Finished {
     /// Never: everything that is measured can be written.
     #[must_use]
     pub fn encode(&self, epoch: Nanos) -> String {
-        let part = self.part.clone().moved(epoch, Nanos::ZERO);
-        let finished = Self { part, kernel: self.kernel, interrupted: self.interrupted };
+        let finished = self.clone().moved(epoch, Nanos::ZERO);
         serde_json::to_string(&Travelling { format: FORMAT.into(), finished }).expect("it can be written")
     }
 
@@ -158,7 +160,16 @@ impl Finished {
             return Err(InvalidPart(format!("its form is {format:?}")));
         }
         let Travelling { finished, .. } = serde_json::from_str(text).map_err(invalid)?;
-        Ok(Self { part: finished.part.moved(Nanos::ZERO, epoch), ..finished })
+        Ok(finished.moved(Nanos::ZERO, epoch))
+    }
+
+    fn moved(self, from: Nanos, to: Nanos) -> Self {
+        // What was before the begin is no part of the load.
+        let since_begin = |pause: &Pause| pause.earliest >= from;
+        let moved = |pauses: Vec<Pause>| {
+            pauses.into_iter().filter(since_begin).map(|pause| pause.moved(from, to)).collect()
+        };
+        Self { part: self.part.moved(from, to), pauses: self.pauses.map(moved), ..self }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The result of one load: the object that `load --json` prints.
 
+use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
     Distribution, Failure, FailureCounts, Gap, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
@@ -99,7 +100,7 @@ pub struct ErrorMessage {
 }
 
 /// What the load cost the generator.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Generator {
     pub threads: usize,
@@ -110,6 +111,7 @@ pub struct Generator {
     pub cpu_spun_s: f64,
     pub cpu_per_request_us: Option<f64>,
     pub lateness_ms: Option<Lateness>,
+    pub pauses: Option<Vec<PauseSummary>>,
 }
 
 /// How late the generator itself was; none in a closed loop, which has no times to be late against.
@@ -120,6 +122,15 @@ pub struct Lateness {
     pub p99: Option<f64>,
     pub p99_9: Option<f64>,
     pub max: Option<f64>,
+}
+
+/// A stretch in which the generator's CPUs did not run, by the start of the window: it began between the first two moments.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PauseSummary {
+    pub earliest_s: f64,
+    pub latest_s: f64,
+    pub end_s: f64,
 }
 
 /// The part of one operation.
@@ -234,6 +245,13 @@ impl Slow {
 impl From<Gap> for GapSummary {
     fn from(gap: Gap) -> Self {
         Self { start_s: gap.start.as_secs_f64(), length_ms: gap.length.as_millis_f64() }
+    }
+}
+
+impl PauseSummary {
+    pub(crate) fn new(pause: Pause, start: Nanos) -> Self {
+        let since = |moment: Nanos| moment.as_secs_f64() - start.as_secs_f64();
+        Self { earliest_s: since(pause.earliest), latest_s: since(pause.latest), end_s: since(pause.end) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From what the threads of a load measured to its result: merged first, summarised once.
 
+use loadcurve_pauses::Pause;
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
 
@@ -7,7 +8,7 @@ use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
     Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, Lateness, LoadResult, Operation,
-    Rate, Requests, SeriesPeriod, Slow,
+    PauseSummary, Rate, Requests, SeriesPeriod, Slow,
 };
 use crate::verdict::{Evidence, GeneratorEvidence, KeptUp, Verdict};
 
@@ -119,16 +120,19 @@ pub(crate) struct Merged {
     threads: usize,
     kernel: TcpCounters,
     interrupted: bool,
+    /// Of all processes, where each of them can tell.
+    pauses: Option<Vec<Pause>>,
 }
 
 impl Merged {
     fn new(pace: &Pace, finished: &[Finished]) -> Self {
         let interrupted = finished.iter().any(|finished| finished.interrupted);
         let (first, others) = finished.split_first().expect("a load has at least one process");
-        let Finished { mut part, mut kernel, .. } = first.clone();
+        let Finished { mut part, mut kernel, mut pauses, .. } = first.clone();
         for other in others {
             part.merge(&other.part);
             kernel = kernel.and(other.kernel);
+            pauses = pauses.zip(other.pauses.clone()).map(|(ours, theirs)| [ours, theirs].concat());
         }
         let began_late = part.last_began() - part.window.start;
         let Part { recorder, window, ended, cpu, threads, .. } = part;
@@ -141,7 +145,18 @@ impl Merged {
         };
         let whole = ended - (window.start - pace.warmup());
         let length = end - window.start;
-        Self { recorder, start: window.start, began_late, length, whole, cpu, threads, kernel, interrupted }
+        Self {
+            recorder,
+            start: window.start,
+            began_late,
+            length,
+            whole,
+            cpu,
+            threads,
+            kernel,
+            interrupted,
+            pauses,
+        }
     }
 
     /// For how long at the end of the window nothing was answered any more while requests failed.
@@ -188,7 +203,15 @@ impl Merged {
             cpu_spun_s: spun.as_secs_f64(),
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
             lateness_ms: Lateness::of(&self.recorder.lateness),
+            pauses: self.pauses_within(),
         }
+    }
+
+    /// The pauses that reach into the window.
+    fn pauses_within(&self) -> Option<Vec<PauseSummary>> {
+        let reaches = |pause: &&Pause| pause.end > self.start && pause.latest < self.start + self.length;
+        let told = self.pauses.as_ref()?.iter().filter(reaches);
+        Some(told.map(|pause| PauseSummary::new(*pause, self.start)).collect())
     }
 }
 

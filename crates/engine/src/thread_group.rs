@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
+use loadcurve_pauses::{Side, Watch};
 use loadcurve_plan::Nanos;
 use loadcurve_record::Window;
 
@@ -107,6 +108,8 @@ pub struct ThreadGroup {
     cpus: Vec<usize>,
     threads: Vec<JoinHandle<Part>>,
     counters_before: TcpCounters,
+    /// Of pauses of these CPUs.
+    watch: Option<Watch>,
 }
 
 impl ThreadGroup {
@@ -133,6 +136,7 @@ impl ThreadGroup {
             cpus: cpus.to_vec(),
             threads: Vec::with_capacity(threads),
             counters_before: TcpCounters::read(),
+            watch: Watch::start(Side::Generator, cpus),
         })
     }
 
@@ -218,7 +222,8 @@ impl ThreadGroup {
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         let kernel = TcpCounters::read().since(self.counters_before);
-        Finished::of(parts, kernel, self.shared.stop.load(Ordering::Relaxed))
+        let pauses = self.watch.as_ref().and_then(Watch::take);
+        Finished { pauses, ..Finished::of(parts, kernel, self.shared.stop.load(Ordering::Relaxed)) }
     }
 }
 

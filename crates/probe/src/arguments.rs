@@ -11,7 +11,7 @@ use crate::members::Marks;
 
 pub(crate) const USAGE: &str = "\
 Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE]
-                       [--listen ADDRESS:PORT] [--interval 100ms]
+                       [--listen ADDRESS:PORT] [--cpus 0,1] [--interval 100ms]
 
 Writes one JSON object a line: a header, then a sample at every interval, until the standard input is closed.
 A line on the standard input asks for a sample at once, of all processes and the machine, whatever it costs.
@@ -24,6 +24,7 @@ The server's processes, of which any mark is enough:
 
 Options:
   --listen ADDRESS:PORT  where the server listens: the queue of connections to be accepted is looked at there
+  --cpus LIST        the server's CPUs, such as 0,1: pauses of these are looked for, by a thread on them
   --interval TIME    from one sample to the next, between 1ms and 10s (default 100ms)
   --version          the version
 ";
@@ -37,6 +38,8 @@ pub(crate) struct Arguments {
     /// Where the server listens.
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) interval: Duration,
+    /// The CPUs whose pauses are looked for; none where they are not given.
+    pub(crate) cpus: Option<Vec<usize>>,
 }
 
 /// What the command line asks for.
@@ -50,7 +53,8 @@ pub(crate) enum Asked {
 
 /// Reads the command line.
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut marks, mut listen, mut interval) = (Marks::default(), None, Duration::from_millis(100));
+    let (mut marks, mut listen, mut cpus) = (Marks::default(), None, None);
+    let mut interval = Duration::from_millis(100);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("session") => marks.session = Some(parser.value()?.parse()?),
@@ -58,6 +62,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             Long("mark") => marks.variable = Some(parser.value()?.into_vec()),
             Long("cgroup") => marks.group = Some(PathBuf::from(parser.value()?)),
             Long("listen") => listen = Some(parser.value()?.parse()?),
+            Long("cpus") => cpus = Some(parser.value()?.parse_with(numbers)?),
             Long("interval") => interval = parser.value()?.parse_with(length)?,
             Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
             Long("version") => {
@@ -71,7 +76,13 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             "missing --session, --pid or --cgroup: nothing says which processes are the server's".into()
         );
     }
-    Ok(Asked::Probe(Arguments { marks, listen, interval }))
+    Ok(Asked::Probe(Arguments { marks, listen, interval, cpus }))
+}
+
+/// A list such as `0,1`.
+fn numbers(text: &str) -> Result<Vec<usize>, String> {
+    let numbers: Result<_, _> = text.split(',').map(str::parse).collect();
+    numbers.map_err(|_| format!("expected numbers of CPUs such as 0,1, not {text:?}"))
 }
 
 /// A length such as `100ms` or `1s`.
@@ -111,7 +122,8 @@ mod tests {
         };
         let words =
             ["--session=7", "--pid", "8", "--pid", "9", "--mark", "MARK=abc", "--cgroup", "/sys/fs/cgroup/a"];
-        let expected = Asked::Probe(Arguments { marks, listen: None, interval: Duration::from_millis(100) });
+        let expected =
+            Asked::Probe(Arguments { marks, listen: None, interval: Duration::from_millis(100), cpus: None });
         assert_eq!(parsed(&words), Ok(expected));
     }
 
@@ -125,6 +137,17 @@ mod tests {
         assert_eq!(listen("[::1]:8080"), Some((std::net::Ipv6Addr::LOCALHOST, 8080).into()));
         assert_eq!(listen("localhost:80"), None);
         assert_eq!(listen("127.0.0.1"), None);
+    }
+
+    #[test]
+    fn cpus_are_numbers_with_commas() {
+        let cpus = |text| match parsed(&["--pid", "8", "--cpus", text]) {
+            Ok(Asked::Probe(arguments)) => arguments.cpus,
+            _ => None,
+        };
+        assert_eq!(cpus("0,12"), Some(vec![0, 12]));
+        assert_eq!(cpus("0-3"), None);
+        assert_eq!(cpus(""), None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::{Arguments, Asked, USAGE, parse};
 use crate::clock::Input;
-use crate::sample::Header;
+use crate::sample::{Header, PauseSample};
 use crate::sampler::{Cause, Sampler};
+use loadcurve_pauses::{Pause, Side, Watch};
 
 mod arguments;
 mod busiest;
@@ -54,8 +55,9 @@ fn main() -> ExitCode {
 
 /// Writes a sample at every interval and, of everything, whenever something comes from the standard input; when that is
 /// closed, it writes a last one.
-fn probe(Arguments { marks, listen, interval }: Arguments) -> Result<(), String> {
+fn probe(Arguments { marks, listen, interval, cpus }: Arguments) -> Result<(), String> {
     allow_as_many_files_as_possible();
+    let watch = cpus.and_then(|cpus| Watch::start(Side::Server, &cpus));
     let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
     if sampler.is_without_processes() {
         return Err(
@@ -66,7 +68,9 @@ fn probe(Arguments { marks, listen, interval }: Arguments) -> Result<(), String>
     let mut due = clock::now();
     let mut cause = Cause::Due;
     loop {
-        write_line(&sampler.sample(cause).map_err(|error| in_words(&error))?)?;
+        let mut sample = sampler.sample(cause).map_err(|error| in_words(&error))?;
+        sample.pauses = watch.as_ref().and_then(Watch::take).map(in_seconds);
+        write_line(&sample)?;
         if cause == Cause::Ending {
             return Ok(());
         }
@@ -85,6 +89,10 @@ fn next_cause(due: Duration) -> Cause {
         Input::Ready if matches!(io::stdin().read(&mut [0; 512]), Ok(0) | Err(_)) => Cause::Ending,
         Input::Ready => Cause::Asked,
     }
+}
+
+fn in_seconds(pauses: Vec<Pause>) -> Vec<PauseSample> {
+    pauses.into_iter().map(PauseSample::from).collect()
 }
 
 fn write_line(line: &impl serde::Serialize) -> Result<(), String> {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use loadcurve_pauses::{Nanos, Pause};
 use serde::Serialize;
 
 use crate::busiest::{BusiestProcess, BusiestThread};
@@ -48,6 +49,8 @@ pub(crate) struct Sample {
     pub(crate) socket_states: Option<SocketStates>,
     pub(crate) throttling: Option<Throttling>,
     pub(crate) pressure: Option<PressureSample>,
+    /// Those of the server's CPUs that ended since the sample before.
+    pub(crate) pauses: Option<Vec<PauseSample>>,
 }
 
 impl Sample {
@@ -95,6 +98,14 @@ pub(crate) struct PressureSample {
     memory_full_s: Option<f64>,
     io_some_s: Option<f64>,
     io_full_s: Option<f64>,
+}
+
+/// A stretch in which a CPU did not run, by the monotonic clock: it began between the first two moments.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct PauseSample {
+    earliest_s: f64,
+    latest_s: f64,
+    end_s: f64,
 }
 
 /// The kernel's units.
@@ -163,6 +174,13 @@ impl From<Pressure> for PressureSample {
             io_some_s: some(pressure.io),
             io_full_s: full(pressure.io),
         }
+    }
+}
+
+impl From<Pause> for PauseSample {
+    fn from(pause: Pause) -> Self {
+        let [earliest_s, latest_s, end_s] = [pause.earliest, pause.latest, pause.end].map(Nanos::as_secs_f64);
+        Self { earliest_s, latest_s, end_s }
     }
 }
 

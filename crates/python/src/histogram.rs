@@ -1,6 +1,7 @@
 //! Histograms of results, merged by the code that has recorded them.
 
-use loadcurve_record::TimeHistogram;
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Distribution, TimeHistogram, delays};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -15,4 +16,14 @@ pub(crate) fn percentile_curve(encoded: Vec<String>) -> PyResult<Vec<(f64, f64)>
         merged.merge(&histogram);
     }
     Ok(merged.percentile_curve())
+}
+
+/// What pauses of these lengths do to requests in a window: the distribution of delays as JSON, and its histogram.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
+pub(crate) fn pause_delays(lengths_s: Vec<f64>, window_s: f64) -> PyResult<(String, String)> {
+    let pauses: Vec<Nanos> = lengths_s.iter().copied().map(Nanos::from_secs_f64).collect();
+    let histogram = delays(&pauses, Nanos::from_secs_f64(window_s));
+    let distribution = serde_json::to_string(&Distribution::from(&histogram));
+    Ok((distribution.map_err(|error| PyValueError::new_err(error.to_string()))?, histogram.encode()))
 }

@@ -21,6 +21,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram::pause_delays, module)?)?;
     module.add_function(wrap_pyfunction!(tables::tables, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     Ok(())

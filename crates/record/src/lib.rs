@@ -4,6 +4,7 @@
 //! last merge, because percentiles of percentiles mean nothing.
 
 mod classes;
+mod delays;
 mod distribution;
 mod explanation;
 mod gap;
@@ -17,6 +18,7 @@ mod slowest;
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };
+pub use delays::delays;
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use explanation::{Explanation, Explanations};
 pub use gap::{GAPS_MAX, Gap};

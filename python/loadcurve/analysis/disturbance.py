@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loadcurve.result.folder import Run
-from loadcurve.result.pauses import PAUSED
+from loadcurve.result.machine import GENERATOR_PAUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Disturbance:
     throttled_share: float | None
     """Of the periods of the server's limit of CPU, in which it had to wait."""
     paused_points: int
-    """Points during which the process that sends the load was paused for half a second or more."""
+    """Points during which the process that sends the load was paused so long that they are suspect."""
     points: int
 
 
@@ -36,7 +36,8 @@ def disturbance_of(run: Run) -> Disturbance:
         disk_pressure_share=_worst(one.io_some_share for one in pressures),
         throttled_share=_worst(one.throttled_periods / one.periods for one in throttled),
         paused_points=sum(
-            any(reason.code == PAUSED for reason in record.load.verdict.reasons) for record in run.points
+            any(reason.code == GENERATOR_PAUSED for reason in record.load.verdict.reasons)
+            for record in run.points
         ),
         points=len(run.points),
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcurve.result.attempts import without_measured
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, is_usable
 from loadcurve.result.records import FailureRecord, PointRecord
@@ -64,7 +65,8 @@ def _whole_blocks(run: Run) -> int:
 
     A failure ends its trial, unless each point has a start of its own: then it costs that point alone.
     """
-    records = Counter(record.trial for record in run.records)
+    lost = without_measured(run.failures, run.points)
+    records = Counter([record.trial for record in run.points] + [record.trial for record in lost])
     over = {trial for trial, count in records.items() if count == len(run.run.points)}
     if run.run.study.get("trials", {}).get("restart") != "point":
         over |= {record.trial for record in run.failures}

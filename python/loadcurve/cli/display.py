@@ -54,6 +54,7 @@ class RunDisplay:
         self._point: Point | None = None
         """``None`` before the first load of a start."""
         self._progress: Progress | None = None
+        self._attempt = 1
         self._told_caveats: set[tuple[str, str]] = set()
         self._study: Study | None = None
         self._file: ProgressFile | None = None
@@ -92,9 +93,9 @@ class RunDisplay:
         self._trial, self._point, self._progress = trial, None, None
         self._keep(None)
 
-    def point_begins(self, trial: PlannedTrial, point: Point) -> None:
-        """A load begins."""
-        self._trial, self._point, self._progress = trial, point, None
+    def point_begins(self, trial: PlannedTrial, point: Point, attempt: int = 1) -> None:
+        """A load begins; above 1 it is another attempt at a point at which the machine was disturbed."""
+        self._trial, self._point, self._progress, self._attempt = trial, point, None, attempt
         self._keep(point)
 
     def load_goes_on(self, progress: Progress) -> None:
@@ -109,6 +110,10 @@ class RunDisplay:
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
             self.note(f"{place}: failed{at}: {record.reason.text}")
+            self._keep(None)
+            return
+        if record.attempt > 1:
+            # It is none of the points planned, and its time is part of the pace that tells what is left.
             self._keep(None)
             return
         self._points_over += 1
@@ -148,6 +153,8 @@ class RunDisplay:
             return " · ".join([*parts, "starting"])
         if self._point:
             parts.append(in_words(self._point))
+        if self._attempt > 1:
+            parts.append(f"attempt {self._attempt}, the machine was disturbed")
         if self._progress is not None and self._progress.elapsed_s:
             rate = self._progress.answered / self._progress.elapsed_s
             parts.append(f"{rate:,.0f} {self._kind.per_second}")
@@ -183,6 +190,7 @@ class RunDisplay:
                 trial=self._trial,
                 trials_planned=self._trials_planned,
                 point=point,
+                attempt=self._attempt if point is not None else 1,
                 since_unix_s=time.time(),
                 since_monotonic_s=time.monotonic(),
                 warmup_s=load.warmup_s if load else None,

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.generate.engine import ENGINE
-from loadcurve.generate.generator import Plan, Progress
+from loadcurve.generate.generator import LoadInterrupted, Plan, Progress
 from loadcurve.result.load import LoadResult
+from loadcurve.result.machine import judged
 
 REFRESH_PER_SECOND = 4
 
@@ -30,7 +31,10 @@ def watched(plan: Plan) -> LoadResult:
         else nullcontext()
     )
     with live:
-        return ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan))
+        try:
+            return judged(ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan)))
+        except LoadInterrupted as interrupt:
+            raise LoadInterrupted(judged(interrupt.result)) from interrupt
 
 
 def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import Distribution
+from loadcurve.result.distribution import Distribution
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(

@@ -9,7 +9,7 @@ from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
-from loadcurve.result.pauses import PAUSED
+from loadcurve.result.machine import GENERATOR_PAUSED
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
@@ -51,7 +51,7 @@ THROTTLED = Cause(
     "Raise its limit of CPUs, or take the pauses as part of that machine's size.",
 )
 STOLEN = Cause(
-    "Another tenant of the host had the processor.",
+    "The host did not run this machine's CPUs, although they had work.",
     "Measure again at another time, or on a machine of your own.",
 )
 NOT_SEEN = Cause(
@@ -115,7 +115,7 @@ def _stalled(record: PointRecord) -> Stalled | None:
     lateness = load.generator.lateness_ms
     if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
         return None
-    if any(reason.code == PAUSED for reason in load.verdict.reasons):
+    if any(reason.code == GENERATOR_PAUSED for reason in load.verdict.reasons):
         return None
     server = record.probe.server
     return Stalled(

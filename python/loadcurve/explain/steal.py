@@ -1,4 +1,4 @@
-"""Steal: another tenant of the host had the CPUs while this run wanted them."""
+"""Steal: the host did not run this machine's CPUs although they had work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Stolen:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find windows in which the hypervisor gave the CPUs of the server or the load to others."""
+    """Find windows in which the host kept CPUs of the server or the load back."""
     used = set(subject.cpus) | set(subject.load_cpus)
     observations = [
         Observation(record, stolen)
@@ -67,8 +67,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
     return Explanation(
         weight="distorts",
         certainty="shown",
-        seen=f"The host gave up to {rounded(100 * worst)} % of a CPU's time to others while this machine "
-        "wanted to run.",
+        seen=f"For up to {rounded(100 * worst)} % of the time the host did not run a CPU that had work.",
         evidence=[
             *ranged("steal, of the CPU that lost most", "share", [one.detail.worst_share for one in seen]),
             *ranged("steal, mean of the CPUs in use", "share", [one.detail.share for one in seen]),
@@ -77,7 +76,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
                 "throughput", subject.load.per_second, [one.record.load.rate_rps.answered for one in seen]
             ),
         ],
-        cause=f"Another virtual machine had the processor in these windows.{credits_used} Server and "
-        f"generator both stand still meanwhile, which shows in the slowest {subject.load.requests} first.",
+        cause="The host kept the processor back in these windows: for another machine, for a quota of this "
+        f"one or for work of its own, which looks the same from here.{credits_used} What runs on such a CPU "
+        f"stands still meanwhile, which shows in the slowest {subject.load.requests} first.",
         advice=f"{advice}; do not compare these windows with those that have no steal.",
     )

@@ -1,19 +1,21 @@
 """Our engine as a generator: a load is started, watched, and brought to its result."""
 
 import json
+import os
 import time
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import WatchingClocks
 from loadcurve.generate.generator import Generator, LoadInterrupted, Observe, Plan, Progress
+from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
-from loadcurve.result.pauses import PAUSE_MIN_S, Pause, marked_as_paused
+from loadcurve.result.pauses import RawPause, pauses_within
 
 LOOK_INTERVAL_S = 0.05
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Engine:
@@ -22,38 +24,47 @@ class Engine:
     def run(self, plan: Plan, observe: Observe) -> LoadResult:
         """Run a load to its end; ``observe`` is called about twenty times a second."""
         load = _started(plan)
-        watch = _PauseWatch()
+        watch = _WindowWatch(plan)
         try:
             while not load.is_finished():
                 time.sleep(LOOK_INTERVAL_S)
-                watch.look()
-                observe(Progress(*load.progress()))
+                progress = Progress(*load.progress())
+                watch.look(progress)
+                observe(progress)
         except KeyboardInterrupt as interrupt:
-            watch.look()
             load.stop()
-            raise LoadInterrupted(_result(plan, load, watch.pauses)) from interrupt
+            raise LoadInterrupted(_result(plan, load, watch)) from interrupt
         except BaseException:
             load.stop()
             load.finish()
             raise
-        return _result(plan, load, watch.pauses)
+        return _result(plan, load, watch)
 
 
 ENGINE: Final[Generator] = WatchingClocks(Engine())
 
 
-class _PauseWatch:
-    """Notices that this process did not run, by looks that come later than they should."""
+class _WindowWatch:
+    """Notes what has been withheld from this process when the window begins, so far as a look can tell."""
 
-    def __init__(self) -> None:
-        self.pauses: list[Pause] = []
-        self._due_s = time.monotonic() + LOOK_INTERVAL_S
+    def __init__(self, plan: Plan) -> None:
+        self._warmup_s = plan.load.warmup_s
+        self._cpus = plan.cpus or sorted(os.sched_getaffinity(0))
+        self._before = Withheld.until_now(TICKS_PER_S)
+        self._has_begun = False
 
-    def look(self) -> None:
-        now_s = time.monotonic()
-        if now_s - self._due_s >= PAUSE_MIN_S:
-            self.pauses.append(Pause(self._due_s, now_s))
-        self._due_s = now_s + LOOK_INTERVAL_S
+    def look(self, progress: Progress) -> None:
+        """Note when the window has begun."""
+        if not self._has_begun and (progress.elapsed_s or 0.0) > self._warmup_s:
+            self._has_begun = True
+            if self._warmup_s:
+                self._before = Withheld.until_now(TICKS_PER_S)
+
+    def withheld(self, duration_s: float) -> dict[str, Any]:
+        """Return the figures of a generator that tell what was withheld from it in a window that is over."""
+        steal_s, throttling = Withheld.until_now(TICKS_PER_S).since(self._before, self._cpus)
+        share = None if steal_s is None or duration_s <= 0 else min(steal_s / duration_s, 1.0)
+        return {"steal_share": share, "throttling": throttling}
 
 
 def _started(plan: Plan) -> Load:
@@ -65,9 +76,14 @@ def _started(plan: Plan) -> Load:
         raise NothingMeasured(str(error)) from error
 
 
-def _result(plan: Plan, load: Load, pauses: Sequence[Pause]) -> LoadResult:
+def _result(plan: Plan, load: Load, watch: _WindowWatch) -> LoadResult:
     measured = json.loads(load.finish())
     for message in measured["error_messages"]:
         message["text"] = hidden(message["text"])
-    as_run = plan.as_run(measured)
-    return marked_as_paused(LoadResult.model_validate({**measured, "load": as_run}), pauses)
+    as_run, duration_s = plan.as_run(measured), measured["duration_s"]
+    found = measured["generator"].get("pauses")
+    pauses = None
+    if found is not None:
+        pauses = pauses_within(map(RawPause.model_validate, found), 0.0, duration_s)
+    generator = {**measured["generator"], "pauses": pauses, **watch.withheld(duration_s)}
+    return LoadResult.model_validate({**measured, "generator": generator, "load": as_run})

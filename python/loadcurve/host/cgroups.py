@@ -202,6 +202,11 @@ def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
     return None if group is None or mount_point is None else _inside(mount_point, group)
 
 
+def groups_around(proc: Path = Path("/proc/self")) -> list[Path]:
+    """Return the folders of the groups that can limit a process's processor time, the nearest first."""
+    return [place.folder for place in _groups_above(proc, "cpu", proc)]
+
+
 def _groups_above(proc: Path, controller: Controller, own: Path) -> Iterator[Tree]:
     """Yield the group of a process that has a controller, and the groups around it, the nearest first."""
     groups = dict(_own_groups(proc))

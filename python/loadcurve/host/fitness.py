@@ -92,11 +92,11 @@ def check_governor(readings: Readings) -> Check:
 
 
 def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sleep) -> Iterator[Check]:
-    """Watch all CPUs for a second: what other tenants take, and what else runs here."""
+    """Watch all CPUs for a second: steal, and what else runs here."""
     before = _cpu_times(readings)
     sleep(WATCHED_S)
     after = _cpu_times(readings)
-    why_steal = "time that the hypervisor gives to others is missing from whatever runs here just then"
+    why_steal = "time for which the host does not run a CPU is missing from whatever runs on it just then"
     why_load = "what else runs takes CPU time, caches and memory bandwidth from server and load"
     if before is None or after is None or after.total <= before.total:
         yield Check("steal", "unknown", "the kernel does not publish it", why_steal)
@@ -107,7 +107,7 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     yield Check(
         "steal",
         "good" if steal <= MOST_STEAL else "bad",
-        f"{steal:.1%} of the CPUs' time was taken by other tenants",
+        f"{steal:.1%} of the CPUs' time the host did not run them although they had work",
         why_steal,
     )
     yield Check(

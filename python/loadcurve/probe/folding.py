@@ -90,6 +90,8 @@ def folded(samples: Sequence[Sample]) -> Sample:
         one.context_switches and one.context_switches.ignores_sigchld for one in samples
     ):
         readings["context_switches"] = switches.model_copy(update={"ignores_sigchld": True})
+    told = [one.pauses for one in samples if one.pauses is not None]
+    readings["pauses"] = [pause for pauses in told for pause in pauses] if told else None
     shown = {path: found for path in GAUGES if (found := gauge(samples, path)) is not None}
     return FoldedSample.model_construct(**readings, gauges=shown, socket_states_most=most_by_state(samples))
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from loadcurve.result.pauses import RawPause
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
 _offset = ctypes.c_int64
@@ -151,6 +153,8 @@ class Sample(Line):
     socket_states: dict[str, int] | None
     throttling: ThrottlingSample | None
     pressure: PressureSample | None
+    pauses: list[RawPause] | None
+    """Of the server's CPUs, by the monotonic clock, since the sample before."""
 
     @property
     def is_whole(self) -> bool:

@@ -13,6 +13,7 @@ from loadcurve.probe.processor import (
 )
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
 from loadcurve.probe.series import series_of
+from loadcurve.result.pauses import Pauses, pauses_within
 from loadcurve.result.probe import (
     ContextSwitches,
     CountRange,
@@ -24,8 +25,8 @@ from loadcurve.result.probe import (
     ServerUse,
     SocketsUse,
     TcpUse,
-    Throttling,
 )
+from loadcurve.result.throttling import Throttling
 from loadcurve.result.verdict import Caveat
 
 CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
@@ -53,6 +54,7 @@ def summed_up(
         throttling=_throttling(samples, window),
         series=series_of(samples, window, processor),
         caveats=[*caveats, *([] if processor else [CPU_INCOMPLETE])],
+        pauses=_pauses(samples, window),
     )
 
 
@@ -182,6 +184,12 @@ def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
     if periods is None or throttled is None or throttled_s is None:
         return None
     return Throttling(periods=round(periods), throttled_periods=round(throttled), throttled_s=throttled_s)
+
+
+def _pauses(samples: Sequence[Sample], window: Window) -> Pauses | None:
+    told = [sample.pauses for sample in samples if sample.pauses is not None]
+    found = (pause for pauses in told for pause in pauses)
+    return pauses_within(found, window.start_s, window.end_s) if told else None
 
 
 def _share(time_s: float | None, window: Window) -> float | None:

@@ -9,9 +9,9 @@ from loadcurve.load.kinds import LoadKind
 from loadcurve.load.rates import Rate
 from loadcurve.load.record import LoadAsRun
 from loadcurve.report.text import ABSENT, plural
+from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import (
     Connections,
-    Distribution,
     ErrorMessage,
     Lateness,
     LoadResult,

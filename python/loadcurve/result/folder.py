@@ -16,6 +16,7 @@ from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
+from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.records import (
     FailureRecord,
@@ -57,10 +58,10 @@ BYTES_PER_RUN = 8 * 1024 * 1024
 class Run:
     """A run folder as it was read.
 
-    ``records`` are in the order in which they were written, without those of blocks that were interrupted
-    and begun anew; ``cut_off`` says that the last line of ``trials.jsonl`` was left unfinished by a kill and
-    is not among them. ``damage`` are sentences, each of a file or a record that was changed since it was
-    written, and what became of it.
+    ``records`` are in the order in which they were written, one for each point of a trial, without those of
+    blocks that were interrupted and begun anew; ``cut_off`` says that the last line of ``trials.jsonl`` was
+    left unfinished by a kill and is not among them. ``damage`` are sentences, each of a file or a record that
+    was changed since it was written, and what became of it.
     """
 
     folder: Path
@@ -71,6 +72,8 @@ class Run:
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     damage: tuple[str, ...] = ()
+    repeated: tuple[PointRecord, ...] = ()
+    """Attempts at points that were measured again, because the machine was disturbed, and do not count."""
 
     @property
     def points(self) -> list[PointRecord]:
@@ -142,7 +145,7 @@ class Run:
     def points_lost(self) -> int:
         """Points of the sweep that were never measured because their server failed."""
         if self.run.study["trials"]["restart"] == "point":
-            return len(self.failures)
+            return len(without_measured(self.failures, self.points))
         failed = {record.trial for record in self.failures}
         measured_in_failed = sum(1 for record in self.points if record.trial in failed)
         return len(failed) * len(self.run.points) - measured_in_failed
@@ -171,7 +174,8 @@ def read_run(folder: Path) -> Run:
     """
     run_record, run_damage = read_run_record(folder)
     lines, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
-    records, gaps = used_records(lines)
+    used, gaps = used_records(lines)
+    records, repeated = counted(used)
     study_text, study_damage = read_study(folder, run_record)
     return Run(
         folder=folder,
@@ -181,6 +185,7 @@ def read_run(folder: Path) -> Run:
         cut_off=cut_off,
         gaps=gaps,
         damage=(*run_damage, *study_damage, *map(str, damaged_lines(lines))),
+        repeated=repeated,
     )
 
 

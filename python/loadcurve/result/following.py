@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
+from loadcurve.result.attempts import counted
 from loadcurve.result.folder import Run, another_version, read_run_record, read_study
 from loadcurve.result.load import Histograms
 from loadcurve.result.records import PointRecord, RunRecord, TrialLine
@@ -47,7 +48,8 @@ class FollowedRun:
             raise BadInput(f"{error.filename or self.folder} cannot be read: {error.strerror}.") from error
         except UnknownRecordError as unknown:
             raise another_version(self.folder, begin.record, unknown) from unknown
-        records, gaps = used_records(self._lines)
+        used, gaps = used_records(self._lines)
+        records, repeated = counted(used)
         return Run(
             self.folder,
             begin.record,
@@ -56,6 +58,7 @@ class FollowedRun:
             cut_off=False,
             gaps=gaps,
             damage=(*begin.damage, *map(str, damaged_lines(self._lines))),
+            repeated=repeated,
         )
 
     def _read_new_lines(self, reader: TrialReader) -> None:

@@ -11,24 +11,10 @@ from pydantic import Field
 from loadcurve.load.record import LoadAsRun
 from loadcurve.load.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
+from loadcurve.result.distribution import Distribution
+from loadcurve.result.pauses import Pauses
+from loadcurve.result.throttling import Throttling
 from loadcurve.result.verdict import Verdict
-
-
-class Distribution(Record):
-    """A distribution of times in ms. A percentile is ``None`` where the samples are too few to bound it."""
-
-    count: Count
-    min: Time | None
-    mean: Time | None
-    stddev: Time | None
-    p50: Time | None
-    p75: Time | None
-    p90: Time | None
-    p95: Time | None
-    p99: Time | None
-    p99_9: Time | None
-    p99_99: Time | None
-    max: Time | None
 
 
 class Requests(Record):
@@ -102,6 +88,12 @@ class Generator(Record):
     """The part of the two that went into looking for work instead of sleeping, to be punctual."""
     cpu_per_request_us: Time | None
     lateness_ms: Lateness | None
+    pauses: Pauses | None = None
+    """Of the CPUs of the load, or of the process that sends it; records may lack these three."""
+    steal_share: Time | None = None
+    """Of the CPU that lost most: for how much of the window it had work and the host did not run it."""
+    throttling: Throttling | None = None
+    """How limits of processor time held back the process that sends the load."""
 
     @property
     def cpu_busy_s(self) -> float:

@@ -7,7 +7,8 @@ from typing import Literal
 
 from loadcurve.load.kinds import WEB, LoadKind
 from loadcurve.load.values import Point
-from loadcurve.result.load import Distribution, Operation
+from loadcurve.result.distribution import Distribution
+from loadcurve.result.load import Operation
 from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 Better = Literal["higher", "lower"]

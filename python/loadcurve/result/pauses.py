@@ -1,35 +1,115 @@
-"""Pauses of the process that sends a load: what nobody answered in one says nothing of the server."""
+"""Pauses of the platform, as records have them: stretches in which the CPUs of one side did not run.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+``None`` in place of a record of pauses means "not measured", and one without pauses that there were none. One
+of 5 ms or more is always found; METHODOLOGY.md says how.
+"""
 
-from loadcurve.result.load import LoadResult
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-PAUSED = "generator_paused"
-"""The code of the reason for which a load with such a pause is suspect."""
+from loadcurve._engine import pause_delays
+from loadcurve.load.values import Count, Record, Time
+from loadcurve.result.distribution import Distribution
 
-PAUSE_MIN_S = 0.5
-"""A shorter one is what a busy machine does to any process."""
+LISTED_MAX: Final = 300
+"""So many pauses are listed one by one, the longest; all of them count."""
+SAME_END_S: Final = 0.001
+"""The two sides see the end of one pause within this time of each other."""
 
 
-@dataclass(frozen=True)
-class Pause:
-    """A stretch in which the process did not run, in seconds on the machine's monotonic clock."""
+class Pause(Record):
+    """A stretch in which a CPU did not run; ``start_s`` counts from the start of the window."""
 
     start_s: float
+    length_ms: Time
+    within_ms: Time
+    """How far start and length may be off."""
+
+    @property
+    def end_s(self) -> float:
+        """When the CPU ran again."""
+        return self.start_s + self.length_ms / 1e3
+
+
+class Pauses(Record):
+    """The pauses of one side's CPUs within a window, and what they do to requests by themselves."""
+
+    count: Count
+    paused_s: Time
+    longest_ms: Time
+    listed: list[Pause]
+    """In order of time; the longest 300, where there are more."""
+    delay_ms: Distribution
+    """How long a request that is due at any moment would wait for the end of a pause, a moment each ms."""
+    histogram: str
+    """The same as an HdrHistogram, like those of the load's latency."""
+
+
+class RawPause(Record):
+    """A pause as it is found, in seconds of one clock: it began between the first two moments."""
+
+    earliest_s: float
+    latest_s: float
     end_s: float
 
 
-def marked_as_paused(result: LoadResult, pauses: Sequence[Pause]) -> LoadResult:
-    """Return a result that is suspect if a pause reached as far as :data:`PAUSE_MIN_S` into its window."""
-    start_s = result.window_start_monotonic_s
-    end_s = start_s + result.duration_s
-    longest_s = max((min(one.end_s, end_s) - max(one.start_s, start_s) for one in pauses), default=0.0)
-    if longest_s < PAUSE_MIN_S:
-        return result
-    text = (
-        f"the process that sends the load did not run for {longest_s:,.1f} s of the measured part: it was "
-        "stopped, or had no CPU; what was not answered then is not the server's doing, so measure again"
+def pauses_within(found: Iterable[RawPause], start_s: float, end_s: float) -> Pauses:
+    """Return what of some pauses lies in a window of the same clock."""
+    cut = [one for pause in found if (one := _cut(pause, start_s, end_s)) is not None]
+    lengths_s = [one.length_ms / 1e3 for one in cut]
+    delays, histogram = pause_delays(lengths_s, max(end_s - start_s, 0.0))
+    longest = sorted(cut, key=lambda one: one.length_ms, reverse=True)[:LISTED_MAX]
+    return Pauses(
+        count=len(cut),
+        paused_s=sum(lengths_s),
+        longest_ms=max((one.length_ms for one in cut), default=0.0),
+        listed=sorted(longest, key=lambda one: one.start_s),
+        delay_ms=Distribution.model_validate(json.loads(delays)),
+        histogram=histogram,
     )
-    verdict = result.verdict.with_reason(PAUSED, text, "suspect")
-    return result.model_copy(update={"verdict": verdict})
+
+
+def _cut(pause: RawPause, start_s: float, end_s: float) -> Pause | None:
+    """Return the part of a pause within a window, which counts as begun in the middle of what is possible."""
+    begin_s = max((pause.earliest_s + pause.latest_s) / 2, start_s)
+    length_s = min(pause.end_s, end_s) - begin_s
+    if length_s <= 0:
+        return None
+    within_s = (pause.latest_s - pause.earliest_s) / 2
+    return Pause(
+        start_s=round(begin_s - start_s, 6),
+        length_ms=round(length_s * 1e3, 3),
+        within_ms=round(within_s * 1e3, 3),
+    )
+
+
+def on_both_sides(ours: Sequence[Pause], theirs: Sequence[Pause]) -> list[Pause]:
+    """Return the pauses that both sides saw end together, each with the begin that both leave possible.
+
+    The two sides look half a period apart, so together they know a begin better than each alone.
+    """
+    found = []
+    for one in ours:
+        same = [other for other in theirs if abs(other.end_s - one.end_s) <= SAME_END_S]
+        for other in same[:1]:
+            earliest_s = max(side.start_s - side.within_ms / 1e3 for side in (one, other))
+            latest_s = min(side.start_s + side.within_ms / 1e3 for side in (one, other))
+            if earliest_s <= latest_s:
+                start_s, end_s = (earliest_s + latest_s) / 2, min(one.end_s, other.end_s)
+                length_ms = max(end_s - start_s, 0.0) * 1e3
+                within_ms = (latest_s - earliest_s) / 2 * 1e3
+                found.append(Pause(start_s=start_s, length_ms=length_ms, within_ms=within_ms))
+    return found
+
+
+def together(*sides: Pauses | None) -> list[tuple[float, float]]:
+    """Return the stretches (start and end in s) in which any of the sides stood still, as far as listed."""
+    stretches = sorted((one.start_s, one.end_s) for side in sides if side for one in side.listed)
+    merged: list[tuple[float, float]] = []
+    for start_s, end_s in stretches:
+        if merged and start_s <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end_s, merged[-1][1]))
+        else:
+            merged.append((start_s, end_s))
+    return merged

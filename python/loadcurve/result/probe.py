@@ -8,6 +8,8 @@ measured", never zero. METHODOLOGY.md says how each figure is measured and how f
 from typing import Literal
 
 from loadcurve.load.values import Count, Many, Record, Time
+from loadcurve.result.pauses import Pauses
+from loadcurve.result.throttling import Throttling
 from loadcurve.result.verdict import Caveat
 
 Column = Many[int | float | None] | None
@@ -67,7 +69,10 @@ class ServerUse(Record):
 
 
 class CpuUse(Record):
-    """One CPU: how busy it was, how much of that with packets and the like, and how much others had of it."""
+    """One CPU: how busy it was, how much of that with packets and the like, and its steal.
+
+    Steal is time for which it had work and the host did not run it.
+    """
 
     cpu: Count
     busy_share: Time
@@ -112,15 +117,6 @@ class ListenQueue(Record):
     backlog: Count
     """How many could wait, at any sample: what the server asked for, as far as the machine allowed it."""
     waiting_max: Count
-
-
-class Throttling(Record):
-    """How limits of processor time held the server's control groups back."""
-
-    periods: Count
-    throttled_periods: Count
-    throttled_s: Time
-    """Summed over the CPUs on which a group had to wait."""
 
 
 class SocketStatesSeries(Record):
@@ -195,3 +191,5 @@ class ProbeRecord(Record):
     throttling: Throttling | None
     series: ProbeSeries | None
     caveats: Many[Caveat]
+    pauses: Pauses | None = None
+    """Of the server's CPUs; records may lack them."""

@@ -16,7 +16,7 @@ from typing import Literal, Self
 from pydantic import ValidationError
 
 from loadcurve.files import open_regular
-from loadcurve.load.values import Count, Point, Record, Time
+from loadcurve.load.values import Count, Point, PositiveCount, Record, Time
 from loadcurve.result.records import PlannedTrial
 
 PROGRESS_FILE = "progress.json"
@@ -32,6 +32,8 @@ class RunProgress(Record):
     trials_planned: Count
     point: Point | None
     """The point whose load is under way; ``None`` where none is."""
+    attempt: PositiveCount = 1
+    """Above 1 where the point is measured again, because the machine was disturbed."""
     since_unix_s: Time
     """When this began, in seconds since 1970, for people."""
     since_monotonic_s: float

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 
-from loadcurve.load.values import Count, Many, Point, Record
+from loadcurve.load.values import Count, Many, Point, PositiveCount, Record
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
 from loadcurve.result.load import LoadResult
@@ -211,6 +211,8 @@ class PointRecord(SealedRecord):
     probe: ProbeRecord
     limit_use: LimitUse | None
     """During the load and its warm-up; ``None`` without a limit of memory."""
+    attempt: PositiveCount = 1
+    """Above 1 where the point was measured again in its trial, because the machine was disturbed."""
 
     @property
     def load(self) -> LoadResult:
@@ -239,6 +241,8 @@ class FailureRecord(SealedRecord):
     point: Point | None
     started_at: str
     reason: Reason
+    attempt: PositiveCount = 1
+    """At the point."""
     log_tail: str
     """The last lines of the server's log."""
 

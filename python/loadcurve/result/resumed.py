@@ -76,5 +76,6 @@ class _Measured:
         return record.trial < self._last_trial or _place_of(record) in self._points
 
 
-def _place_of(record: PointRecord | FailureRecord) -> tuple[int, frozenset[tuple[str, float]] | None]:
-    return record.trial, None if record.point is None else frozenset(record.point.items())
+def _place_of(record: PointRecord | FailureRecord) -> tuple[int, int, frozenset[tuple[str, float]] | None]:
+    point = None if record.point is None else frozenset(record.point.items())
+    return record.trial, record.attempt, point

@@ -5,8 +5,8 @@ from typing import Any
 import polars
 
 from loadcurve.result.classes import FAILURES
+from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
-from loadcurve.result.load import Distribution
 from loadcurve.result.measures import LOADING
 from loadcurve.result.probe import ServerUse
 from loadcurve.result.records import LOAD_PHASE, PointRecord

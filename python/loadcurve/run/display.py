@@ -22,8 +22,8 @@ class Display(Protocol):
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""
 
-    def point_begins(self, trial: PlannedTrial, point: Point) -> None:
-        """A load begins."""
+    def point_begins(self, trial: PlannedTrial, point: Point, attempt: int = 1) -> None:
+        """A load begins; above 1 it is another attempt at a point at which the machine was disturbed."""
 
     def load_goes_on(self, progress: Progress) -> None:
         """A load stands here."""

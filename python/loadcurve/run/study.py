@@ -15,6 +15,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.redaction import study_without_secrets, without_passwords_in
+from loadcurve.result.attempts import counted
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.noise import Noise
@@ -32,7 +33,7 @@ from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_documen
 from loadcurve.run.display import Display
 from loadcurve.run.fitting import require_own_tables
 from loadcurve.run.kept import kept, rig_of
-from loadcurve.run.points import SweptPoints
+from loadcurve.run.points import PointChooser, RepeatedPoints, SweptPoints
 from loadcurve.run.prepare import (
     Served,
     chosen_cpus,
@@ -203,29 +204,39 @@ class StudyRun:
         return self._resumed.folder
 
     def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
-        points = self._search or SweptPoints(self.study.points())
+        points = self._points()
         runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, points, self._ceiling)
         rule = until_narrow(self.study.model_dump(mode="json")["trials"])
-        whole = [] if self._resumed is None else self._records_of_whole_blocks(self._resumed)
+        whole: list[PointRecord | FailureRecord] = (
+            [] if self._resumed is None else self._records_of_whole_blocks(self._resumed)
+        )
         watched: list[Figure] = list(figures(whole, rule)) if rule else []
         measured = sum(map(_is_answered, whole))
         trials_left = (trial for trial in self.order if trial.block >= self.first_block)
         for block, trials in groupby(trials_left, key=lambda trial: trial.block):
             for trial in trials:
                 # Closing ends the trial's server, too, when a record cannot be written.
+                of_trial: list[PointRecord | FailureRecord] = []
                 with closing(runner.run(trial, self._servers[trial.server])) as records:
                     for record in records:
                         with interrupts_deferred():
                             folder.append(record)
-                        measured += _is_answered(record)
-                        watched += figures([record], rule) if rule else []
+                        of_trial.append(record)
                         self._display.record_is_safe(record)
+                counting, _ = counted(of_trial)
+                measured += sum(map(_is_answered, counting))
+                watched += figures(counting, rule) if rule else []
             if rule is not None:
                 wide = wide_points(watched, rule)
                 self._display.block_ends(block + 1, wide, rule)
                 if may_end(block + 1, wide, rule):
                     break
         return measured
+
+    def _points(self) -> PointChooser:
+        """Return what chooses the points of each trial."""
+        points = self._search or SweptPoints(self.study.points())
+        return RepeatedPoints(points, self.study.repeats, at_once=self._search is not None)
 
     @staticmethod
     def _records_of_whole_blocks(resumed: InterruptedRun) -> list[PointRecord | FailureRecord]:

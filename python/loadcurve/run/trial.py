@@ -1,5 +1,6 @@
 """One trial: one fresh start of one server, taken through its points."""
 
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,9 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.load.values import Point
 from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
+from loadcurve.result.machine import judged
+from loadcurve.result.measures import PointKey, point_key
+from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import (
     MEASURED,
     FailureRecord,
@@ -60,9 +64,11 @@ class TrialRunner:
 
         The server runs only while the trial is under way, also when the caller stops taking records.
         """
+        attempts: Counter[PointKey] = Counter()
+        """How often each point has begun."""
         point = self.points.next_point(trial, None)
         while point is not None:
-            last = yield from self._run_start(trial, found, point)
+            last = yield from self._run_start(trial, found, point, attempts)
             point = self.points.next_point(trial, last) if self._restarts_for_each_point else None
 
     @property
@@ -70,9 +76,13 @@ class TrialRunner:
         return self.study.trials.restart == "point"
 
     def _run_start(
-        self, trial: PlannedTrial, found: Found | MissingServer, point: Point
+        self, trial: PlannedTrial, found: Found | MissingServer, point: Point, attempts: Counter[PointKey]
     ) -> Generator[PointRecord | FailureRecord, None, PointRecord | FailureRecord]:
-        """Start the server once and take it through the points of the start; return the last record."""
+        """Start the server once and take it through the points of the start; return the last record.
+
+        ``attempts`` counts how often each point has begun in the trial.
+        """
+        attempts[point_key(point)] += 1
         self.display.trial_begins(trial)
         # A start that fails belongs to the point that it was for, or to none of several.
         begun = point if self._restarts_for_each_point else None
@@ -86,18 +96,21 @@ class TrialRunner:
                 with server.probe(self.cpus.probe, self.study.host.probe_interval_s) as probe:
                     while True:
                         begun, started_at = point, utc_now()
-                        self.display.point_begins(trial, point)
+                        attempt = attempts[point_key(point)]
+                        self.display.point_begins(trial, point, attempt)
                         used_before = server.limit_use()
                         beside = Beside()
                         measured = self._measured(server, under_load, point, self.seed + trial.block, beside)
+                        seen = beside.marked(probe.observed(measured[MEASURED]))
                         record = PointRecord(
                             kind="point",
                             **trial.model_dump(),
                             point=point,
                             started_at=started_at,
-                            measurements=measured,
-                            probe=beside.marked(probe.observed(measured[MEASURED])),
+                            measurements=self._judged(measured, seen),
+                            probe=seen,
                             limit_use=_since(used_before, server.limit_use()),
+                            attempt=attempt,
                         )
                         yield record
                         if self._restarts_for_each_point:
@@ -106,19 +119,34 @@ class TrialRunner:
                         if following is None:
                             return record
                         point = following
+                        attempts[point_key(point)] += 1
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
-            failed = _failure_record(trial, begun, started_at, reason, failure.log_tail)
+            log_tail = failure.log_tail
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=str(error))
-            failed = _failure_record(trial, begun, started_at, reason, log_tail="")
+            log_tail = ""
         except OSError as error:
             text = f"the system refused what the trial needs: {refusal(error)}"
             reason = Reason(code="system_refused", text=text)
-            failed = _failure_record(trial, begun, started_at, reason, log_tail="")
+            log_tail = ""
+        failed = FailureRecord(
+            kind="failure",
+            **trial.model_dump(),
+            point=begun,
+            started_at=started_at,
+            reason=reason,
+            attempt=1 if begun is None else attempts[point_key(begun)],
+            log_tail=log_tail,
+        )
         yield failed
         return failed
+
+    def _judged(self, measured: Measurements, seen: ProbeRecord) -> Measurements:
+        """Return what was measured with what its machine gives as reasons for doubt."""
+        others = {name: judged(load) for name, load in measured.items() if name != MEASURED}
+        return {**others, MEASURED: judged(measured[MEASURED], seen, self.cpus.server)}
 
     def _under_load(self, server: LiveServer, trial: PlannedTrial) -> UnderLoad:
         """Return the started server as its kind is put under load."""
@@ -149,16 +177,3 @@ class TrialRunner:
 
 def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:
     return None if before is None or after is None else after.since(before)
-
-
-def _failure_record(
-    trial: PlannedTrial, point: Point | None, started_at: str, reason: Reason, log_tail: str
-) -> FailureRecord:
-    return FailureRecord(
-        kind="failure",
-        **trial.model_dump(),
-        point=point,
-        started_at=started_at,
-        reason=reason,
-        log_tail=log_tail,
-    )

@@ -151,7 +151,7 @@ class Server(LiveServer):
 
     def probe(self, cpus: Collection[int], interval_s: float, /) -> Probe:
         """Return the probe, which runs beside the server on these CPUs while it is entered."""
-        return Probe(self.marks, self.address, cpus, interval_s)
+        return Probe(self.marks, self.address, cpus, interval_s, self._cpus)
 
     def log_tail(self, line_count: int = FAILURE_LOG_LINES, /) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the stop."""

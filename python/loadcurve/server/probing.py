@@ -70,11 +70,22 @@ class Probe:
     It ends when its standard input is closed, so the end of this process, however it comes, ends it, too.
     """
 
-    def __init__(self, marks: ServerMarks, address: str, cpus: Collection[int], interval_s: float) -> None:
-        """Prepare the probe, on these CPUs, of a server that listens at the numeric ``host:port``."""
+    def __init__(
+        self,
+        marks: ServerMarks,
+        address: str,
+        cpus: Collection[int],
+        interval_s: float,
+        server_cpus: Collection[int] = (),
+    ) -> None:
+        """Prepare the probe, on ``cpus``, of a server that listens at the numeric ``host:port``.
+
+        Pauses of ``server_cpus`` are looked for by a thread that runs on these.
+        """
         self._marks = marks
         self._address = address
         self._cpus = cpus
+        self._server_cpus = server_cpus
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
         self._trouble: Caveat | None = None
@@ -135,6 +146,7 @@ class Probe:
         command = [
             str(PROGRAM),
             *("--session", str(marks.session), "--mark", marks.variable, *group),
+            *(["--cpus", ",".join(map(str, self._server_cpus))] if self._server_cpus else []),
             *(*listen, "--interval", f"{self._interval_ms}ms"),
         ]
         samples_file, complaints_file = marks.folder / SAMPLES_FILE, marks.folder / COMPLAINTS_FILE

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.loads import LoadTables, WrittenLoad
 from loadcurve.load.values import Point
+from loadcurve.load.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published
@@ -79,6 +80,18 @@ class Study(TomlTable):
         return [
             dict(zip(self.sweep, values, strict=True)) for values in itertools.product(*self.sweep.values())
         ]
+
+    @property
+    def repeats(self) -> int:
+        """How often a point is repeated in a trial because the machine was disturbed.
+
+        Where points leave their records to those behind them, another attempt would be on another database.
+        """
+        keeps_records = any(
+            isinstance(arm.load, DatabaseLoadTable) and arm.load.reload == "trial"
+            for arm in self.arms.values()
+        )
+        return 0 if keeps_records else self.trials.repeat_disturbed
 
     @property
     def arms(self) -> dict[str, Arm]:

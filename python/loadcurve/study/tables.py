@@ -188,6 +188,8 @@ class Trials(TomlTable):
     """How far an interval may reach from its value; ``None`` for exactly ``count`` trials."""
     at_most: PositiveCount = 20
     measure: MeasureName = "throughput"
+    repeat_disturbed: Annotated[int, Field(ge=0, le=100), Expected("a whole number from 0 to 100")] = 3
+    """How often a point is measured again in its trial because the machine was disturbed."""
 
     @model_validator(mode="before")
     @classmethod

@@ -94,7 +94,8 @@ def _load(progress: RunProgress | None, now_s: float) -> dict[str, str | float |
     if progress is None or progress.point is None:
         return None
     return {
-        "point": text.point(progress.point),
+        "point": text.point(progress.point)
+        + (f", attempt {progress.attempt}: the machine was disturbed" if progress.attempt > 1 else ""),
         "elapsed_s": max(0.0, now_s - progress.since_monotonic_s),
         "warmup_s": progress.warmup_s or 0.0,
         "measured_s": progress.duration_s,

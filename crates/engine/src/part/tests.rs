@@ -1,5 +1,6 @@
 //! Parts merge to the same in any order, before and after a journey; all of them together are one.
 
+use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer, Recorder, Window};
 use proptest::prelude::*;
@@ -125,7 +126,7 @@ fn merged(finished: &[Finished]) -> Part {
 /// All that a part holds, as text; what is in no order is in that of merging.
 fn all_of(mut part: Part) -> String {
     part.recorder.merge(&Recorder::new(3));
-    Finished { part, kernel: TcpCounters::default(), interrupted: false }.encode(EPOCH)
+    Finished::of(vec![part], TcpCounters::default(), false).encode(EPOCH)
 }
 
 proptest! {
@@ -162,7 +163,7 @@ proptest! {
         // On a machine with another clock the load is the same, counted from its own start.
         let elsewhere = merged(&travelled(other_epoch));
         prop_assert_eq!(elsewhere.window.start - other_epoch, WINDOW.start - EPOCH);
-        let back = Finished { part: elsewhere, kernel: TcpCounters::default(), interrupted: false };
+        let back = Finished::of(vec![elsewhere], TcpCounters::default(), false);
         prop_assert_eq!(all_of(Finished::decode(&back.encode(other_epoch), EPOCH).unwrap().part), all_of(merged(&parts)));
     }
 }
@@ -181,10 +182,22 @@ fn threads_that_began_at_different_moments_say_how_far_these_were_apart() {
 }
 
 #[test]
+fn pauses_travel_with_their_part_but_for_those_before_it_began() {
+    let pause = |ms: u64| {
+        let begin = EPOCH + Nanos::from_millis(ms);
+        Pause { earliest: begin - Nanos(9), latest: begin, end: begin + Nanos::from_millis(25) }
+    };
+    let before = Pause { earliest: EPOCH - Nanos(40), latest: EPOCH - Nanos(30), end: EPOCH - Nanos(20) };
+    let finished = Finished { pauses: Some(vec![before, pause(1), pause(60)]), ..finished([].into_iter()) };
+    let travelled = Finished::decode(&finished.encode(EPOCH), EPOCH).unwrap();
+    assert_eq!(travelled.pauses, Some(vec![pause(1), pause(60)]));
+}
+
+#[test]
 fn a_text_of_another_form_is_refused_by_name_and_a_damaged_one_by_what_is_wrong() {
     let text = finished([].into_iter()).encode(EPOCH);
     let problem = |text: &str| Finished::decode(text, EPOCH).unwrap_err().to_string();
-    assert!(problem(&text.replace("loadcurve-part/1", "loadcurve-part/2")).contains("\"loadcurve-part/2\""));
+    assert!(problem(&text.replace("loadcurve-part/2", "loadcurve-part/1")).contains("\"loadcurve-part/1\""));
     assert!(problem(&text[..text.len() / 2]).contains("EOF"));
     assert!(problem("{}").contains("format"));
     assert!(problem(&text.replace("\"width_ns\":1000000,", "\"width_ns\":0,")).contains("slots of time"));

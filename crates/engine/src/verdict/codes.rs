@@ -136,8 +136,29 @@ table! {
     }
     GeneratorPaused {
         code: "generator_paused", origin: Some(Origin::Generator),
-        meaning: "the longest stretch of the window in which the process that sends the load did not run",
-        suspect: Some("from 0.5 s"),
+        meaning: "pauses of the CPUs of the load, or of the process that sends it: their share of the window, or the \
+                  longest",
+        suspect: Some("from 1 % or 0.5 s"), invalid: Some("from 10 %"),
+    }
+    GeneratorThrottled {
+        code: "generator_throttled", origin: Some(Origin::Generator),
+        meaning: "time for which a limit of processor time held back the process that sends the load, of the window",
+        suspect: Some("from 1 %"), invalid: Some("from 10 %"),
+    }
+    PlatformPaused {
+        code: "platform_paused",
+        meaning: "pauses of the CPUs of the server: their share of the window, or the longest",
+        suspect: Some("from 1 % or 0.5 s"), invalid: Some("from 10 %"),
+    }
+    Steal {
+        code: "steal",
+        meaning: "share of the window for which the host did not run a CPU of the server or the load that had work",
+        suspect: Some("from 5 % and 50 ms"), invalid: Some("from 25 %"),
+    }
+    MemoryPressure {
+        code: "memory_pressure",
+        meaning: "share of the window for which all work of the machine waited for memory",
+        suspect: Some("from 1 %"),
     }
     MachineSuspended {
         code: "machine_suspended", origin: Some(Origin::Generator),
@@ -163,6 +184,10 @@ table! {
         code: "too_few_samples", kind: Kind::Note,
         meaning: "percentiles of the latency that are null for want of answers, and how many each needs; a short run \
                   is not padded",
+    }
+    PausesExplain {
+        code: "pauses_explain", kind: Kind::Note,
+        meaning: "percentiles of the latency of which pauses of the platform explain half or more",
     }
     WarmupErrors {
         code: "warmup_errors", kind: Kind::Note,

@@ -1,0 +1,20 @@
+"""A distribution of times."""
+
+from loadcurve.load.values import Count, Record, Time
+
+
+class Distribution(Record):
+    """A distribution of times in ms. A percentile is ``None`` where the samples are too few to bound it."""
+
+    count: Count
+    min: Time | None
+    mean: Time | None
+    stddev: Time | None
+    p50: Time | None
+    p75: Time | None
+    p90: Time | None
+    p95: Time | None
+    p99: Time | None
+    p99_9: Time | None
+    p99_99: Time | None
+    max: Time | None

@@ -1,0 +1,190 @@
+"""The verdict of the machine: what disturbed it during a load, by its own figures and none of the server's.
+
+METHODOLOGY.md gives the thresholds and the reasons for them.
+"""
+
+import math
+from collections.abc import Collection, Iterator
+from typing import Final, Literal
+
+from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import Pauses, together
+from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.verdict import VerdictNote
+
+Status = Literal["suspect", "invalid"]
+
+GENERATOR_PAUSED: Final = "generator_paused"
+DISTURBANCES: Final = frozenset({GENERATOR_PAUSED, "generator_throttled", "platform_paused", "steal"})
+"""The reasons for which a point is disturbed: what the host or a limit did, whatever the server did."""
+
+SUSPECT_PAUSED: Final = 0.01
+INVALID_PAUSED: Final = 0.10
+LONG_PAUSE_S: Final = 0.5
+SUSPECT_STEAL: Final = 0.05
+INVALID_STEAL: Final = 0.25
+SUSPECT_MEMORY: Final = 0.01
+SHORTEST_SUSPECT_S: Final = 0.05
+"""The kernel counts steal in ticks of 10 ms, and single pauses are as long: less of them says nothing."""
+SHORTEST_INVALID_S: Final = 0.5
+EXPLAINED_SHARE: Final = 0.5
+"""A percentile of which pauses alone explain this part is theirs rather than the server's."""
+SHARES: Final = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+AGAIN: Final = "measure again, at another time or on a machine of your own"
+
+
+def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[int] = ()) -> LoadResult:
+    """Return a load with the reasons that its machine gives for doubt.
+
+    ``probe`` is what was seen of the server's machine, where it was, and ``cpus`` are the server's CPUs.
+    """
+    verdict = load.verdict
+    found = [*_of_generator(load), *(_of_server(load, probe, cpus) if probe else ())]
+    for code, text, status in found:
+        verdict = verdict.with_reason(code, text, status)
+    explained = explained_percentiles(load, probe)
+    if explained:
+        names = ", ".join(name.replace("_", ".") for name in explained)
+        text = (
+            f"{names} of the latency: pauses of this machine alone explain half of each or more, so these "
+            "say little of the server"
+        )
+        notes = [*verdict.notes, VerdictNote.of("pauses_explain", text)]
+        verdict = verdict.model_copy(update={"notes": notes})
+    return load.model_copy(update={"verdict": verdict})
+
+
+def is_disturbed(load: LoadResult) -> bool:
+    """Say whether the machine was disturbed during a judged load."""
+    return any(reason.code in DISTURBANCES for reason in load.verdict.reasons)
+
+
+def disturbance(load: LoadResult, probe: ProbeRecord) -> float:
+    """Return how much of the window the machine was disturbed for, to compare loads of one length.
+
+    The sum of pauses of both sides, of steal on the CPUs that lost most, and of throttling, as shares.
+    """
+    if load.duration_s <= 0:
+        return math.inf
+    generator = load.generator
+    paused_s = sum(end_s - start_s for start_s, end_s in together(generator.pauses, probe.pauses))
+    throttled_s = generator.throttling.throttled_s if generator.throttling else 0.0
+    steal = max([generator.steal_share or 0.0, *(cpu.steal_share for cpu in probe.cpus or [])])
+    return (paused_s + throttled_s) / load.duration_s + steal
+
+
+def _of_generator(load: LoadResult) -> Iterator[tuple[str, str, Status]]:
+    generator, duration_s = load.generator, load.duration_s
+    yield from _paused(
+        GENERATOR_PAUSED,
+        generator.pauses,
+        duration_s,
+        "the CPUs of the load, or the process that sends it,",
+        "what was not answered then is not the server's doing",
+    )
+    if generator.throttling is not None:
+        status = _status(generator.throttling.throttled_s, duration_s, SUSPECT_PAUSED, INVALID_PAUSED)
+        if status is not None:
+            text = (
+                f"a limit of processor time held back the process that sends the load for "
+                f"{generator.throttling.throttled_s:.2g} s of {duration_s:.3g} s: raise the limit of its "
+                "control group (cpu.max), or ask for less"
+            )
+            yield "generator_throttled", text, status
+    yield from _stolen("the load", generator.steal_share, duration_s)
+
+
+def _of_server(
+    load: LoadResult, probe: ProbeRecord, cpus: Collection[int]
+) -> Iterator[tuple[str, str, Status]]:
+    duration_s = load.duration_s
+    yield from _paused(
+        "platform_paused",
+        probe.pauses,
+        duration_s,
+        "the server's CPUs",
+        "the platform stopped them, which is not the server's doing",
+    )
+    shares = [cpu.steal_share for cpu in probe.cpus or [] if cpu.cpu in cpus]
+    yield from _stolen("the server", max(shares, default=None), duration_s)
+    memory = probe.pressure.memory_full_share if probe.pressure else None
+    if memory is not None and memory >= SUSPECT_MEMORY and memory * duration_s >= SHORTEST_SUSPECT_S:
+        text = (
+            f"for {memory:.1%} of the measured part all work of this machine waited for memory: give it "
+            "more, or let less run on it"
+        )
+        yield "memory_pressure", text, "suspect"
+
+
+def _paused(
+    code: str, pauses: Pauses | None, duration_s: float, what: str, so: str
+) -> Iterator[tuple[str, str, Status]]:
+    if pauses is None:
+        return
+    status = _status(pauses.paused_s, duration_s, SUSPECT_PAUSED, INVALID_PAUSED)
+    if status is None and pauses.longest_ms >= LONG_PAUSE_S * 1e3:
+        status = "suspect"
+    if status is not None:
+        text = (
+            f"{what} did not run for {_length(pauses.paused_s)} of {duration_s:.3g} s, at most for "
+            f"{pauses.longest_ms:,.0f} ms at once ({pauses.count:,} in all): {so}, so {AGAIN}"
+        )
+        yield code, text, status
+
+
+def _stolen(side: str, share: float | None, duration_s: float) -> Iterator[tuple[str, str, Status]]:
+    status = None if share is None else _status(share * duration_s, duration_s, SUSPECT_STEAL, INVALID_STEAL)
+    if share is not None and status is not None:
+        text = (
+            f"for {share:.0%} of the measured part the host did not run a CPU of {side} that had work "
+            f"(steal): figures of this machine are as much off or more; {AGAIN}"
+        )
+        yield "steal", text, status
+
+
+def _status(lost_s: float, duration_s: float, suspect: float, invalid: float) -> Status | None:
+    """Return what a loss of time makes of a window; ``None`` where it is small."""
+    if lost_s >= max(invalid * duration_s, SHORTEST_INVALID_S):
+        return "invalid"
+    return "suspect" if lost_s >= max(suspect * duration_s, SHORTEST_SUSPECT_S) else None
+
+
+def _length(length_s: float) -> str:
+    return f"{length_s:.1f} s" if length_s >= 1 else f"{length_s * 1e3:.0f} ms"
+
+
+def explained_percentiles(load: LoadResult, probe: ProbeRecord | None) -> list[str]:
+    """Return the percentiles of the latency of which pauses of either side explain half or more."""
+    stretches = together(load.generator.pauses, probe.pauses if probe else None)
+    delays_s = sorted((end_s - start_s for start_s, end_s in stretches), reverse=True)
+    found = []
+    for name, share in SHARES.items():
+        latency_ms: float | None = getattr(load.latency_ms, name)
+        if latency_ms and delays_s:
+            delay_ms = 1e3 * _delay_s(load, delays_s, share)
+            if delay_ms >= EXPLAINED_SHARE * latency_ms:
+                found.append(name)
+    return found
+
+
+def _delay_s(load: LoadResult, pauses_s: list[float], quantile: float) -> float:
+    """Return the quantile of the delay of requests by pauses alone; ``pauses_s`` descend.
+
+    Requests at a rate fall due throughout a pause, so each is delayed by what is left of it. In a closed loop
+    nothing is sent in a pause, and those delayed are the ones under way: one for each client.
+    """
+    plan = load.load
+    if plan.rate_rps is None and plan.connection_rate_cps is None:
+        clients = plan.threads if plan.model == "ycsb" else plan.connections * plan.pipeline
+        answered = load.requests.answered
+        as_slow = answered - math.ceil(quantile * answered) + 1
+        place = math.ceil(as_slow / max(clients, 1)) - 1
+        return pauses_s[place] if 0 <= place < len(pauses_s) else 0.0
+    # The delay x with sum(max(L - x, 0)) = the rest of the window, from the longest pause down.
+    wanted_s = (1 - quantile) * load.duration_s
+    for count, length_s in enumerate(pauses_s, start=1):
+        following_s = pauses_s[count] if count < len(pauses_s) else 0.0
+        delay_s = (sum(pauses_s[:count]) - wanted_s) / count
+        if delay_s >= following_s:
+            return min(max(delay_s, 0.0), length_s)
+    return 0.0

@@ -1,0 +1,109 @@
+"""The verdict of the machine: by its own figures, and none of the server's."""
+
+import pytest
+
+from loadcurve.result.machine import explained_percentiles, is_disturbed, judged
+from support.disturbed import SERVER_CPUS, cpus, load, paused_for, pauses, probe
+
+
+def codes(result):
+    return [reason.code for reason in result.verdict.reasons]
+
+
+def test_on_a_quiet_machine_nothing_is_doubted():
+    result = judged(load({"pauses": paused_for(0), "steal_share": 0.0}), probe(), SERVER_CPUS)
+    assert (result.verdict.status, result.verdict.reasons, result.verdict.notes) == ("valid", [], [])
+    assert not is_disturbed(result)
+
+
+def test_a_record_without_these_figures_is_judged_by_those_that_it_has():
+    assert judged(load()).verdict.status == "valid"
+
+
+@pytest.mark.parametrize(
+    ("share", "status"), [(0.04, "valid"), (0.05, "suspect"), (0.24, "suspect"), (0.7, "invalid")]
+)
+def test_steal_of_a_cpu_of_the_server_counts_by_its_share_of_the_window(share, status):
+    result = judged(load(), probe(cpus=cpus(share, 0.9)), SERVER_CPUS)
+    assert (result.verdict.status, codes(result)) == (status, ["steal"] if status != "valid" else [])
+
+
+def test_steal_of_the_loads_cpus_counts_alike_and_claims_no_cause():
+    [reason] = judged(load({"steal_share": 0.6})).verdict.reasons
+    assert "for 60% of the measured part the host did not run a CPU of the load that had work" in reason.text
+    assert "another" not in reason.text.replace("at another time", "")
+
+
+@pytest.mark.parametrize(
+    ("paused_s", "status"), [(0.08, "valid"), (0.1, "suspect"), (0.98, "suspect"), (1.0, "invalid")]
+)
+@pytest.mark.parametrize("side", ["generator", "server"])
+def test_pauses_of_either_side_count_by_their_share_of_the_window(paused_s, status, side):
+    found = paused_for(paused_s)
+    result = (
+        judged(load({"pauses": found}), probe(pauses=None), SERVER_CPUS)
+        if side == "generator"
+        else judged(load(), probe(pauses=found.model_dump()), SERVER_CPUS)
+    )
+    code = "generator_paused" if side == "generator" else "platform_paused"
+    assert (result.verdict.status, codes(result)) == (status, [code] if status != "valid" else [])
+
+
+def test_in_a_short_window_a_single_pause_is_no_reason_for_doubt():
+    short = load({"pauses": pauses((10, 50))}).model_copy(update={"duration_s": 0.2})
+    assert judged(short).verdict.status == "valid"
+
+
+def test_a_generator_that_its_limit_held_back_is_no_measure_of_the_server():
+    held_back = {"periods": 100, "throttled_periods": 60, "throttled_s": 3.0}
+    result = judged(load({"throttling": held_back}))
+    assert (result.verdict.status, codes(result)) == ("invalid", ["generator_throttled"])
+    assert "for 3 s of 10 s" in result.verdict.reasons[0].text
+
+
+def test_a_machine_short_of_memory_is_suspect_and_not_measured_again_for_that():
+    pressure = {**(probe().pressure.model_dump() if probe().pressure else {}), "memory_full_share": 0.02}
+    whole = {
+        name: pressure.get(name)
+        for name in ("cpu_some_share", "memory_some_share", "io_some_share", "io_full_share")
+    }
+    result = judged(load(), probe(pressure={**whole, "memory_full_share": 0.02}), SERVER_CPUS)
+    assert (result.verdict.status, codes(result)) == ("suspect", ["memory_pressure"])
+    assert not is_disturbed(result)
+
+
+OPEN = {"rate_rps": 1000.0, "arrivals": "constant", "model": "open"}
+
+
+def with_latencies(result, **latencies_ms):
+    unknown = dict.fromkeys(("p90", "p95", "p99", "p99_9", "p99_99"))
+    latency = result.latency_ms.model_copy(update={**unknown, **latencies_ms})
+    return result.model_copy(update={"latency_ms": latency})
+
+
+def test_at_a_rate_a_percentile_is_explained_where_that_part_of_the_window_was_delayed_by_half_of_it():
+    # 10 pauses of 30 ms in 10 s: 1 % of the moments, 10 ms of each pause, are delayed by more than 20 ms.
+    found = pauses(*((1_000 * number, 1_000 * number + 30) for number in range(10)))
+    plan = load().load.model_copy(update=OPEN)
+    for p99_ms, explained in ((39, ["p99"]), (41, [])):
+        result = with_latencies(load({"pauses": found}).model_copy(update={"load": plan}), p99=p99_ms)
+        assert explained_percentiles(result, None) == explained
+
+
+def test_in_a_closed_loop_each_pause_delays_no_more_requests_than_there_are_clients():
+    # 10 pauses with 10 clients delay 100 requests of 90,000 or of 5,000.
+    found = pauses(*((1_000 * number, 1_000 * number + 30) for number in range(10)))
+    for answered, explained in ((90_000, ["p99_9"]), (5_000, ["p99", "p99_9"])):
+        result = load({"pauses": found})
+        requests = result.requests.model_copy(update={"answered": answered})
+        result = with_latencies(result.model_copy(update={"requests": requests}), p99=30, p99_9=31)
+        assert explained_percentiles(result, None) == explained
+
+
+def test_a_percentile_that_pauses_of_either_side_explain_is_told_in_a_note():
+    found = pauses(*((1_000 * number, 1_000 * number + 8) for number in range(10)))
+    plan = load().load.model_copy(update=OPEN)
+    result = with_latencies(load().model_copy(update={"load": plan}), p99_9=9)
+    [note] = judged(result, probe(pauses=found.model_dump()), SERVER_CPUS).verdict.notes
+    assert note.code == "pauses_explain"
+    assert note.text.startswith("p99.9 of the latency")
