@@ -14,7 +14,8 @@ duration = "1s" -> duraton = "1s"
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
     published, servers; did you mean "trials"?
 count = 3 -> zzz = 3
-    :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure
+    :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure,
+    repeat_disturbed
 count = 3 -> until = "3"
     :12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %
 count = 3 -> until = "100 %"
