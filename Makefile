@@ -27,7 +27,7 @@ SHORT := not long and not builds
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-long check-servers \
-	fuzz fuzz-corpus format wheel test-wheel bench lock clean
+	fuzz fuzz-corpus format wheel test-wheel audit bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -99,6 +99,15 @@ check-servers: setup ## Format, lint and test the servers that the catalogue hol
 	    go vet -C $(CATALOG)/$$server -mod=readonly .; \
 	done
 	$(BIN)/pytest --quiet -m builds
+
+audit: setup ## Look for known holes, licences and duplicates in what this project depends on (needs cargo-deny and a network)
+	@command -v cargo-deny > /dev/null || \
+	    { echo "loadcurve: cargo-deny is missing: cargo install --locked cargo-deny" >&2; exit 1; }
+	cargo deny --locked check
+	@for manifest in fuzz/Cargo.toml $(RUST_SERVERS:%=$(CATALOG)/%/Cargo.toml); do \
+	    cargo deny --locked --config deny.toml --manifest-path $$manifest check --allow unmatched-skip; \
+	done
+	$(BIN)/uv tool run --python $(BIN)/python pip-audit --requirement requirements/development.lock --disable-pip
 
 fuzz-corpus: ## Read the corpus of each fuzz target once
 	fuzz/run 0

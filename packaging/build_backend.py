@@ -2,19 +2,26 @@
 
 A wheel must carry ``loadcurve-server`` and ``loadcurve-probe`` beside the extension module; maturin builds
 one crate per wheel, so the programs are built first with the same locked dependencies and travel as files of
-the package.
+the package, with the licences of what is linked into them. A wheel lists these crates as its components, and
+the same sources and compiler give the same wheel in any folder.
 """
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import maturin
+import third_party
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE_FOLDER = ROOT / "python" / "loadcurve" / "native"
 ConfigSettings = dict[str, str | list[str]] | None
 PROGRAMS = {"loadcurve-probe": "loadcurve-probe", "loadcurve-servers": "loadcurve-server"}
+EXTENSION_MODULE = "loadcurve-python"
+NOTICES = "THIRD-PARTY-NOTICES.txt"
+COMPONENTS = "loadcurve-native.cdx.json"
+"""The file's name in a wheel and, in pyproject.toml, its path in the build folder."""
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
@@ -35,12 +42,25 @@ def build_native_programs() -> None:
         staged = NATIVE_FOLDER / f".{program}.new"
         shutil.copy2(built, staged)
         staged.replace(NATIVE_FOLDER / program)
+    crates = third_party.linked_crates(ROOT, [*PROGRAMS, EXTENSION_MODULE])
+    (NATIVE_FOLDER / NOTICES).write_text(third_party.notices(crates), encoding="utf-8")
+    (ROOT / "target" / COMPONENTS).write_text(third_party.bill_of_materials(crates), encoding="utf-8")
+
+
+def forget_folders() -> None:
+    """Keep the folders of this machine out of what the compiler writes."""
+    cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    renamed = [
+        f"--remap-path-prefix={folder}={name}" for folder, name in ((ROOT, "."), (cargo_home, "cargo"))
+    ]
+    os.environ["RUSTFLAGS"] = " ".join([os.environ.get("RUSTFLAGS", ""), *renamed]).strip()
 
 
 def build_wheel(
     wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 517: the native programs first, then maturin's wheel."""
+    forget_folders()
     build_native_programs()
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
