@@ -56,7 +56,8 @@ impl TryFrom<StoredSlots> for Answered {
 
     fn try_from(stored: StoredSlots) -> Result<Self, &'static str> {
         let bytes = BASE64.decode(stored.slots).map_err(|_| "slots of time are not base64")?;
-        let is_width = stored.width_ns.0 % FINEST.0 == 0 && (stored.width_ns.0 / FINEST.0).is_power_of_two();
+        let is_width =
+            stored.width_ns.0.is_multiple_of(FINEST.0) && (stored.width_ns.0 / FINEST.0).is_power_of_two();
         if !is_width || bytes.len() > MOST_SLOTS / 8 || bytes.len() % 8 != 0 {
             return Err("slots of time are too many, or not as wide as they can be");
         }

@@ -88,7 +88,7 @@ impl TryFrom<StoredSeries> for Series {
 
     fn try_from(stored: StoredSeries) -> Result<Self, &'static str> {
         let width = stored.width_ns;
-        let is_width = width.0 % NARROWEST.0 == 0 && (width.0 / NARROWEST.0).is_power_of_two();
+        let is_width = width.0.is_multiple_of(NARROWEST.0) && (width.0 / NARROWEST.0).is_power_of_two();
         if !is_width || stored.periods.len() > MOST_PERIODS {
             return Err("periods of a series are too many, or not as wide as they can be");
         }

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_slowest_requests_of_two_workers_are_those_of_one_that_did_all_the_work() {
         // Latencies 1 to 40, dealt to the workers by turns, and the slow half all to one of them.
-        for belongs_to_first in [|latency: &u64| latency % 2 == 0, |latency: &u64| *latency > 20] {
+        for belongs_to_first in [|latency: &u64| latency.is_multiple_of(2), |latency: &u64| *latency > 20] {
             let (mut first, mut second) = (Slowest::default(), Slowest::default());
             offer(&mut first, (1..=40).filter(belongs_to_first));
             offer(&mut second, (1..=40).filter(|latency| !belongs_to_first(latency)));

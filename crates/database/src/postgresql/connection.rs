@@ -100,10 +100,10 @@ async fn driven<T>(wire: &mut Wire, request: impl Future<Output = Result<T, Erro
     let mut request = pin!(request);
     let mut end = None;
     poll_fn(|context| {
-        if end.is_none() {
-            if let Poll::Ready(over) = Pin::new(&mut *wire).poll(context) {
-                end = Some(over);
-            }
+        if end.is_none()
+            && let Poll::Ready(over) = Pin::new(&mut *wire).poll(context)
+        {
+            end = Some(over);
         }
         match (request.as_mut().poll(context), &end) {
             (Poll::Ready(Ok(answer)), _) => Poll::Ready(Ok(answer)),

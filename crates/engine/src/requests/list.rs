@@ -158,7 +158,7 @@ impl Scan {
             offset += (bytes.len() - text.len()) as u64;
         }
         let Some(Line { target, weight }) = line::parse(text)? else { return Ok(()) };
-        if self.count % RequestList::BLOCK == 0 {
+        if self.count.is_multiple_of(RequestList::BLOCK) {
             self.blocks.push(Block { offset, weight: self.weight });
         }
         if self.count < TALLIES_MAX as u64 {

@@ -118,7 +118,7 @@ mod tests {
 
     fn target(number: usize) -> String {
         // Some are long, so that blocks and lines lie across the pieces in which a file is read.
-        format!("/{number}{}", "x".repeat(if number % 997 == 0 { 5_000 } else { number % 31 }))
+        format!("/{number}{}", "x".repeat(if number.is_multiple_of(997) { 5_000 } else { number % 31 }))
     }
 
     fn weight(number: usize) -> f64 {

@@ -181,10 +181,10 @@ impl TimeSeries {
             })
             .collect();
         // A rest of a period is too short to stand beside whole ones.
-        if let [.., before, last] = periods.as_slice() {
-            if last.width_s < before.width_s / 2.0 {
-                periods.pop();
-            }
+        if let [.., before, last] = periods.as_slice()
+            && last.width_s < before.width_s / 2.0
+        {
+            periods.pop();
         }
         Self { warmup_s: pace.warmup_s, rate_changes: matches!(rate, Some(Rate::Changing(_))), periods }
     }
