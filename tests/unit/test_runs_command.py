@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from loadcurve.result.checksum import sealed
 from support import synthetic_run as synthetic
 from support.command import Command
 
@@ -71,8 +72,9 @@ def test_the_json_holds_the_same_and_the_second_time_nothing_is_read_but_summari
     }
     numbers = runs.work / "loadcurve-runs" / "a" / "numbers.json"
     kept = json.loads(numbers.read_text())
-    summary = {**kept["summary"], "answer": "what was kept"}
-    numbers.write_text(json.dumps({**kept, "summary": summary}))
+    kept["summary"]["answer"] = "what was kept"
+    del kept["sha256"]
+    numbers.write_bytes(sealed(json.dumps(kept)) + b"\n")
     again = json.loads(runs.run("runs", "--json").stdout)
     assert again["runs"][1]["answer"] == "what was kept"
 

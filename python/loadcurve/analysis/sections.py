@@ -35,11 +35,12 @@ class Sections:
     def get(self, section: str, compute: Callable[[], Found], instead: Found) -> Found:
         """Return what ``compute`` does, or ``instead`` where it fails by a fault of ours.
 
-        Raises ``LoadcurveError`` as ``compute`` does: what is said in its own words is not such a fault.
+        Raises ``LoadcurveError`` and ``MemoryError`` as ``compute`` does: the first is said in its own words,
+        and without memory the others would fail, too.
         """
         try:
             return compute()
-        except LoadcurveError:
+        except (LoadcurveError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the other sections are worth more
             said = str(error)
