@@ -10,6 +10,7 @@ from loadcurve.explain.subject import Subject
 from loadcurve.load.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
 from loadcurve.result.machine import GENERATOR_PAUSED
+from loadcurve.result.pauses import Stretch, time_within, together
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
@@ -17,7 +18,7 @@ CODE = FindingCode(
     "stall",
     seen_where="nothing was answered for 0.1 s and 20 times the mean time between answers, one of the ten "
     "slowest requests was under way for 80 % of that, and the generator was neither paused nor "
-    "late by half as much; the cause is likely",
+    "late by half as much, nor the platform paused for 80 % of that; the cause is likely",
     because="pauses at random are as long once in e²⁰; without a request under way there was nothing to "
     "answer. The probe's samples within show what the server did",
 )
@@ -107,7 +108,12 @@ def find(subject: Subject) -> list[Finding]:
 def _stalled(record: PointRecord) -> Stalled | None:
     load = record.load
     silences = _silences(load)
-    stalls = [(silence, held) for silence in silences if (held := _held_up(load, silence))]
+    pauses = together(load.generator.pauses, record.probe.pauses)
+    stalls = [
+        (silence, held)
+        for silence in silences
+        if (held := _held_up(load, silence)) and not _is_within(pauses, silence)
+    ]
     if not stalls:
         return None
     # Gaps are reported with the longest first.
@@ -134,6 +140,12 @@ def _silences(load: LoadResult) -> list[Silence]:
         return []
     least_ms = max(STALL_MIN_MS, UNUSUAL_FACTOR * 1000 / answered_rps)
     return [silence for silence in load.silences if silence.length_ms >= least_ms]
+
+
+def _is_within(pauses: Sequence[Stretch], silence: Silence) -> bool:
+    """Say whether the platform's pauses account for a silence, so that it is no stall of the server."""
+    length_s = silence.length_ms / 1000
+    return time_within(pauses, silence.start_s, silence.start_s + length_s) >= COVERED_SHARE * length_s
 
 
 def _held_up(load: LoadResult, silence: Silence) -> list[SlowRequest]:

@@ -14,6 +14,8 @@ from loadcurve.result.distribution import Distribution
 
 LISTED_MAX: Final = 300
 """So many pauses are listed one by one, the longest; all of them count."""
+Stretch = tuple[float, float]
+"""Start and end of a stretch of time, in seconds from the start of the window."""
 SAME_END_S: Final = 0.001
 """The two sides see the end of one pause within this time of each other."""
 
@@ -103,13 +105,18 @@ def on_both_sides(ours: Sequence[Pause], theirs: Sequence[Pause]) -> list[Pause]
     return found
 
 
-def together(*sides: Pauses | None) -> list[tuple[float, float]]:
-    """Return the stretches (start and end in s) in which any of the sides stood still, as far as listed."""
+def together(*sides: Pauses | None) -> list[Stretch]:
+    """Return the stretches in which any of the sides stood still, as far as listed."""
     stretches = sorted((one.start_s, one.end_s) for side in sides if side for one in side.listed)
-    merged: list[tuple[float, float]] = []
+    merged: list[Stretch] = []
     for start_s, end_s in stretches:
         if merged and start_s <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end_s, merged[-1][1]))
         else:
             merged.append((start_s, end_s))
     return merged
+
+
+def time_within(stretches: Iterable[Stretch], start_s: float, end_s: float) -> float:
+    """Return how much of the time from ``start_s`` to ``end_s`` lies in stretches, which do not overlap."""
+    return sum(max(min(end_s, end) - max(start_s, start), 0.0) for start, end in stretches)

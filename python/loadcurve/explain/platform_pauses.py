@@ -1,0 +1,93 @@
+"""Pauses of the platform: the slowest requests were under way while no CPU of a side ran."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.load import SlowRequest
+from loadcurve.result.machine import EXPLAINED_SHARE
+from loadcurve.result.pauses import Stretch, time_within, together
+from loadcurve.result.records import PointRecord
+
+CODE = FindingCode(
+    "slowest_in_pauses",
+    seen_where="half of the slowest requests, and three, were under way in pauses of the platform for half "
+    "of their latency",
+    because="most of such a latency is the platform's; where fewer are, the others show the server",
+)
+
+REQUESTS_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The slowest requests of a record that pauses explain."""
+
+    explained: list[SlowRequest]
+    slowest: int
+    longest_ms: float
+    paused_share: float
+    longest_other_ms: float | None
+    """The latency of the slowest request that no pause explains."""
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find records whose slowest requests fell into pauses of the platform."""
+    observations = [
+        Observation(record, paused) for record in subject.records if (paused := _paused(record)) is not None
+    ]
+    return merged(CODE, subject, observations, _explain)
+
+
+def _paused(record: PointRecord) -> Paused | None:
+    load = record.load
+    sides = [side for side in (load.generator.pauses, record.probe.pauses) if side is not None]
+    stretches = together(*sides)
+    explained = [one for one in load.slowest if _is_explained(one, stretches)]
+    if len(explained) < max(REQUESTS_MIN, len(load.slowest) / 2):
+        return None
+    others = [one.latency_ms for one in load.slowest if one not in explained]
+    return Paused(
+        explained=explained,
+        slowest=len(load.slowest),
+        longest_ms=max(side.longest_ms for side in sides),
+        paused_share=sum(end_s - start_s for start_s, end_s in stretches) / load.duration_s,
+        longest_other_ms=max(others, default=None),
+    )
+
+
+def _is_explained(request: SlowRequest, stretches: Sequence[Stretch]) -> bool:
+    latency_s = request.latency_ms / 1e3
+    within_s = time_within(stretches, request.due_s, request.due_s + latency_s)
+    return latency_s > 0 and within_s >= EXPLAINED_SHARE * latency_s
+
+
+def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanation:
+    details = [one.detail for one in seen]
+    worst = max(details, key=lambda paused: max(one.latency_ms for one in paused.explained))
+    requests = subject.load.requests
+    slowest = max(worst.explained, key=lambda one: one.latency_ms)
+    return Explanation(
+        weight="distorts",
+        certainty="shown",
+        seen=f"Of the {worst.slowest} slowest {requests}, {len(worst.explained)} were under way in a pause "
+        "of this machine for half of their time or more; the slowest of them took "
+        f"{slowest.latency_ms:,.0f} ms.",
+        evidence=[
+            *ranged(f"slowest {requests} in pauses", "", [len(one.explained) for one in details]),
+            *ranged("longest pause", "ms", [one.longest_ms for one in details]),
+            *ranged("part of the window in pauses", "share", [one.paused_share for one in details]),
+            *ranged(
+                f"longest latency of the slowest {requests} outside pauses",
+                "ms",
+                [one.longest_other_ms for one in details],
+            ),
+            *ranged("p99 of the latency", "ms", [one.record.load.latency_ms.p99 for one in seen]),
+        ],
+        cause="The platform did not run the CPUs of the server, of the load or of both in these moments, and "
+        "need not have counted it as steal; whoever stops the processes themselves looks the same from here.",
+        advice=f"Do not read these {requests} as the server's; measure again at another time, or on a "
+        "machine of your own.",
+    )
