@@ -2,16 +2,21 @@
 
 import math
 import random
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
 
+from loadcurve.analysis.analysis import analyse
+from loadcurve.report.ending import trials_in_words
 from loadcurve.result.attempts import counted
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.result.verdict import Reason
 from loadcurve.run.points import RepeatedPoints, SweptPoints
 from loadcurve.stats.interval import geometric_interval
+from support import synthetic_run as synthetic
 from support.disturbed import DURATION_S, record
+from support.explained_run import planted_run
 
 POINTS = [{"connections": 10}, {"connections": 25}, {"connections": 50}]
 TRIAL = PlannedTrial(trial=0, block=0, server="nginx")
@@ -110,6 +115,23 @@ def test_of_disturbed_attempts_the_least_disturbed_counts():
         record(POINTS[0], attempt=number + 1, steal=steal) for number, steal in enumerate((0.3, 0.2, 0.5))
     ]
     assert counted(attempts)[0] == [attempts[1]]
+
+
+def test_a_report_says_how_many_points_came_again_and_how_many_attempts_do_not_count():
+    first, second = POINTS[:2]
+    attempts = [
+        record(first, attempt=1, steal=0.3),
+        record(second, attempt=1, steal=0.1),
+        record(first, attempt=2, steal=0.3),
+        record(second, attempt=2),
+        record(first, attempt=3, steal=0.2),
+    ]
+    kept, others = counted(attempts)
+    run = replace(synthetic.with_records(planted_run(), kept), repeated=others)
+    assert (
+        "2 points of a trial were measured again because the machine was disturbed: the least disturbed "
+        "attempt counts, and 3 others do not."
+    ) in trials_in_words(analyse(run))
 
 
 def test_an_attempt_that_failed_takes_nothing_from_the_one_that_was_measured():

@@ -18,6 +18,7 @@ from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.load.kinds import LoadKind, kind_of_model
 from loadcurve.load.values import Point
+from loadcurve.result.attempts import place_of
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, Measure
@@ -63,6 +64,15 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """Points of single trials that were measured again, because the machine was disturbed."""
+
+    points: int
+    attempts: int
+    """Those that do not count; of each point one does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """A run in numbers. Absence is ``None``; what a search does not have is empty."""
 
@@ -88,10 +98,11 @@ class Analysis:
     failures: list[FailureRecord]
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
+    repeated: Repeated = Repeated(points=0, attempts=0)
     damage: list[str] = field(default_factory=list)
+    """What of the run folder was changed since it was written, in sentences."""
     not_computed: list[NotComputed] = field(default_factory=list)
     """Sections that a fault of Loadcurve's left out; theirs above are empty."""
-    """What of the run folder was changed since it was written, in sentences."""
 
     @property
     def complete(self) -> bool:
@@ -180,6 +191,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         findings=explained,
         failures=run.failures,
         gaps=run.gaps,
+        repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),
         not_computed=sections.not_computed,
     )

@@ -13,8 +13,15 @@ MOST_NAMED = 3
 
 
 def trials_in_words(analysis: Analysis) -> list[str]:
-    """Say where a run was resumed, why one of as many trials as it needs ended, and what has no interval."""
+    """Say where a run was resumed, what it repeated, why it ended, and what has no interval."""
     sentences = [sentence for gap in analysis.gaps for sentence in _gap_in_words(gap)]
+    repeated = analysis.repeated
+    if repeated.points:
+        sentences.append(
+            f"{text.plural(repeated.points, 'point')} of a trial {'was' if repeated.points == 1 else 'were'} "
+            "measured again because the machine was disturbed: the least disturbed attempt counts, and "
+            f"{text.plural(repeated.attempts, 'other')} {'does' if repeated.attempts == 1 else 'do'} not."
+        )
     if analysis.is_search:
         return sentences
     ended = analysis.ending
