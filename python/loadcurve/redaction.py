@@ -136,8 +136,8 @@ def study_without_secrets(text: str) -> str:
     """Return the TOML text of a study without secrets; it can be read again where these came from elsewhere.
 
     Each of its texts, as read, and its comments lose what :func:`without_passwords` leaves out. Hidden as a
-    whole are the values of header fields that may be secret, bodies, and variables named as secrets are; and
-    what is not TOML.
+    whole are the values of header fields that may be secret, bodies, passwords, variables named as secrets
+    are, and what is not TOML.
     """
     try:
         secrets = set(_secrets_in(tomllib.loads(text)))
@@ -157,6 +157,8 @@ def _secrets_in(study: dict[str, Any]) -> Iterator[str]:
         if isinstance(body, str) and not body.startswith("@"):
             yield body
     for server in servers:
+        if isinstance(password := server.get("password"), str):
+            yield password
         for name, value in _table(server, "environment").items():
             if is_secret_variable(name) and isinstance(value, str):
                 yield value

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -60,6 +61,35 @@ def test_records_are_loaded_and_stay_for_the_run_phase(sandbox, database, ask):
     again = result_of(sandbox, database, "--phase", "load", "--records", "10", "--drop")
     assert again["requests"]["ok"] == 10
     assert ask("select count(*) from loadcurve.usertable") == "10"
+
+
+@pytest.mark.parametrize("option", ["--password-file", "--password-env"])
+def test_a_password_that_is_kept_apart_opens_the_database(sandbox, database, tmp_path, monkeypatch, option):
+    address = urlsplit(database.url)
+    (tmp_path / "password").write_text(address.password)
+    (tmp_path / "password").chmod(0o600)
+    monkeypatch.setenv("DATABASE_PASSWORD", address.password)
+    url = database.url.replace(f":{address.password}@", "@")
+    given = tmp_path / "password" if option == "--password-file" else "DATABASE_PASSWORD"
+    arguments = (
+        "load",
+        url,
+        option,
+        given,
+        *WORKLOAD,
+        "--phase",
+        "load",
+        "--records",
+        "10",
+        "--drop",
+        "--json",
+    )
+    finished = sandbox.run(*arguments)
+    assert finished.returncode == 0, finished.stderr
+    assert address.password not in finished.stdout + finished.stderr
+    refused = sandbox.run(*arguments, "--password-env", "NO_SUCH_VARIABLE", "--password-file", "none")
+    assert refused.returncode == 2
+    assert "keep one of the two" in refused.stderr
 
 
 def test_a_table_of_another_is_neither_written_to_nor_dropped_unless_named(sandbox, database, ask):

@@ -14,6 +14,8 @@ from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
 from loadcurve.run.database import marked_by_count, refusal_in_words
 from loadcurve.run.database_plan import DatabasePlans
+from loadcurve.server.password import with_password
+from loadcurve.toml.secret import secret_in, variable
 
 
 def database_load_command(url: str, options: Options, *, json_output: bool) -> int:
@@ -26,6 +28,7 @@ def database_load_command(url: str, options: Options, *, json_output: bool) -> i
         NothingMeasured: the database cannot be reached, or nothing was answered.
 
     """
+    url = _with_given_password(url, options)
     load = database_load(options, url)
     plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
@@ -50,6 +53,19 @@ def database_load_command(url: str, options: Options, *, json_output: bool) -> i
         failed = failures_in_words(result)
         raise NothingMeasured(f"{result.load.address}: no operation was answered: {failed}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE
+
+
+def _with_given_password(url: str, options: Options) -> str:
+    """Return the URL with the password that a file or the environment holds, where one was named."""
+    file, name = options.values["password_file"], options.values["password_env"]
+    if file is None and name is None:
+        return url
+    if file is not None and name is not None:
+        raise BadInput("--password-env: given beside --password-file; keep one of the two")
+    try:
+        return with_password(url, variable(name) if file is None else secret_in(file))
+    except BadInput as error:
+        raise BadInput(f"{'--password-env' if file is None else '--password-file'}: {error}") from None
 
 
 def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -> None:

@@ -143,6 +143,14 @@ def load(
     verify_values: Annotated[
         bool, typer.Option("--verify-values", help="Databases: compare what is read with what was written.")
     ] = False,
+    password_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Databases: what holds the password of the URL's user."),
+    ] = None,
+    password_env: Annotated[
+        str | None,
+        typer.Option(metavar="VARIABLE", help="Databases: the variable that holds it."),
+    ] = None,
     drop: Annotated[
         bool, typer.Option("--drop", help="Databases: first remove the table, if Loadcurve has made it.")
     ] = False,

@@ -31,10 +31,17 @@ DEFAULT_DURATION_S = 10.0
 DEFAULT_TIMES = {"warmup": "0s", "timeout": "10s"}
 """These are not those of a study."""
 
-OF_RUNNING = frozenset({"seed", "cpus", "io", "settings", "drop", "drop_table", "json_output", "url"})
-"""Parameters that say nothing of the load itself."""
-OF_ONE_KIND = {"io": WEB, "settings": DATABASE, "drop": DATABASE, "drop_table": DATABASE}
-"""Those among them that only one kind of load knows."""
+OF_ONE_KIND = {
+    "io": WEB,
+    "settings": DATABASE,
+    "drop": DATABASE,
+    "drop_table": DATABASE,
+    "password_file": DATABASE,
+    "password_env": DATABASE,
+}
+"""Parameters that say nothing of the load itself, and that only one kind of load knows."""
+OF_RUNNING = frozenset({"seed", "cpus", "json_output", "url", *OF_ONE_KIND})
+"""All parameters that say nothing of the load itself."""
 MODELS = {"connection_rate": "sessions", "rate": "open"}
 """The load models that an option asks for, where the kind of load has them."""
 HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {

@@ -32,6 +32,7 @@ from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
+from loadcurve.server.password import with_password
 from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.arm import Arm
@@ -160,7 +161,7 @@ def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) 
     overrides = Overrides(
         binary=server.binary,
         start=server.start,
-        url=server.url,
+        url=_url(server),
         version=server.version,
         version_command=server.version_command,
         environment=server.environment,
@@ -172,6 +173,19 @@ def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) 
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
         return MissingServer(entry, failure.text, None, fault=failure)
+
+
+def _url(server: StudyServer) -> str | None:
+    """Return where a server runs already, with its password; raises UnusableSetting where they do not fit."""
+    if server.password is None:
+        return server.url
+    if server.url is None:
+        text = "given without url; expected for a database that runs already"
+        raise UnusableSetting("password", text)
+    try:
+        return with_password(server.url, server.password.text)
+    except BadInput as error:
+        raise UnusableSetting("password", str(error)) from None
 
 
 def _limits(server: StudyServer) -> Limits:

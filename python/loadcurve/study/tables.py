@@ -299,6 +299,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """Another program than those that the catalogue names, such as a second version of the server."""
     url: Text | None = None
     """Where the server runs already, for one that is not started."""
+    password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
+    """The password of the user that the URL of a database names, for one that is not started."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders."""
     version: Text | None = None

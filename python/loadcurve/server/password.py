@@ -1,0 +1,29 @@
+"""The password of a database that is kept apart from its URL."""
+
+import re
+from urllib.parse import quote
+
+from loadcurve.errors import BadInput
+from loadcurve.redaction import remember, without_password
+from loadcurve.server.protocol import protocol_of_url
+
+_END_OF_HOSTS = re.compile(r"(?=[/?#])")
+
+
+def with_password(url: str, password: str) -> str:
+    """Return the URL of a database with the password of the user that it names.
+
+    Raises ``BadInput``: it is no database's URL, names no user, or has a password already.
+    """
+    remember(password)
+    if protocol_of_url(url) in {None, "http"}:
+        raise BadInput("passwords are for databases; a web server asks for a header, such as Authorization")
+    scheme, _, rest = url.partition("://")
+    authority, *place = _END_OF_HOSTS.split(rest, maxsplit=1)
+    user, at, hosts = authority.rpartition("@")
+    shown = without_password(url)
+    if not at or not user:
+        raise BadInput(f"{shown} names no user; expected {scheme}://USER@HOST, whose password it is")
+    if ":" in user:
+        raise BadInput(f"{shown} has a password already; keep one of the two")
+    return f"{scheme}://{user}:{quote(password, safe='')}@{hosts}{''.join(place)}"
