@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from loadcurve.server.interrupts import INTERRUPTS
 from support.containers import Containers, open_containers
 
 INSTALL_HINTS = {
@@ -36,6 +37,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if shutil.which(program, path=SEARCH_PATH) is None:
             hint = INSTALL_HINTS.get(program, "see your distribution's packages")
             pytest.skip(f"needs {program}, which is not installed; on Debian: {hint}")
+
+
+@pytest.fixture(autouse=True)
+def interrupts_as_before() -> Iterator[None]:
+    """Undo what a command that runs in the process of a test does to interrupts."""
+    before = {number: signal.getsignal(number) for number in INTERRUPTS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

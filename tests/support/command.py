@@ -1,7 +1,6 @@
 """The command in the process of the tests: for what starts no server and is not looked at while it runs."""
 
 import contextlib
-import signal
 import subprocess
 from pathlib import Path
 
@@ -9,11 +8,10 @@ from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import LoadcurveError
-from loadcurve.server.interrupts import INTERRUPTS
 
 
 class Command:
-    """Runs the command in a folder, and undoes what it does to interrupts."""
+    """Runs the command in a folder."""
 
     def __init__(self, work: Path) -> None:
         self.work = work
@@ -27,13 +25,8 @@ class Command:
     def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """Run the command; an error that it tells ends it with its code, as `main` does."""
         words = [*map(str, arguments)]
-        before = {number: signal.getsignal(number) for number in INTERRUPTS}
-        try:
-            with contextlib.chdir(self.work):
-                result = CliRunner().invoke(app, words)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        with contextlib.chdir(self.work):
+            result = CliRunner().invoke(app, words)
         code, said = result.exit_code, result.stderr
         if isinstance(result.exception, LoadcurveError):
             code, said = result.exception.exit_code, f"{said}loadcurve: {result.exception}\n"

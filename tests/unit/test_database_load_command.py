@@ -1,7 +1,6 @@
 """``loadcurve load mongodb://…``: its options, what it refuses, and what it may remove."""
 
 import json
-import signal
 
 import pytest
 from typer.testing import CliRunner
@@ -13,20 +12,10 @@ from loadcurve.load.kinds import DATABASE, WEB
 from loadcurve.load.loads import model_table
 from loadcurve.load.table import attributes
 from loadcurve.run import database as database_module
-from loadcurve.server.interrupts import INTERRUPTS
 from support.fake_database import FakeEngine
 
 URL = "mongodb://127.0.0.1:1"
 TABLE = "loadcurve.usertable"
-
-
-@pytest.fixture(autouse=True)
-def interrupts_as_they_were():
-    """Undo what the command does to interrupts, for it runs in the process of the tests."""
-    before = {number: signal.getsignal(number) for number in INTERRUPTS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture
