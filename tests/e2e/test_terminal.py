@@ -100,7 +100,7 @@ def test_a_run_shows_where_it_is_and_how_long_it_takes_until_ctrl_c(sandbox, ope
     lines = terminal.plain_lines()
     assert max(map(len, lines)) <= COLUMNS
     assert "interrupted: what was measured is kept" in lines
-    assert lines[-2:] == ["run/report.html", ""]
+    assert lines[-3:] == ["run/report.html", "To resume it: loadcurve run --resume run", ""]
 
 
 def test_a_load_shows_its_progress(limit_url, open_terminal):

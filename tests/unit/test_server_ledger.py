@@ -4,7 +4,14 @@ import os
 import subprocess
 
 from loadcurve.server import ledger
-from loadcurve.server.ledger import MARK_VARIABLE, LedgerEntry, kill_all
+from loadcurve.server.ledger import (
+    MARK_VARIABLE,
+    LedgerEntry,
+    RecordedProcess,
+    clean_up_after_killed_runs,
+    kill_all,
+    ledger_folder,
+)
 from loadcurve.server.processes import carries_variable, identify
 from support.sandbox import wait_until
 
@@ -29,3 +36,21 @@ def test_a_process_that_shows_no_environment_at_one_look_is_ended_all_the_same(t
     finally:
         process.kill()
         process.wait()
+
+
+def test_what_a_run_was_writing_when_it_was_killed_is_removed_and_what_a_living_one_writes_is_not(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    entry = LedgerEntry("limit", tmp_path)
+    with subprocess.Popen(["sleep", "60"]) as owner:
+        identity = identify(owner.pid)
+        owner.kill()
+    dead = entry.start.model_copy(
+        update={"owner": RecordedProcess(pid=identity.pid, start_ticks=identity.start_ticks)}
+    )
+    for name, start in ((".1-a.json.0f", dead), (".2-b.json.1e", entry.start)):
+        (ledger_folder() / name).write_text(start.model_dump_json(), encoding="utf-8")
+    assert clean_up_after_killed_runs() == []
+    left = {file.name for file in ledger_folder().iterdir() if file.name.startswith(".")}
+    assert left == {".2-b.json.1e"}

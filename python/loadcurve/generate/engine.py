@@ -23,8 +23,9 @@ class Engine:
 
     def run(self, plan: Plan, observe: Observe) -> LoadResult:
         """Run a load to its end; ``observe`` is called about twenty times a second."""
-        load = _started(plan)
+        # An interrupt after the start must not lose what was measured: the loop comes right behind it.
         watch = _WindowWatch(plan)
+        load = _started(plan)
         try:
             while not load.is_finished():
                 time.sleep(LOOK_INTERVAL_S)

@@ -176,9 +176,6 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
-        # Where the state folder cannot be written, a server's start says so.
-        with suppress(OSError):
-            announce()
         caveats = (*self._shared_cpus(), *_others_at_work())
         for caveat in caveats:
             self._display.note(caveat.text)
@@ -188,6 +185,9 @@ class StudyRun:
             content as served,
             self._opened_folder(served, caveats) as folder,
         ):
+            # Where the state folder cannot be written, a server's start says so.
+            with suppress(OSError):
+                announce()
             return self._run_trials(folder, served)
 
     def _opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:

@@ -293,11 +293,15 @@ def clean_up_after_killed_runs() -> list[CleanedUp]:
             cleaned.append(_clean_up(start, file))
         elif place.boot != here.boot and _was_restarted_since(start):
             cleaned.append(_clean_up(start, file, may_run=False))
+    # A run that was killed while it wrote a file has left a second one, which says nothing more.
+    for start, file in _starts_of_this_user(".*.json.*"):
+        if Place.read(start.boot) == here and not is_running(start.owner.identity):
+            file.unlink(missing_ok=True)
     return cleaned
 
 
-def _starts_of_this_user() -> Iterator[tuple[Start, Path]]:
-    for file in sorted(ledger_folder().glob("*.json")):
+def _starts_of_this_user(pattern: str = "*.json") -> Iterator[tuple[Start, Path]]:
+    for file in sorted(ledger_folder().glob(pattern)):
         try:
             with open_regular(file) as opened:
                 is_own = os.fstat(opened.fileno()).st_uid == os.geteuid()
