@@ -154,8 +154,10 @@ class Probe:
             bound_to(self._cpus),
             samples_file.open("wb") as output,
             complaints_file.open("wb") as complaints,
+            contextlib.ExitStack() as on_failure,
         ):
-            reader = SteadyReader(SampleReader(samples_file), self._cpus)
+            samples = SampleReader(samples_file)
+            on_failure.callback(samples.close)
             process = subprocess.Popen(  # noqa: S603 -- the package's own program
                 command,
                 stdin=subprocess.PIPE,
@@ -164,8 +166,9 @@ class Probe:
                 # Ctrl-C in the terminal is for the run, which ends the probe itself.
                 start_new_session=True,
             )
+            on_failure.pop_all()
         own_children.add(process.pid)
-        return RunningProbe(process, reader, complaints_file)
+        return RunningProbe(process, SteadyReader(samples, self._cpus), complaints_file)
 
     def _read_until(self, moment_s: float, timeout_s: float) -> Caveat | None:
         """Read samples until one is whole and not older than a moment; returns why there is none."""
