@@ -64,13 +64,13 @@ def test_records_are_loaded_and_stay_for_the_run_phase(sandbox, database, ask):
 
 
 @pytest.mark.parametrize("option", ["--password-file", "--password-env"])
-def test_a_password_that_is_kept_apart_opens_the_database(sandbox, database, tmp_path, monkeypatch, option):
+def test_a_password_that_is_kept_apart_opens_the_database(sandbox, database, ask, monkeypatch, option):
     address = urlsplit(database.url)
-    (tmp_path / "password").write_text(address.password)
-    (tmp_path / "password").chmod(0o600)
+    file = sandbox.write("password", address.password)
+    file.chmod(0o600)
     monkeypatch.setenv("DATABASE_PASSWORD", address.password)
     url = database.url.replace(f":{address.password}@", "@")
-    given = tmp_path / "password" if option == "--password-file" else "DATABASE_PASSWORD"
+    given = file if option == "--password-file" else "DATABASE_PASSWORD"
     arguments = (
         "load",
         url,
@@ -87,6 +87,7 @@ def test_a_password_that_is_kept_apart_opens_the_database(sandbox, database, tmp
     finished = sandbox.run(*arguments)
     assert finished.returncode == 0, finished.stderr
     assert address.password not in finished.stdout + finished.stderr
+    assert ask("select count(*) from loadcurve.usertable") == "10"
     refused = sandbox.run(*arguments, "--password-env", "NO_SUCH_VARIABLE", "--password-file", "none")
     assert refused.returncode == 2
     assert "keep one of the two" in refused.stderr
