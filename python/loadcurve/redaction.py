@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
-from loadcurve.server.protocol import SCHEMES
+from loadcurve.protocol import SCHEMES
 
 SECRETS = ("user", "pass", "authmechanism", "key", "secret", "token")
 """What is in the names of options that records do not hold: who logs in, with which password or key file."""

@@ -31,8 +31,9 @@ def names_in(uses: str, known: list[str]) -> set[str]:
 
 
 def imports_of(package: str) -> Iterator[str]:
-    """The packages of Loadcurve that the modules of one import, wherever in the module."""
-    for path in (ROOT / "python" / "loadcurve" / package).rglob("*.py"):
+    """The packages of Loadcurve that the modules of one, or a single module, import, wherever that is."""
+    place = ROOT / "python" / "loadcurve" / package
+    for path in [place] if place.is_file() else place.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
                 modules = [f"{node.module}.{one.name}" for one in node.names]
@@ -61,6 +62,12 @@ def test_a_package_imports_what_its_row_says_and_nothing_else(package: str):
     known = [*PACKAGES, "_engine"]
     allowed = names_in(MAY_USE[f"python/loadcurve/{package}"], known)
     assert set(imports_of(package)) & set(known) - {package} == allowed
+
+
+def test_what_lies_beside_the_packages_imports_none_of_them():
+    modules = [path.name for path in (ROOT / "python" / "loadcurve").glob("*.py")]
+    assert {"errors.py", "files.py", "protocol.py", "redaction.py"} <= set(modules)
+    assert [name for name in modules if set(imports_of(name)) & set(PACKAGES)] == []
 
 
 @pytest.mark.parametrize("crate", CRATES)

@@ -163,8 +163,8 @@ def load(
     """Put one load on one URL: a web server or a database."""
     from loadcurve.cli.load_study import Options
     from loadcurve.load.kinds import WEB, kind_of_protocol
+    from loadcurve.protocol import protocol_of_url
     from loadcurve.redaction import without_passwords
-    from loadcurve.server.protocol import protocol_of_url
 
     protocol = protocol_of_url(url)
     if protocol is None:

@@ -7,8 +7,8 @@ from loadcurve.load.plan import DatabasePlan
 from loadcurve.load.values import SettingValue
 from loadcurve.load.workload import in_words
 from loadcurve.load.ycsb import DatabaseLoad
+from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import without_password
-from loadcurve.server.protocol import protocol_of_url
 
 
 @dataclass(frozen=True)

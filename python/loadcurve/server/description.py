@@ -10,9 +10,9 @@ from typing import Annotated, Literal, Self
 from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcurve.protocol import ProtocolName
 from loadcurve.server.install import Packages
 from loadcurve.server.preparation import PREPARE_LOG
-from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import Setting
 from loadcurve.study.container import CONTAINER_KEYS
 from loadcurve.toml.document import TomlTable

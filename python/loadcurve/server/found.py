@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from loadcurve.host.cgroups import NO_LIMITS, Limits
+from loadcurve.protocol import ProtocolName
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
 from loadcurve.server.description import (
@@ -22,7 +23,6 @@ from loadcurve.server.description import (
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
-from loadcurve.server.protocol import ProtocolName
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.toml.secret import SecretText
 

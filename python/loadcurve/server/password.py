@@ -4,8 +4,8 @@ import re
 from urllib.parse import quote
 
 from loadcurve.errors import BadInput
+from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import remember, without_password
-from loadcurve.server.protocol import protocol_of_url
 
 _END_OF_HOSTS = re.compile(r"(?=[/?#])")
 

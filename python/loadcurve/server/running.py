@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS
+from loadcurve.protocol import ProtocolName, protocol_of_url
 from loadcurve.redaction import hosts_of, without_password
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.database import explanation_of, version_at
 from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
-from loadcurve.server.protocol import ProtocolName, protocol_of_url
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.target import Target, reachable_address, read_url
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadcurve.server.protocol import protocol_of_url
+from loadcurve.protocol import protocol_of_url
 
 
 @pytest.mark.parametrize(
