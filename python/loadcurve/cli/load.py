@@ -1,7 +1,5 @@
 """``loadcurve load``: one load against one URL."""
 
-from contextlib import suppress
-
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.load_study import Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
@@ -38,9 +36,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         seed=options.values["seed"],
         io=options.values["io"],
     )
-    # Others should know of it; that they cannot is no reason not to measure.
-    with suppress(OSError):
-        announce()
+    announce()
     try:
         result = watched(plan)
     except LoadInterrupted as interrupt:

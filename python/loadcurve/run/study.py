@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -185,9 +185,7 @@ class StudyRun:
             content as served,
             self._opened_folder(served, caveats) as folder,
         ):
-            # Where the state folder cannot be written, a server's start says so.
-            with suppress(OSError):
-                announce()
+            announce()
             return self._run_trials(folder, served)
 
     def _opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:

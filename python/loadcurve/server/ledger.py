@@ -22,7 +22,6 @@ No process is ended on the strength of its id, because ids are used again. A pro
   logs, or the probe.
 """
 
-import contextlib
 import os
 import secrets
 import shutil
@@ -182,7 +181,7 @@ class LedgerEntry:
             host=socket.gethostname(),
             boot=str(current_place()),
             owner=_record(owner),
-            owner_lock=_announced(),
+            owner_lock=announce(),
             private_folder=parent / _folder_name(server, mark),
             counting_group=None
             if group_parent is None
@@ -315,13 +314,6 @@ def _starts_of_this_user(pattern: str = "*.json") -> Iterator[tuple[Start, Path]
 def _was_restarted_since(start: Start) -> bool:
     is_this_machine = start.host == socket.gethostname()
     return is_this_machine and start.owner_lock is not None and is_gone(start.owner_lock)
-
-
-def _announced() -> str | None:
-    """Let others see this process; without that, its files are left alone by a restarted machine."""
-    with contextlib.suppress(OSError):
-        return announce()
-    return None
 
 
 def _clean_up(start: Start, file: Path, *, may_run: bool = True) -> CleanedUp:

@@ -6,7 +6,6 @@ process ends, and it is seen wherever the folder is, where a process's id means 
 
 import atexit
 import contextlib
-import errno
 import fcntl
 import os
 import secrets
@@ -79,9 +78,15 @@ _held: dict[Path, _Held] = {}
 def announce() -> str | None:
     """Let others see that this process measures, until it ends; returns the name of its lock.
 
-    It is ``None`` where the file system of the state folder knows no locks. Raises ``OSError`` where the
-    folder cannot be written.
+    It is ``None`` where the state folder cannot be written, which a server's start reports, or where its file
+    system knows no locks: others cannot know of this process then.
     """
+    with contextlib.suppress(OSError):
+        return _announced()
+    return None
+
+
+def _announced() -> str:
     folder = _folder()
     held = _held.get(folder)
     if held is not None and held.pid == os.getpid() and held.file.exists():
@@ -94,11 +99,9 @@ def announce() -> str | None:
     try:
         os.write(descriptor, str(current_place()).encode())
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except OSError:
         staged.unlink(missing_ok=True)
         os.close(descriptor)
-        if error.errno in {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}:
-            return None
         raise
     # Nobody has seen it before it is locked.
     staged.replace(file)
