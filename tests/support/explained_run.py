@@ -127,6 +127,22 @@ def evidence(finding: Finding) -> dict[str, float]:
     return {one.name: one.value for one in finding.evidence}
 
 
+def slow_request(due_s: float, latency_ms: float, connection: int = 0, **more: object) -> Data:
+    """One of the slowest requests, which waited for nothing but its answer."""
+    return {
+        "operation": "GET /1k.txt",
+        "due_s": due_s,
+        "connect_ms": None,
+        "first_byte_ms": latency_ms,
+        "service_time_ms": latency_ms,
+        "latency_ms": latency_ms,
+        "error": None,
+        "syn_retransmits": 0,
+        "retransmits": 0,
+        "connection": connection,
+    } | more
+
+
 def distribution_of(times_ms: list[float]) -> Data:
     return synthetic.distribution(sorted(times_ms))
 

@@ -3,31 +3,16 @@
 import pytest
 
 from support.disturbed import pauses
-from support.explained_run import Data, evidence, found
+from support.explained_run import Data, evidence, found, slow_request
 
 PAUSE_MS = (1000.0, 1100.0)
-
-
-def slow(due_s: float, latency_ms: float) -> Data:
-    return {
-        "operation": "GET /1k.txt",
-        "due_s": due_s,
-        "connect_ms": None,
-        "first_byte_ms": latency_ms,
-        "service_time_ms": latency_ms,
-        "latency_ms": latency_ms,
-        "error": None,
-        "syn_retransmits": 0,
-        "retransmits": 0,
-        "connection": 0,
-    }
 
 
 def paused(record: Data, held_up: int, latency_ms: float, side: str = "generator") -> None:
     """CPUs do not run from 1.0 to 1.1 s; some of ten slow requests are due 20 ms before, others at 0.2 s."""
     record["load"]["silences"] = []
     record["load"]["slowest"] = [
-        slow(0.98, latency_ms) if number < held_up else slow(0.2, 45) for number in range(10)
+        slow_request(0.98, latency_ms) if number < held_up else slow_request(0.2, 45) for number in range(10)
     ]
     of_side = record["probe"] if side == "probe" else record["load"]["generator"]
     of_side["pauses"] = pauses(PAUSE_MS).model_dump()
@@ -67,6 +52,6 @@ def test_a_silence_within_a_pause_is_no_stall_of_the_server(silence_start_s: flo
     def plant(record: Data, trial: int, connections: float) -> None:
         paused(record, 0, 0, "probe")
         record["load"]["silences"] = [{"start_s": silence_start_s, "length_ms": 100}]
-        record["load"]["slowest"] = [slow(silence_start_s - 0.01, 120) for _ in range(10)]
+        record["load"]["slowest"] = [slow_request(silence_start_s - 0.01, 120) for _ in range(10)]
 
     assert ("stall" in found(plant)) == is_stall

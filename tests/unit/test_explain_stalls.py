@@ -3,22 +3,7 @@
 import pytest
 
 from loadcurve.result.machine import GENERATOR_PAUSED
-from support.explained_run import Data, evidence, found, series
-
-
-def slow(due_s: float, latency_ms: float, connection: int, **more: object) -> Data:
-    return {
-        "operation": "GET /1k.txt",
-        "due_s": due_s,
-        "connect_ms": None,
-        "first_byte_ms": latency_ms,
-        "service_time_ms": latency_ms,
-        "latency_ms": latency_ms,
-        "error": None,
-        "syn_retransmits": 0,
-        "retransmits": 0,
-        "connection": connection,
-    } | more
+from support.explained_run import Data, evidence, found, series, slow_request
 
 
 def stall(record: Data, **more: object) -> None:
@@ -28,7 +13,7 @@ def stall(record: Data, **more: object) -> None:
         {"start_s": 0.2, "length_ms": 150},
         {"start_s": 0.1, "length_ms": 4},
     ]
-    record["load"]["slowest"] = [slow(0.895 + 0.001 * n, 605 - n, n, **more) for n in range(10)]
+    record["load"]["slowest"] = [slow_request(0.895 + 0.001 * n, 605 - n, n, **more) for n in range(10)]
 
 
 @pytest.mark.parametrize(("cpu_in_stall", "cause"), [(0.0, "did nothing"), (0.5, "worked all the time")])

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Self
 
 from loadcurve.probe.figures import figure
 from loadcurve.probe.samples import Sample
+from loadcurve.result.pauses import RawPause
 
 SAMPLES_MAX = 3000
 """As soon as there are more, two neighbours become one."""
@@ -60,6 +62,12 @@ def gauge(samples: Iterable[Sample], path: str) -> Gauge | None:
     return merged
 
 
+def pauses_in(samples: Iterable[Sample]) -> list[RawPause] | None:
+    """Return the pauses that samples have together; ``None`` where none of them could look for any."""
+    looked = [sample.pauses for sample in samples if sample.pauses is not None]
+    return list(chain.from_iterable(looked)) if looked else None
+
+
 def most_by_state(samples: Iterable[Sample]) -> dict[str, int] | None:
     """Return the most sockets in each state of TCP; ``None`` where no sample looked at all sockets."""
     most: dict[str, int] = {}
@@ -90,8 +98,7 @@ def folded(samples: Sequence[Sample]) -> Sample:
         one.context_switches and one.context_switches.ignores_sigchld for one in samples
     ):
         readings["context_switches"] = switches.model_copy(update={"ignores_sigchld": True})
-    told = [one.pauses for one in samples if one.pauses is not None]
-    readings["pauses"] = [pause for pauses in told for pause in pauses] if told else None
+    readings["pauses"] = pauses_in(samples)
     shown = {path: found for path in GAUGES if (found := gauge(samples, path)) is not None}
     return FoldedSample.model_construct(**readings, gauges=shown, socket_states_most=most_by_state(samples))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.probe.figures import Figure, Track, Window, figure
-from loadcurve.probe.folding import Gauge, gauge, most_by_state
+from loadcurve.probe.folding import Gauge, gauge, most_by_state, pauses_in
 from loadcurve.probe.processor import (
     CPU_INCOMPLETE,
     ProcessorTime,
@@ -187,9 +187,8 @@ def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
 
 
 def _pauses(samples: Sequence[Sample], window: Window) -> Pauses | None:
-    told = [sample.pauses for sample in samples if sample.pauses is not None]
-    found = (pause for pauses in told for pause in pauses)
-    return pauses_within(found, window.start_s, window.end_s) if told else None
+    found = pauses_in(samples)
+    return None if found is None else pauses_within(found, window.start_s, window.end_s)
 
 
 def _share(time_s: float | None, window: Window) -> float | None:
