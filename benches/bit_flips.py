@@ -158,7 +158,7 @@ def main() -> None:
     """Print how many flips were found, and end with 1 where one was not."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--points", type=int, default=50)
-    parser.add_argument("--every", type=int, default=1, help="only every so many bits")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth bit")
     parser.add_argument("--whole", type=int, default=500, help="flips with which the whole folder is read")
     parser.add_argument("--pages", type=int, default=40, help="flips with which the whole page is made")
     given = parser.parse_args()

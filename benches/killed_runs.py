@@ -208,14 +208,14 @@ def is_aged(moment_s: float, _: Path, age_s: float) -> bool:
 
 
 def has_records(folder: Path, count: int) -> bool:
-    """Say whether a run has recorded so many points."""
+    """Say whether a run has recorded a number of points."""
     trials = folder / "trials.jsonl"
     return trials.exists() and trials.read_bytes().count(b"\n") >= count
 
 
 @contextmanager
 def sibling(name: str, place: Path) -> Iterator[Path]:
-    """Run the study in a namespace of its own as long as the block lasts; yields the run folder."""
+    """Run the study in a separate namespace as long as the block lasts; yields the run folder."""
     folder = place / "work" / name
     command = [LOADCURVE, "run", "killed.toml", "--out", str(folder), "--trials", str(SIBLING_TRIALS)]
     with (place / f"{name}.log").open("wb") as log:

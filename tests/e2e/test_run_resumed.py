@@ -9,7 +9,7 @@ from support.tiny_study import study_text
 
 
 def interrupted(sandbox: Sandbox, number: signal.Signals, lines: int, *arguments: object) -> None:
-    """Run the command until its records have so many lines, and end it."""
+    """Run the command until its records have a number of lines, and end it."""
     process = sandbox.start("run", *arguments)
     trials = sandbox.work / "run" / TRIALS_FILE
     wait_until(lambda: trials.exists() and trials.read_bytes().count(b"\n") >= lines, f"{lines} lines")

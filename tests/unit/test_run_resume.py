@@ -22,7 +22,7 @@ RESUMED = ResumedRecord(kind="resumed", block=1, started_at="2026-03-14T11:00:00
 
 
 def interrupted(folder: Path, *, records: int = WHOLE_BLOCK + 5, **changes: Any) -> Path:
-    """Write a run that was interrupted after so many records, with its study beside it."""
+    """Write a run that was interrupted after a number of records, with its study beside it."""
     record = synthetic.run_record()
     study = folder.with_name("given.toml")
     study.write_text(synthetic.study_text(synthetic.Texts()))

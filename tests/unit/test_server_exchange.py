@@ -153,7 +153,7 @@ def test_a_silent_name_server_does_not_hold_up_a_database_driver(scheme: str, tm
         check=False,
     )
     if "Operation not permitted" in finished.stderr:
-        pytest.skip("needs namespaces of its own for a network and mounts, as root may make")
+        pytest.skip("needs separate namespaces for a network and mounts, as root may make")
     failure, took_s = finished.stdout.split()
     assert failure == "connect_timeout"
     assert float(took_s) < TIMEOUT_S + GRACE_S

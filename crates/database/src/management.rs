@@ -80,7 +80,7 @@ impl ManagedDatabase {
     }
 }
 
-/// By how much longer all steps may take than one of them, which has more to say of its own end.
+/// By how much longer all steps may take than one of them, whose own error explains more.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// Something that is asked of whichever database it is.

@@ -97,7 +97,7 @@ pub struct Finished {
     pub kernel: TcpCounters,
     /// Whether the load was asked to stop before its end.
     pub interrupted: bool,
-    /// When its CPUs did not run; none where that cannot be told.
+    /// When its CPUs did not run; `None` where that is not known.
     pub pauses: Option<Vec<Pause>>,
 }
 

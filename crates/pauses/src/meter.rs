@@ -9,7 +9,7 @@ pub const PERIOD: Nanos = Nanos::from_millis(3);
 pub const SHORTEST_FOUND: Nanos = Nanos::from_millis(5);
 /// A wake that is later shows a pause: one of [`SHORTEST_FOUND`] begins at most a period before the wake is due.
 const LATE: Nanos = Nanos(SHORTEST_FOUND.0 - PERIOD.0);
-/// More pauses are not kept: of so many, those in the shorter half are let go.
+/// More pauses are not kept: then the shorter half is dropped.
 const MOST_PAUSES: usize = 1 << 16;
 
 /// A stretch in which a CPU did not run: it began after `earliest` and not after `latest`, and ended at `end`.

@@ -113,7 +113,7 @@ class RunDisplay:
             self._keep(None)
             return
         if record.attempt > 1:
-            # It is none of the points planned, and its time is part of the pace that tells what is left.
+            # It is none of the planned points; its time counts in the pace, from which the time left follows.
             self._keep(None)
             return
         self._points_over += 1

@@ -77,7 +77,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
             ),
         ],
         cause="The host kept the processor back in these windows: for another machine, for a quota of this "
-        f"one or for work of its own, which looks the same from here.{credits_used} What runs on such a CPU "
+        f"one or for its own work, which looks the same from here.{credits_used} What runs on such a CPU "
         f"stands still meanwhile, which shows in the slowest {subject.load.requests} first.",
         advice=f"{advice}; do not compare these windows with those that have no steal.",
     )

@@ -177,7 +177,7 @@ class SampleReader:
         self._stream.close()
 
     def new_samples(self, most: int) -> list[Sample]:
-        """Return up to so many samples that were not returned yet; a line without its end waits for it.
+        """Return at most ``most`` samples that were not returned yet; a line without its end waits for it.
 
         Raises ``ValueError``: a line is not what this version of the probe writes; so does the next call.
         """

@@ -15,7 +15,7 @@ HOPELESS = 1.0
 USEFUL = 0.25
 """A difference that is worth more trials."""
 ENOUGH_TRIALS = 20
-"""Where so many would show a useful difference, the trials are too few and the machine is fit."""
+"""Where this number of trials would show a useful difference, trials are too few and the machine is fit."""
 DISTURBING_SHARE = 0.1
 """Of a CPU, or of the time: less spreads no trials so far."""
 

@@ -13,7 +13,7 @@ from loadcurve.load.values import Count, Record, Time
 from loadcurve.result.distribution import Distribution
 
 LISTED_MAX: Final = 300
-"""So many pauses are listed one by one, the longest; all of them count."""
+"""The most pauses that are listed one by one, the longest; all of them count."""
 Stretch = tuple[float, float]
 """Start and end of a stretch of time, in seconds from the start of the window."""
 SAME_END_S: Final = 0.001

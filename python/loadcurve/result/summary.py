@@ -18,7 +18,7 @@ from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 
 NUMBERS_FILE = "numbers.json"
 HEAD_BYTES = 4096
-"""Within so many the numbers say what they were made of."""
+"""Within these bytes the numbers say what they were made of."""
 NUMBERS_BYTES_MAX = 64 * 2**20
 """One that is larger is made anew."""
 

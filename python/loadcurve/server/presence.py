@@ -1,6 +1,6 @@
 """Who of this user measures on this machine now, in whichever namespace of process ids or container.
 
-Each process holds a lock on a file of its own in the state folder. The kernel drops the lock however the
+Each process holds a lock on its own file in the state folder. The kernel drops the lock however the
 process ends, and it is seen wherever the folder is, where a process's id means nothing.
 """
 

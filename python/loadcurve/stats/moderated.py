@@ -31,7 +31,7 @@ class Borrowing:
     """How far a variance borrows."""
 
     degrees_max: float
-    """Up to so many degrees of freedom in all; a variance that has them itself borrows nothing."""
+    """The most degrees of freedom in all; a variance that has them itself borrows nothing."""
     doubt: float
     """Below this p-value of the F test of own variance against the others' borrowing goes down with it."""
 
