@@ -33,7 +33,7 @@ T = TypeVar("T")
 NOBODY = 65534
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
-SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node"]
+SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node", "python-http"]
 """Every real server of the catalogue that Debian has."""
 
 

@@ -52,7 +52,8 @@ def refusal(catalog, **parts) -> str:
 
 PACKAGED = """
 actix apache-event apache-php apache-prefork apache-worker caddy cherokee command ferretdb h2o hyper
-lighttpd limit mini-httpd mongodb nginx node persistent pipelined postgresql simple thttpd url
+lighttpd limit mini-httpd mongodb nginx node persistent pipelined postgresql python-http simple
+thttpd url
 """
 
 

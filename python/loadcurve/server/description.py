@@ -22,6 +22,9 @@ from loadcurve.toml.quantities import DurationS
 PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
 """Placeholders known before a start: the entry's folder, that of our programs, the server's program."""
 
+BINARY_PLACES = frozenset({"entry", "native", "python"})
+"""Placeholders of the server's program; ``{python}`` is the Python that runs Loadcurve."""
+
 START_PLACES = PLACES | {"private", "scratch", "content", "address", "port"}
 """Placeholders known at a start: besides :data:`PLACES` the folders and the address of this one start.
 
@@ -131,7 +134,7 @@ class Stop(TomlTable):
 class ServerDescription(TomlTable):
     """One ``server.toml``.
 
-    Its texts may hold placeholders: ``binary`` ``{entry}`` and ``{native}``; ``build`` ``{entry}`` and
+    Its texts may hold placeholders: ``binary`` :data:`BINARY_PLACES`; ``build`` ``{entry}`` and
     ``{build}``, a cache folder for this state of the sources, which ``binary`` then knows, too; ``folders``
     all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
     ``prepare``, ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A
@@ -247,7 +250,7 @@ class ServerDescription(TomlTable):
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
         for key, texts, known in (
-            ("binary", self.binary, frozenset({"entry", "native"} | ({"build"} if self.build else set()))),
+            ("binary", self.binary, BINARY_PLACES | ({"build"} if self.build else set())),
             ("build", self.build or [], frozenset({"entry", "build"})),
             ("folders", chain.from_iterable(self.folders.values()), PLACES),
             ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -268,7 +269,12 @@ def _search_program(
     entry: CatalogEntry, location: Location, candidates: Sequence[str], build: Build | None = None
 ) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
-    known = {"entry": entry.folder, "native": NATIVE_FOLDER, "build": build and build.folder}
+    known = {
+        "entry": entry.folder,
+        "native": NATIVE_FOLDER,
+        "python": sys.executable,
+        "build": build and build.folder,
+    }
     names = [candidate.format(**known) for candidate in candidates]
     program = location.program_named(list(_programs_of(candidates, names, known, location)))
     if program is None:
