@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 EXIT_READER_GONE = 1
+STDIN, STDERR = 0, 2
 
 PLAIN = "loadcurve-plain"
 """The name of what stands in for a sign that the encoding of stdout or stderr does not have."""
@@ -106,6 +107,7 @@ def results_on_stdout() -> Iterator[None]:
 
     """
     codecs.register_error(PLAIN, _plain)
+    occupy_closed_streams()
     sys.stderr = _talk(sys.stderr)
     given = sys.stdout
     if given is None:
@@ -119,6 +121,24 @@ def results_on_stdout() -> Iterator[None]:
         yield
     finally:
         sys.stdout.flush()
+
+
+def occupy_closed_streams() -> None:
+    """Let stdin and stderr lead nowhere where they are closed, here and in every process that is started.
+
+    Otherwise the next file or connection that is opened would get their number, and what reads stdin or
+    writes to stderr, in this process or a child, would reach it.
+    """
+    for number, access in ((STDIN, os.O_RDONLY), (STDERR, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, access)
+            # The lowest free number is mostly this one already, and a copy onto itself changes nothing.
+            os.dup2(nowhere, number)
+            os.set_inheritable(number, True)  # noqa: FBT003 -- it takes no names
+            if nowhere != number:
+                os.close(nowhere)
 
 
 def _talk(given: TextIO | None) -> TextIO:
