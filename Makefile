@@ -26,8 +26,8 @@ SHORT := not long and not builds
 # How long each target is fuzzed.
 SECONDS ?= 30
 
-.PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-long check-servers \
-	fuzz fuzz-corpus format wheel test-wheel audit bench lock clean
+.PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
+	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -73,16 +73,25 @@ test-python: setup
 servers: setup ## Build the servers that the catalogue holds as source, and check each
 	@for server in $(BUILT_SERVERS); do $(BIN)/loadcurve servers check $$server; done
 
+# Most of what looks at Python has one thread, and the compiler takes the CPU that it leaves.
 check: setup ## Format, lint and types: changes nothing
-	cargo fmt --check
+	@trap 'kill $$rust 2> /dev/null || true' EXIT; \
+	$(MAKE) --no-print-directory check-rust & rust=$$!; \
+	$(MAKE) --no-print-directory check-python; \
+	wait $$rust
+
+check-python: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/mypy -p benches
 	$(BIN)/stubtest loadcurve._engine
-	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+check-rust:
+	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
 check-long: check check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing
 
@@ -150,4 +159,4 @@ lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock
 
 clean: ## Remove everything that was built
-	rm -rf .venv .stamps target fuzz/target dist python/loadcurve/native python/loadcurve/*.so
+	rm -rf .venv .stamps target dist python/loadcurve/native python/loadcurve/*.so
