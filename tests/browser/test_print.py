@@ -86,7 +86,7 @@ def test_the_first_page_has_the_question_and_the_answer(pages: list[str]):
         synthetic.Texts().title,
         synthetic.Texts().question,
         "Over the curve, nginx has",
-        "Findings",
+        "What was found, and why",
     ):
         assert words in pages[0]
 

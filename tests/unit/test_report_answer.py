@@ -2,12 +2,15 @@
 
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.answer import Answer, Group, answer, caution
+from loadcurve.explain.all import FINDINGS
+from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, caution
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
+from support.explained_run import planted_run, retried_connects
 from support.findings import finding
 from support.machine_study import machine_run
 from support.report_pages import render_report
@@ -78,8 +81,31 @@ def test_figures_that_are_not_to_be_used_are_named_beside_the_answer():
     )
 
 
-def test_the_page_answers_before_it_shows_figures_and_counts_the_verdicts(run: Run):
+def test_the_page_answers_then_shows_the_curves_then_the_findings_and_counts_the_verdicts(run: Run):
     page = render_report(run.folder)
-    assert page.index('id="answer"') < page.index('id="findings"') < page.index('id="throughput"')
+    assert page.index('id="answer"') < page.index('id="throughput-1"') < page.index('id="findings"')
     for count, status in ((67, "valid"), (1, "suspect"), (1, "invalid")):
         assert f'<dt>{count}</dt><dd><span class="verdict {status}">{status}</span></dd>' in page
+
+
+def test_a_shown_cause_of_what_stands_out_is_part_of_the_answer():
+    # By construction 500 requests at each of two points in five trials: 80 waited 1 s and 20 waited 3 s.
+    def overflown(record: dict[str, Any], _trial: int, connections: float) -> None:
+        if connections >= 50:
+            retried_connects(record, [0.5] * 400 + [1001] * 80 + [3003] * 20, overflows=34_994)
+
+    [cause] = answer_of(planted_run(overflown)).causes
+    assert cause.startswith("nginx at connections = 50 to 100: 1,000 requests waited about 1, 3 s")
+    assert "because the server's listen queue (backlog 511) overflowed" in cause
+
+
+def test_the_answer_names_no_likely_cause_and_at_most_three_others_each_cause_once():
+    assert causes([finding(1)]) == []
+    shown = [
+        finding(place, code=code, server=server, briefly="it overflowed")
+        for place, code in enumerate([*FINDINGS][: MOST_CAUSES + 1], start=1)
+        for server in ("a", "b")
+    ]
+    named = causes(shown)
+    assert len(named) == MOST_CAUSES
+    assert named[0] == "a at connections = 1: it overflowed; likewise b."

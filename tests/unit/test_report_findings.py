@@ -2,8 +2,9 @@
 
 import pytest
 
+from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Evidence, Finding
-from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, points, where
+from loadcurve.report.findings import MOST_FINDINGS, Detail, figure, findings_text, grouped, points, where
 from loadcurve.result.run_files import TRIALS_FILE
 from support import synthetic_run as synthetic
 from support import terminal
@@ -48,8 +49,27 @@ def test_the_terminal_tells_a_likely_cause_from_a_shown_one_within_80_columns():
     assert "[red]x[/red]" in text
 
 
-def test_more_findings_than_a_terminal_holds_are_counted():
-    assert "in the report: 3 more\n" in printed([CPU_LIMIT] * (MOST_FINDINGS + 3))
+def test_more_causes_than_a_terminal_holds_are_counted():
+    codes = [*FINDINGS][: MOST_FINDINGS + 3]
+    assert "in the report: 3 more\n" in printed([finding(1, code=code) for code in codes])
+
+
+def test_ten_sightings_of_one_cause_are_one_line():
+    servers = [f"s{number}" for number in range(10)]
+    [group] = grouped([finding(10 * place, server=name) for place, name in enumerate(servers, start=1)])
+    assert group.title == FINDINGS["cpu_limit"].title
+    assert group.seen_of == "s0, s1, s2, s3 and 6 more, connections = 10 to 100, 10 findings"
+
+
+def test_a_shown_cause_and_a_likely_one_are_two_groups_in_the_order_of_the_findings():
+    likely, shown = finding(1), finding(2, certainty="shown")
+    other = finding(3, code="one_thread")
+    groups = grouped([likely, other, shown, likely])
+    assert [(group.code, group.places) for group in groups] == [
+        ("cpu_limit", [0, 3]),
+        ("one_thread", [1]),
+        ("cpu_limit", [2]),
+    ]
 
 
 def test_in_brief_a_finding_is_what_was_seen_and_why_and_the_report_has_the_rest():

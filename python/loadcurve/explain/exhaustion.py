@@ -11,16 +11,19 @@ from loadcurve.result.records import PointRecord
 
 PORTS = FindingCode(
     "ports_exhausted",
+    title="No local port was left",
     seen_where="any request found no port; shown if TIME_WAIT held half of them",
     because="it is no figure of the server",
 )
 DESCRIPTORS = FindingCode(
     "descriptors_exhausted",
+    title="No open file was left",
     seen_where="any request found no open file",
     because="it is no figure of the server",
 )
 SERVER_CONNECTIONS = FindingCode(
     "server_connections_exhausted",
+    title="The server's connections were used up",
     seen_where="as many connections as the server's settings allow, and failures: likely",
     because="it closes what it cannot serve",
 )
@@ -124,6 +127,9 @@ def _explain_ports(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Exp
         "use it again sooner.",
         advice="Keep connections (calls, keepalive), widen net.ipv4.ip_local_port_range, or set "
         "net.ipv4.tcp_tw_reuse to 1 on the load's machine.",
+        briefly=f"{sum(one.detail.without for one in seen):,} {requests} found no local port, because {holds}"
+        if explained
+        else None,
     )
 
 
@@ -143,6 +149,8 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
         ],
         cause="The generator's process, or the whole machine, had as many files open as it may.",
         advice="Raise the limit of open files (ulimit -n, fs.file-max), or ask for fewer connections.",
+        briefly=f"{sum(one.detail.without for one in seen):,} {requests} were not sent, because the "
+        "generator had no open file left",
     )
 
 

@@ -41,6 +41,8 @@ class FindingCode:
     """What findings of one cause are called, where they are seen, and why there."""
 
     code: str
+    title: str
+    """What happened, in a few words without figures."""
     seen_where: str
     because: str
 
@@ -62,6 +64,8 @@ class Finding(Record):
     evidence: Annotated[list[Evidence], Field(min_length=1)]
     cause: str
     advice: str
+    briefly: str | None = None
+    """For the answer: what stands out and its shown cause, as a clause without the server and the points."""
 
 
 def ranged(name: str, unit: str, values: Iterable[float | None]) -> list[Evidence]:

@@ -11,6 +11,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "hidden_tail",
+    title="Requests waited before they were sent",
     seen_where="open loop: p99 of latency twice that of service time and 1 ms more, and not the generator's "
     "lateness",
     because="a closed loop, which sends nothing while it waits, would have shown the service time alone "
@@ -91,4 +92,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanati
         "omission).",
         advice="Take the latency, as users meet it. Where the rate answered is below the rate asked, the "
         "server is past its capacity and the latency grows with the length of the load.",
+        briefly=f"the {most.percentile} of {rounded(most.latency_ms)} ms is waiting for a free connection "
+        f"but for {rounded(most.service_ms)} ms, because {subject.load.requests} fell due faster than the "
+        "server answered",
     )

@@ -16,6 +16,7 @@ from loadcurve.result.run_files import TRIALS_FILE
 
 OVERFLOW = FindingCode(
     "listen_queue_overflow",
+    title="The listen queue overflowed",
     seen_where="requests got their connection 1, 3, 7 … s after its first SYN (-0.05 s to +0.3 s), SYNs "
     "were sent again, and a listen queue overflowed",
     because="these are Linux's moments, or 1, 2, 3, 4, 5, 7, 11 s by `tcp_syn_linear_timeouts`; a second "
@@ -23,6 +24,7 @@ OVERFLOW = FindingCode(
 )
 RETRIED = FindingCode(
     "connections_retried",
+    title="SYNs were lost and sent again",
     seen_where="the same without an overflow on this machine: likely",
     because="the SYN was lost elsewhere",
 )
@@ -156,6 +158,8 @@ def _explain_overflow(subject: Subject, seen: Sequence[Observation[Retried]]) ->
         "full. The kernel then drops the SYN without a word, and the client's kernel sends it again after a "
         "second, and later again: whole seconds of waiting that are no work of the server's.",
         advice=f"Raise {raised}, let the server accept faster, or open fewer connections at once.",
+        briefly=f"{_waited(subject.load, seen, briefly=True)}, because the server's listen queue{holds} "
+        "overflowed",
     )
 
 
@@ -172,16 +176,17 @@ def _explain_retried(subject: Subject, seen: Sequence[Observation[Retried]]) -> 
     )
 
 
-def _waited(load: LoadKind, seen: Sequence[Observation[Retried]]) -> str:
+def _waited(load: LoadKind, seen: Sequence[Observation[Retried]], *, briefly: bool = False) -> str:
     requests = sum(sum(one.detail.by_moment_s.values()) for one in seen)
     timeouts = sum(one.detail.connect_timeouts for one in seen)
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
     parts = []
     if requests:
         about = ", ".join(f"{moment:g}" for moment in moments)
+        known = "" if briefly else ", as long as a SYN waits before it is sent again"
         parts.append(
             f"{requests:,} {load.requests if requests > 1 else load.request} waited about {about} s for a "
-            "connection, as long as a SYN waits before it is sent again"
+            f"connection{known}"
         )
     if timeouts:
         parts.append(f"{timeouts:,} gave up before they had one")

@@ -13,6 +13,7 @@ from loadcurve.stats.interval import mean_interval
 
 LEAK = FindingCode(
     "memory_grows_with_requests",
+    title="Memory grew with the requests",
     seen_where="each quarter of the window wholly above the one before, by 1 MiB and 2 % in all, in every "
     "trial, at the last point, too: likely",
     because="a collector, a cache and a warm-up come to a level; of several processes proportional "
@@ -20,6 +21,7 @@ LEAK = FindingCode(
 )
 CONNECTIONS = FindingCode(
     "memory_per_connection",
+    title="Memory grows with the connections",
     seen_where="slope over the points, one for each trial; interval above 0; 4 MiB and a fifth along the "
     "sweep; of several processes proportional memory",
     because="less does not decide a machine's size; resident memory would count what they share for each",

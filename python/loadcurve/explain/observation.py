@@ -32,6 +32,8 @@ class Explanation:
     evidence: list[Evidence]
     cause: str
     advice: str
+    briefly: str | None = None
+    """What stands out and its shown cause, for the answer; ``None`` where it is likely only."""
 
 
 def merged(
@@ -64,6 +66,7 @@ def finding(
         evidence=explanation.evidence,
         cause=explanation.cause,
         advice=explanation.advice,
+        briefly=explanation.briefly,
     )
 
 

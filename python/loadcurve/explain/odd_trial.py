@@ -15,6 +15,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "odd_trial",
+    title="One trial differs from the others",
     seen_where="studentised deleted residual of the logarithm, p ≤ 0.05 after Bonferroni over a server's "
     "trials, points and two measures; and 5 % of throughput, or a factor 2 of p99",
     because="below that a mean does not change",

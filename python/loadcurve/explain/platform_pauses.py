@@ -13,6 +13,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "slowest_in_pauses",
+    title="The platform paused the slowest requests",
     seen_where="half of the slowest requests, and three, were under way in pauses of the platform for half "
     "of their latency",
     because="most of such a latency is the platform's; where fewer are, the others show the server",

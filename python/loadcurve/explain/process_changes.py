@@ -15,6 +15,7 @@ from loadcurve.stats.interval import Estimate, interval_of_logarithms
 
 CODE = FindingCode(
     "processes_changed",
+    title="The number of processes changed",
     seen_where="a process more or less than at the point before, or a fifth of the threads and at least 2; "
     "not where there is one for each connection at all points, but for two, nor, where the load closes "
     "connections, at most one for each that is open or was just closed",
@@ -119,20 +120,21 @@ def _from_to(before: CountRange | None, now: CountRange) -> tuple[int, int]:
 
 def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanation:
     places = sorted({subject.place(one.record) for one in seen})
-    moved = [
+    known = [
         (place, estimate) for place in places if (estimate := throughput_beside_neighbours(subject, place))
     ]
-    largest = max(moved, key=lambda one: abs(math.log(one[1].value)), default=None)
+    largest = max(known, key=lambda one: abs(math.log(one[1].value)), default=None)
     biggest = max((one.detail for one in seen), key=_size)
     what, (first, last) = (
         ("processes", biggest.processes) if biggest.of_processes else ("threads", biggest.threads)
     )
     more = "started" if last > first else "ended"
-    effect, shown = _effect(subject, largest)
+    effect, moved, shown = _effect(subject, largest, of_several=len(places) > 1)
     return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"The server's {what} went from {first:,} to {last:,} here.{effect}",
+        briefly=f"{moved}, where its {what} went from {first:,} to {last:,}" if moved else None,
         evidence=[
             *ranged("processes before", "", [one.detail.processes[0] for one in seen]),
             *ranged("processes then", "", [one.detail.processes[1] for one in seen]),
@@ -153,20 +155,30 @@ def _size(change: Change) -> tuple[bool, float]:
     return change.of_processes, abs(math.log(max(last, 1) / max(first, 1)))
 
 
-def _effect(subject: Subject, largest: tuple[int, Estimate] | None) -> tuple[str, list[Evidence]]:
-    """Say how far the throughput moved where it moved most; nothing where there are no points around."""
+def _effect(
+    subject: Subject, largest: tuple[int, Estimate] | None, *, of_several: bool
+) -> tuple[str, str | None, list[Evidence]]:
+    """Return whether the throughput moved, in a sentence, and where it did as a clause, with the evidence.
+
+    Nothing where there are no points around.
+    """
     if largest is None:
-        return "", []
+        return "", None, []
     place, ratio = largest
     key = subject.swept_key
     where = f"at {key} = {subject.points[place][key]:g}" if key else "there"
     evidence = [estimated(f"throughput {where}, against its neighbours", "ratio", ratio)]
     excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
-        return " The throughput did not move by more than the trials differ.", evidence
+        return " The throughput did not move by more than the trials differ.", None, evidence
     side = "above" if ratio.value > 1 else "below"
     by = f"{rounded(100 * abs(ratio.value - 1))} % {side}"
-    return f" The throughput {where} lies {by} a smooth curve through its neighbours.", evidence
+    lies = f"lies {by} a smooth curve through its neighbours"
+    return (
+        f" The throughput {where} {lies}.",
+        f"throughput{f' {where}' if of_several else ''} {lies}",
+        evidence,
+    )
 
 
 def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | None:

@@ -11,16 +11,19 @@ from loadcurve.result.records import PointRecord
 
 LIMIT = FindingCode(
     "cpu_limit",
+    title="The server's CPUs were used up",
     seen_where="the server used 90 % of its CPUs, or of its limit",
     because="at 90 % what waits for a CPU waits nine times as long as its work takes (M/M/1)",
 )
 THROTTLED = FindingCode(
     "cpu_throttled",
+    title="The limit of CPU held the server back",
     seen_where="it waited for its share in 5 % of the periods it wanted to run in",
     because="one in 20 meets more than the slowest requests",
 )
 ONE_THREAD = FindingCode(
     "one_thread",
+    title="One thread was the limit",
     seen_where="one thread used 90 % of a CPU, and half a CPU or more was free. Without figures of threads: "
     "a server of one thread, or (likely) with `workers = 1`, used 0.9 to 1.1 CPUs",
     because="a thread uses at most one",
@@ -111,6 +114,8 @@ def _explain_throttled(subject: Subject, seen: Sequence[Observation[Used]]) -> E
         "ms.",
         advice="Give the server more CPUs (limits.cpus, or a larger machine) where the pauses are not what "
         "is to be measured; without a limit of this study, look at the limits of the container it runs in.",
+        briefly=f"{subject.load.requests} waited for up to 100 ms, because the limit of CPU stopped the "
+        f"server in up to {100 * share:.0f} % of the periods in which it wanted to run",
     )
 
 

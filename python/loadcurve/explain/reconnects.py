@@ -10,6 +10,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "reconnects",
+    title="The server closed connections",
     seen_where="the server closed a connection for every 200 requests or fewer, and 5 at least",
     because="a connection costs about as much as some requests: a few percent",
 )

@@ -12,6 +12,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "rig_limit",
+    title="The rig was the limit",
     seen_where="the verdict says `generator_saturated`, `generator_late`, `rate_not_sent` or `rig_ceiling`",
     because="a faster server would have shown the same",
 )

@@ -16,6 +16,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "stall",
+    title="The server stalled",
     seen_where="nothing was answered for 0.1 s and 20 times the mean time between answers, one of the ten "
     "slowest requests was under way for 80 % of that, and the generator was neither paused nor "
     "late by half as much, nor the platform paused for 80 % of that; the cause is likely",

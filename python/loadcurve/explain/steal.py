@@ -10,6 +10,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "steal",
+    title="The host withheld CPU time (steal)",
     seen_where="2 % of a CPU that server or load use, and 50 ms",
     because="as much as trials differ anyway; the kernel counts it in ticks of 10 ms",
 )

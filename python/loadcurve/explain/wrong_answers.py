@@ -12,6 +12,7 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "wrong_answers",
+    title="Requests without a right answer",
     seen_where="0.1 % of the requests failed or were answered with 4xx or 5xx",
     because="fewer do not move a mean or the p99",
 )
@@ -93,6 +94,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
         "so the figures of the others are not those of this load: a server may only look fast by it.",
         advice=f"Read the server's log and ask it for one of the {load.requests} by hand. Do not compare "
         "these points before every answer is right.",
+        briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no right answer",
     )
 
 

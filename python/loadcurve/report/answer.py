@@ -1,7 +1,7 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
@@ -9,6 +9,7 @@ from loadcurve.analysis.shape import SliceShapes
 from loadcurve.explain.finding import Finding
 from loadcurve.load.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.hopeless import hopeless_words
 from loadcurve.report.ranking import in_words
@@ -19,6 +20,8 @@ from loadcurve.stats.ranking import Ranking
 
 MOST_NAMED = 4
 """A sentence names at most this many servers one by one."""
+MOST_CAUSES = 3
+"""The answer names the causes of at most this many things that stand out."""
 MOST_TIERS = 3
 """The sentence compares this many tiers of the ranking; the table of ranks has them all."""
 
@@ -38,6 +41,8 @@ class Answer:
     sentences: list[str]
     ranked_by: str
     groups: list[Group]
+    causes: list[str] = field(default_factory=list)
+    """What stands out of the curves, with its shown cause: a sentence each."""
 
 
 def answer(analysis: Analysis) -> Answer:
@@ -57,12 +62,28 @@ def answer(analysis: Analysis) -> Answer:
         sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides and not hopeless else [],
+        causes=causes(analysis.findings),
     )
 
 
 def answer_words(analysis: Analysis) -> str:
-    """Return the answer as one text, for a list of runs."""
-    return " ".join(answer(analysis).sentences)
+    """Return the answer as one text, with the causes of what stands out."""
+    said = answer(analysis)
+    return " ".join([*said.sentences, *said.causes])
+
+
+def causes(findings: Sequence[Finding]) -> list[str]:
+    """Return the weightiest shown causes of what stands out, such as a tail or a dip, a sentence each."""
+    shown = grouped([one for one in findings if one.briefly is not None])
+    return [_cause(group) for group in shown[:MOST_CAUSES]]
+
+
+def _cause(group: FindingGroup) -> str:
+    first, *others = group.findings
+    servers = [name for name in group.servers if name != first.server]
+    likewise = text.listing(_first(servers)) if servers else "at other points"
+    also = f"; likewise {likewise}" if others else ""
+    return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
 
 
 def caution(findings: Sequence[Finding]) -> str | None:

@@ -57,6 +57,12 @@ class Part:
     loading: Figure | None
     """Of a database: how fast its records were loaded."""
 
+    @property
+    def main_latency(self) -> str | None:
+        """The title of the latency that is shown beside throughput: the p99, or the first that is known."""
+        wanted = SHOWN_LATENCIES["p99"]
+        return wanted if wanted in self.latency else next(iter(self.latency), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Distribution:

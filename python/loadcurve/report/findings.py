@@ -1,18 +1,22 @@
 """Findings as people read them: where each was seen, and its evidence, for the terminal and the page."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
 from loadcurve.load.values import Point
 from loadcurve.report import text
 
 MOST_FINDINGS = 8
 """The terminal shows at most this many; the page shows all."""
+MOST_SERVERS = 4
+"""The servers that one cause was seen of are named up to this many."""
 MOST_EVIDENCE = 5
 """A finding in the terminal names at most this many figures, the most telling first."""
 
@@ -23,6 +27,68 @@ WEIGHT_TITLES: dict[Weight, str] = {
 }
 CAUSE_TITLES: dict[Certainty, str] = {"shown": "Cause", "likely": "Likely cause"}
 _STYLES: dict[Weight, str] = {"invalidates": "red", "distorts": "yellow", "explains": "cyan"}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """What was seen of one cause, of one server or of several."""
+
+    code: str
+    weight: Weight
+    findings: list[Finding]
+    places: list[int]
+    """Where each of them stands in the list of all findings."""
+
+    @property
+    def title(self) -> str:
+        """What happened, in a few words."""
+        return FINDINGS[self.code].title
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the cause was seen in one finding alone."""
+        return len(self.findings) == 1
+
+    @property
+    def servers(self) -> list[str]:
+        """The servers that it was seen of."""
+        return list(dict.fromkeys(one.server for one in self.findings))
+
+    @property
+    def where(self) -> str:
+        """Where it was seen: a single finding with its trials, several by their points."""
+        if self.is_single:
+            return where(self.findings[0])
+        everywhere = points([point for one in self.findings for point in one.points])
+        return f"{everywhere}, {len(self.findings):,} findings"
+
+    @property
+    def seen_of(self) -> str:
+        """The servers and where: ``nginx, connections = 200, in 5 of 5 trials``."""
+        named = self.servers[:MOST_SERVERS]
+        more = len(self.servers) - len(named)
+        return f"{text.listing([*named, f'{more:,} more'] if more else named)}, {self.where}"
+
+    @property
+    def has_one_cause(self) -> bool:
+        """Whether all of them have the same words for the cause."""
+        return len({one.cause for one in self.findings}) == 1
+
+    @property
+    def has_one_advice(self) -> bool:
+        """Whether the same is to be done about all of them."""
+        return len({one.advice for one in self.findings}) == 1
+
+
+def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
+    """Return the findings by cause, in the order of the first of each; shown and likely causes differ."""
+    groups: dict[tuple[Weight, Certainty, str], FindingGroup] = {}
+    for place, finding in enumerate(findings):
+        key = finding.weight, finding.certainty, finding.code
+        group = groups.setdefault(key, FindingGroup(finding.code, finding.weight, [], []))
+        group.findings.append(finding)
+        group.places.append(place)
+    return list(groups.values())
 
 
 def where(finding: Finding) -> str:
@@ -68,14 +134,15 @@ Detail = Literal["brief", "full"]
 
 
 def findings_text(findings: Sequence[Finding], detail: Detail) -> Group:
-    """Return the weightiest findings for a terminal of 80 columns; nothing at all where there is none."""
+    """Return the weightiest findings by cause for a terminal of 80 columns; nothing where there is none."""
     if not findings:
         return Group()
-    shown = findings[:MOST_FINDINGS]
+    groups = grouped(findings)
+    shown = groups[:MOST_FINDINGS]
     parts: list[Text | Padding] = [Text(""), Text("Findings", style="bold")]
-    for finding in shown:
-        parts += _finding(finding, detail)
-    rest = [f"{len(findings) - len(shown):,} more"] if len(findings) > len(shown) else []
+    for group in shown:
+        parts += _group(group, detail)
+    rest = [f"{len(groups) - len(shown):,} more"] if len(groups) > len(shown) else []
     rest += ["their evidence, and what to do"] if detail == "brief" else []
     if rest:
         parts.append(Text(f"in the report: {', '.join(rest)}", style="dim"))
@@ -83,13 +150,14 @@ def findings_text(findings: Sequence[Finding], detail: Detail) -> Group:
     return Group(*parts)
 
 
-def _finding(finding: Finding, detail: Detail) -> list[Text | Padding]:
-    """Return the lines of one finding; names are shown as they are, not as markup."""
-    head = Text.assemble(("● ", _STYLES[finding.weight]), (finding.server, "bold"), f", {where(finding)}")
-    evidence = "; ".join(f"{one.name} {figure(one)}" for one in finding.evidence[:MOST_EVIDENCE])
-    seen, cause = Text(finding.seen), Text(f"{CAUSE_TITLES[finding.certainty]}: {finding.cause}")
+def _group(group: FindingGroup, detail: Detail) -> list[Text | Padding]:
+    """Return the lines of one cause; names are shown as they are, not as markup."""
+    first = group.findings[0]
+    head = Text.assemble(("● ", _STYLES[group.weight]), (group.title, "bold"), f": {group.seen_of}")
+    evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
+    seen, cause = Text(first.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")
     lines = {
         "brief": [seen, cause],
-        "full": [seen, Text(evidence, style="dim"), cause, Text(f"To do: {finding.advice}")],
+        "full": [seen, Text(evidence, style="dim"), cause, Text(f"To do: {first.advice}")],
     }[detail]
     return [head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines)]

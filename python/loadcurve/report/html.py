@@ -7,7 +7,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content
 from loadcurve.report.files import write_part
-from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, grouped, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import cost_titles
@@ -15,6 +15,8 @@ from loadcurve.report.trials import trial_titles
 from loadcurve.result.measures import measures
 
 REPORT_FILE = "report.html"
+MOST_NAMED = 3
+"""The first screen names at most this many causes."""
 MOST_LOGS = 3
 """The ends of at most this many servers' logs stand unfolded."""
 
@@ -50,8 +52,11 @@ def render_page(content: Content) -> str:
         "most_rows": MOST_ROWS,
         "most_logs": MOST_LOGS,
         "where": where,
+        "finding_groups": grouped(content.findings),
+        "most_named": MOST_NAMED,
+        "most_servers": MOST_SERVERS,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
     }
-    return rendered("report.html.jinja", ["report.css"], figure_scripts(), values)
+    return rendered("report.html.jinja", ["report.css", "first_screen.css"], figure_scripts(), values)

@@ -42,6 +42,8 @@ FAR_INTERVAL = 2.5
 """An interval that reaches so many times as far as all curves is cut off at the edge of the figure."""
 
 FIGURE_HEIGHT = 340
+MAIN_FIGURE_HEIGHT = 250
+"""Of the two figures that stand beside each other in the first screen."""
 SMALL_FIGURE_HEIGHT = 210
 
 

@@ -12,7 +12,7 @@ from loadcurve.load.values import Point
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
-    FIGURE_HEIGHT,
+    MAIN_FIGURE_HEIGHT,
     SMALL_FIGURE_HEIGHT,
     Datasets,
     Figure,
@@ -72,7 +72,8 @@ def measure_figure(
 ) -> Figure | None:
     """Draw a measure against the sweep; ``None`` where nothing was measured.
 
-    Throughput is drawn large, with the rig's ceiling; findings are marked there and at the 99th percentile.
+    Throughput and the 99th percentile are drawn larger, with findings marked; throughput with the rig's
+    ceiling.
     """
     is_throughput = measure.column == THROUGHPUT.column
     drawn = Drawn(
@@ -84,7 +85,7 @@ def measure_figure(
         marks_findings=measure.name in {"throughput", "p99"},
         has_ceiling=is_throughput,
     )
-    height = FIGURE_HEIGHT if is_throughput else SMALL_FIGURE_HEIGHT
+    height = MAIN_FIGURE_HEIGHT if drawn.marks_findings else SMALL_FIGURE_HEIGHT
     return _curve_figure(drawn, shown, curves, looks, height, overlay=overlay)
 
 

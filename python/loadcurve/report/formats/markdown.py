@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from loadcurve.report import text
 from loadcurve.report.content import Content
-from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, where
+from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, grouped
 from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import cost_titles
 
@@ -26,7 +26,7 @@ def markdown_bytes(content: Content) -> bytes:
     blocks = [
         f"## {escaped(content.title)}",
         *([f"**Question.** {escaped(content.question)}"] if content.question else []),
-        f"**Answer.** {escaped(' '.join(content.answer.sentences))}",
+        f"**Answer.** {escaped(' '.join([*content.answer.sentences, *content.answer.causes]))}",
         *([f"**With care.** {escaped(content.caution)}"] if content.caution else []),
         escaped(" ".join(content.summary)),
         *_ranking(content),
@@ -158,13 +158,14 @@ def _findings(content: Content) -> list[str]:
     if not content.findings:
         return []
     items = []
-    for finding in content.findings:
-        evidence = "; ".join(f"{one.name} {figure(one)}" for one in finding.evidence[:MOST_EVIDENCE])
+    for group in grouped(content.findings):
+        first = group.findings[0]
+        evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
         items.append(
-            f"**{escaped(finding.server)}**, {escaped(where(finding))} "
-            f"({WEIGHT_TITLES[finding.weight]}): {escaped(finding.seen)} {escaped(evidence)}. "
-            f"*{CAUSE_TITLES[finding.certainty]}:* {escaped(finding.cause)} "
-            f"*To do:* {escaped(finding.advice)}"
+            f"**{escaped(group.title)}**: {escaped(group.seen_of)} "
+            f"({WEIGHT_TITLES[group.weight]}): {escaped(first.seen)} {escaped(evidence)}. "
+            f"*{CAUSE_TITLES[first.certainty]}:* {escaped(first.cause)} "
+            f"*To do:* {escaped(first.advice)}"
         )
     return ["### Findings", *_list(items)]
 

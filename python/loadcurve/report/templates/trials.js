@@ -91,6 +91,11 @@ async function drawPanel(script) {
   showMoment();
 }
 
+/** Open a finding, and the group that it is one of. */
+function unfold(finding) {
+  for (let one = finding; one !== null; one = one.parentElement.closest("details")) one.open = true;
+}
+
 /** Lead from the chosen trial back to what was found in it. */
 function listFindings() {
   const place = document.getElementById("trial-findings");
@@ -101,7 +106,7 @@ function listFindings() {
     link.href = `#finding-${number}`;
     link.textContent = seen;
     // A folded finding would be led to and stay shut.
-    link.addEventListener("click", () => (document.getElementById(`finding-${number}`).open = true));
+    link.addEventListener("click", () => unfold(document.getElementById(`finding-${number}`)));
     const item = document.createElement("li");
     item.append(link);
     return [item];
