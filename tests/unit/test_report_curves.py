@@ -13,6 +13,7 @@ from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
+from loadcurve.report.charts.intervals import bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
 from loadcurve.result.ceiling import Ceiling
@@ -154,28 +155,60 @@ def test_throughput_and_latency_have_an_axis_each(run: Run):
     assert latency == pytest.approx(truth.latency_ms(50, 494.5 / 500), rel=1e-3)
 
 
-@pytest.mark.parametrize(("factor", "expected"), [(2.0, None), (50.0, 2.5)])
-def test_an_interval_far_beyond_the_curves_is_cut_off_and_does_not_press_them_flat(
-    run: Run, factor: float, expected: float | None
-):
-    """The interval of nginx at one connection reaches ``factor`` times as far as the greatest throughput."""
-    shown, found = drawn(run)
-    greatest = max(
-        value for curve in found for at in curve.points for value in at.values(THROUGHPUT) if value
-    )
+def with_interval(found: list[Curve], low: float, high: float) -> list[Curve]:
+    """The curves with another interval of nginx's throughput at its first point, in parts of the estimate."""
     point = found[0].points[0]
     figure = point.figures["throughput_rps"]
     assert figure.estimate is not None
-    wide = dataclasses.replace(figure.estimate, high=factor * greatest)
+    value = figure.estimate.value
+    wide = dataclasses.replace(figure.estimate, low=low * value, high=high * value)
     figures = point.figures | {"throughput_rps": dataclasses.replace(figure, estimate=wide)}
     changed = dataclasses.replace(point, figures=figures)
-    found[0] = dataclasses.replace(found[0], points=[changed, *found[0].points[1:]])
-    drawing = measure_figure(THROUGHPUT, shown, found, LOOKS)
-    domains = [layer["encoding"]["y"]["scale"].get("domain") for layer in drawing.specification["layer"]]
-    whole = None if expected is None else [0, pytest.approx(expected * greatest, rel=1e-5)]
-    assert domains == [whole] * len(domains)
-    [area] = [layer for layer in drawing.specification["layer"] if layer["mark"]["type"] == "area"]
-    assert area["mark"]["clip"]
+    return [dataclasses.replace(found[0], points=[changed, *found[0].points[1:]]), *found[1:]]
+
+
+@pytest.mark.parametrize(("high", "triangles"), [(2.1, []), (500.0, ["triangle-up"])])
+def test_a_wide_interval_is_a_line_up_to_the_edge_and_no_band(run: Run, high: float, triangles: list[str]):
+    shown, found = drawn(run)
+    figure = measure_figure(THROUGHPUT, shown, with_interval(found, 0.9, high), LOOKS)
+    [bands] = layers(figure, "area")
+    assert ("nginx", 1) not in {(row["server"], row["x"]) for row in bands}
+    [[line]] = layers(figure, "rule")
+    assert (line["server"], line["x"]) == ("nginx", 1)
+    # No axis reaches further than the curves and their narrow bands, here those of the fastest server.
+    top = max(row["high"] for row in bands)
+    value = synthetic.SERVERS["nginx"].throughput_rps(1)
+    assert line["high"] == pytest.approx(min(high * value, top), rel=1e-5)
+    drawn_ends = [
+        layer["mark"]["shape"]
+        for layer in figure.specification["layer"]
+        if layer["mark"].get("shape") in ("triangle-up", "triangle-down")
+    ]
+    assert drawn_ends == triangles
+
+
+def test_a_narrow_interval_between_wide_ones_is_a_line_as_a_band_has_two_points():
+    rows = [
+        {"server": "a", "x": x, "y": 10.0, "low": low, "high": 11.0}
+        for x, low in enumerate([1.0, 9.0, 1.0, 9.0, 9.5])
+    ]
+    bands, lines = bands_and_lines(rows)
+    assert [row["x"] for row in bands] == [3, 4]
+    assert [row["x"] for row in lines] == [0, 2, 1]
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(0.2, None), (0.1, "log")])
+def test_curves_further_apart_than_a_factor_of_ten_have_a_logarithmic_axis(
+    run: Run, factor: float, scale: str | None
+):
+    # nginx reaches 40,191 requests/s, and tiny 26,667: a fifth of that is 7.5 times less, a tenth 15 times.
+    records = [
+        synthetic.with_throughput(record, factor) if record.server == "tiny" else record
+        for record in run.points
+    ]
+    figure = measure_figure(THROUGHPUT, *drawn(synthetic.with_records(run, records)), LOOKS)
+    scales = {layer["encoding"]["y"]["scale"].get("type") for layer in figure.specification["layer"]}
+    assert scales == {scale}
 
 
 @pytest.mark.parametrize("reach", [1.05, 1.2, 1.7, 2, 3, 5, 9.9, 100, 20_000])

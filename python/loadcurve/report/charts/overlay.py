@@ -88,6 +88,12 @@ def ceiling_marks(
     ]
 
 
+def ceiling_levels(overlay: Overlay, shown: Slice, highest_rps: float) -> list[float]:
+    """Return the levels of the rig's ceiling, where it is near enough to the curves to be drawn."""
+    rows = _ceiling_rows(overlay, shown)
+    return [] if not rows or _is_far(rows, highest_rps) else [row["y"] for row in rows]
+
+
 def ceiling_note(overlay: Overlay, shown: Slice, highest_rps: float) -> str | None:
     """Say where the rig's ceiling is, if it is too far above the curves to be drawn."""
     rows = _ceiling_rows(overlay, shown)

@@ -1,7 +1,7 @@
 """Curves: figures against the axis of the sweep."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import altair
 
@@ -23,16 +23,17 @@ from loadcurve.report.charts.figure import (
     extent,
     latency_axis,
     layered,
-    readable_reach,
     shape,
     sweep_axis,
     tooltips,
 )
+from loadcurve.report.charts.intervals import interval_marks, reach_of
 from loadcurve.report.charts.overlay import (
     NOTHING,
     Overlay,
     bound_marks,
     capacity_marks,
+    ceiling_levels,
     ceiling_marks,
     ceiling_note,
     finding_marks,
@@ -46,6 +47,10 @@ SINGLE_TRIALS = "single_trials"
 
 SHOWN_RESOURCES = ("cpu_share", "cpu_per_request_us", "memory_mean_mib")
 """The measures of what a server used that are shown."""
+
+
+FAR_APART = 10
+"""Curves whose greatest values differ by more than this factor are drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,8 @@ def _curve_figure(
     ]
     if not trials:
         return None
-    if not measure.from_zero:
+    if not measure.from_zero or are_far_apart(means):
+        measure = replace(measure, from_zero=False)
         _keep_above_zero(means, trials)
     alternative = f"{measure.title} by {text.axis_title(shown.key)}. {_alternative(measure, shown, at)}"
     datasets = Datasets()
@@ -167,14 +173,13 @@ def _marks(
     datasets: Datasets,
 ) -> list[altair.Chart]:
     bound = [measure.bound] if measure.bound else []
-    of_curves = extent([*(row["y"] for row in (*means, *trials) if row["y"]), *bound])
-    ends = extent(row[end] for row in means for end in ("y", "low", "high") if row[end])
-    whole = min(of_curves[0], ends[0]), max(of_curves[1], ends[1])
-    reach = readable_reach(of_curves, whole)
-    top = reach[1] if reach[1] < whole[1] else None
+    highest = extent(row["y"] for row in (*means, *trials) if row["y"])[1]
+    ceiling = ceiling_levels(overlay, shown, highest) if measure.has_ceiling else []
+    of_trials_too = (row["y"] for row in trials if row["y"])
+    reach = reach_of((row for row in means if row["y"]), [*of_trials_too, *bound, *ceiling])
 
     def vertical(field: str = "y") -> altair.Y:
-        return axis_from_zero(field, top) if measure.from_zero else latency_axis(field, reach)
+        return axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
 
     def base(rows: list[Row], field: str) -> altair.Chart:
         along = sweep_axis(shown, list(looks))
@@ -187,18 +192,11 @@ def _marks(
         shown_on_hover = tooltips(**titles, trial="trial", verdict="verdict")
         return base(rows, "y").encode(shape=shape(looks), tooltip=shown_on_hover)
 
-    bounded = [row for row in means if row["low"] is not None]
+    bounded = [row for row in means if row["y"] is not None and row["low"] is not None]
     usable = [row for row in trials if row["verdict"] != "invalid"]
     invalid = [row for row in trials if row["verdict"] == "invalid"]
     # A layer without rows would have no extent for its axes, so it is left out.
-    marks = []
-    if bounded:
-        interval = base(bounded, "low").encode(y2="high:Q")
-        marks.append(
-            interval.mark_area(opacity=0.18, clip=True)
-            if shown.key
-            else interval.mark_rule(strokeWidth=2, clip=True)
-        )
+    marks = interval_marks(base, bounded, reach, as_bands=shown.key is not None, from_zero=measure.from_zero)
     if usable:
         if shown.key:
             marks.append(of_means.mark_line(strokeWidth=2))
@@ -208,7 +206,7 @@ def _marks(
     if invalid:
         marks.append(of_trials(invalid).mark_point(filled=False, size=45, opacity=1))
     if measure.has_ceiling:
-        marks += ceiling_marks(overlay, shown, of_curves[1], vertical(), looks)
+        marks += ceiling_marks(overlay, shown, highest, vertical(), looks)
     if measure.marks_findings:
         marks += finding_marks(overlay, shown, means, vertical(), looks)
     if measure.bound is not None:
@@ -216,6 +214,17 @@ def _marks(
     if measure.bound is not None or measure.has_ceiling:
         marks += capacity_marks(overlay, shown, looks)
     return marks
+
+
+def are_far_apart(means: Sequence[Row]) -> bool:
+    """Say whether curves differ so much that on an axis from zero the lower ones would lie on it."""
+    known = [row for row in means if row["y"] is not None]
+    if any(row["y"] <= 0 for row in known):
+        return False
+    greatest: dict[str, float] = {}
+    for row in known:
+        greatest[row["server"]] = max(greatest.get(row["server"], 0.0), row["y"])
+    return len(greatest) > 1 and max(greatest.values()) > FAR_APART * min(greatest.values())
 
 
 def _mean_row(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> Row:

@@ -1,0 +1,76 @@
+"""Intervals around a curve: bands where they are narrow, and else thin lines, which hide no other curve."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import altair
+
+from loadcurve.report.charts.figure import Row, compact, extent
+
+WIDE_INTERVAL = 2
+"""An interval with an end this many times above or below its value is wide."""
+
+DrawRows = Callable[[list[Row], str], altair.Chart]
+"""Begins a layer from rows and the field of the vertical axis."""
+
+
+def is_wide(row: Row) -> bool:
+    """Say whether a row's interval is so wide that a band of it would cover the other curves."""
+    return bool(row["low"] < row["y"] / WIDE_INTERVAL or row["high"] > row["y"] * WIDE_INTERVAL)
+
+
+def reach_of(rows: Iterable[Row], others: Iterable[float] = ()) -> tuple[float, float]:
+    """Return from where to where an axis shows curves with their bands; wide intervals do not stretch it."""
+    rows = list(rows)
+    bands = (
+        row[end] for row in rows if row["low"] is not None and not is_wide(row) for end in ("low", "high")
+    )
+    return extent([*(row["y"] for row in rows if row["y"]), *bands, *others])
+
+
+def interval_marks(
+    base: DrawRows, rows: Sequence[Row], reach: tuple[float, float], *, as_bands: bool, from_zero: bool
+) -> list[altair.Chart]:
+    """Draw the intervals of rows in the order of the axis; one that goes beyond ``reach`` ends in a triangle.
+
+    Each row gets the number of its ``stretch``: a band does not run across a wide interval between two
+    narrow ones.
+    """
+    bands, lines = bands_and_lines(rows) if as_bands else ([], list(rows))
+    cut = [_cut(row, reach, from_zero=from_zero) for row in lines]
+    marks = []
+    if bands:
+        marks.append(base(bands, "low").encode(y2="high:Q", detail="stretch:N").mark_area(opacity=0.18))
+    if cut:
+        marks.append(base(cut, "low").encode(y2="high:Q").mark_rule(strokeWidth=1.5, opacity=0.6))
+    for end, beyond, triangle in (("high", "is_above", "triangle-up"), ("low", "is_below", "triangle-down")):
+        open_ended = [row for row in cut if row[beyond]]
+        if open_ended:
+            marks.append(base(open_ended, end).mark_point(shape=triangle, size=40, filled=True, opacity=0.8))
+    return marks
+
+
+def bands_and_lines(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Divide rows into those of bands and those of lines: the wide ones, and narrow ones between them."""
+    stretches: dict[tuple[str, int], list[Row]] = {}
+    wide: dict[str, list[Row]] = {}
+    for row in rows:
+        of_server = wide.setdefault(row["server"], [])
+        if is_wide(row):
+            of_server.append(row)
+        else:
+            row["stretch"] = len(of_server)
+            stretches.setdefault((row["server"], len(of_server)), []).append(row)
+    bands = [row for stretch in stretches.values() if len(stretch) > 1 for row in stretch]
+    alone = [row for stretch in stretches.values() if len(stretch) == 1 for row in stretch]
+    return bands, [*(row for found in wide.values() for row in found), *alone]
+
+
+def _cut(row: Row, reach: tuple[float, float], *, from_zero: bool) -> Row:
+    """Return a row whose interval ends where the axis does, and at which ends it goes on."""
+    low, high = row["low"] if from_zero else max(row["low"], reach[0]), min(row["high"], reach[1])
+    return row | {
+        "low": compact(low),
+        "high": compact(high),
+        "is_below": low > row["low"],
+        "is_above": high < row["high"],
+    }
