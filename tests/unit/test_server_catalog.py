@@ -93,7 +93,7 @@ def test_every_packaged_server_says_where_its_manual_is_and_how_to_get_it_and_it
     assert description.notes
     if description.from_study is None:
         assert re.compile(description.version.pattern).groups
-        assert install_command(description.install, ["debian"])
+        assert install_command(["debian"], description.install)
 
 
 @pytest.mark.parametrize("name", ["thttpd", "cherokee", "mongodb"])

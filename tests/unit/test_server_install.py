@@ -19,9 +19,15 @@ PACKAGES = Packages(debian=["apache2-bin"], fedora=["httpd"])
     ],
 )
 def test_the_platform_or_what_it_resembles_decides(os_release, command):
-    assert install_command(PACKAGES, platform_names(os_release)) == command
+    assert install_command(platform_names(os_release), PACKAGES) == command
 
 
 def test_a_server_of_no_distribution_has_one_command_everywhere():
     packages = Packages(everywhere="python -m pip install demo")
-    assert install_command(packages, ["debian"]) == "python -m pip install demo"
+    assert install_command(["debian"], packages) == "python -m pip install demo"
+
+
+def test_several_servers_have_one_command_that_names_each_package_once():
+    others = Packages(debian=["apache2-bin", "nginx"], arch=["nginx"])
+    assert install_command(["debian"], PACKAGES, others) == "apt-get install apache2-bin nginx"
+    assert install_command(["arch"], PACKAGES, others) == "pacman -S nginx"

@@ -66,7 +66,7 @@ def test_a_file_of_requests_is_read_from_the_folder_of_the_study(tmp_path):
 def test_the_quick_form_shortens_the_load_of_every_arm(tmp_path):
     text = HEAD.replace("num_connections = 100", 'duration = "2s"').replace("warmup = 0", 'warmup = "3s"')
     quick = read_study(write(tmp_path, text + 'duration = "9s"')).quick()
-    assert [(arm.load.warmup_s, arm.load.duration_s) for arm in quick.arms.values()] == [(0.25, 0.5)] * 2
+    assert [(arm.load.warmup_s, arm.load.duration_s) for arm in quick.arms.values()] == [(0.2, 0.4)] * 2
 
 
 def test_the_estimate_counts_the_trials_of_each_arm_at_its_own_load(tmp_path):

@@ -10,6 +10,8 @@ from loadcurve.study.find import find_study
 from support.good_study import GOOD
 from support.read_study import read_study
 
+ALWAYS_THERE = {"limit", "persistent", "python-http"}
+
 
 def test_the_quickstart_fits_into_a_coffee_break():
     study = read_study(find_study("quickstart"))
@@ -18,7 +20,12 @@ def test_the_quickstart_fits_into_a_coffee_break():
     )
     assert full_s <= 180
     assert quick_s <= 75
-    assert set(study.servers) == {"limit", "nginx", "apache-event"}
+
+
+def test_the_quickstart_measures_servers_that_are_always_there_and_those_that_are_installed():
+    servers = read_study(find_study("quickstart")).servers
+    assert {name for name, server in servers.items() if not server.optional} == ALWAYS_THERE
+    assert {name for name, server in servers.items() if server.optional} == {"nginx", "apache-event", "node"}
 
 
 @pytest.mark.parametrize(

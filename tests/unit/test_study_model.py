@@ -178,8 +178,8 @@ def test_the_quick_form_is_short_and_keeps_the_ends_of_the_sweep(connections, tr
     quick = full.quick()
     kept = quick.sweep["connections"]
     assert quick.trials.count == min(trials, 3)
-    assert quick.load.duration_s == min(duration_ms / 1000, 0.5)
-    assert quick.load.warmup_s == min(warmup_ms / 1000, 0.25)
+    assert quick.load.duration_s == min(duration_ms / 1000, 0.4)
+    assert quick.load.warmup_s == min(warmup_ms / 1000, 0.2)
     assert len(kept) == min(len(connections), 8)
     assert kept == [value for value in connections if value in kept]
     assert (kept[0], kept[-1]) == (connections[0], connections[-1])
@@ -207,7 +207,7 @@ def test_the_quick_form_keeps_a_number_of_requests():
 
 def test_the_quick_form_shortens_a_swept_duration():
     load = {key: value for key, value in CLOSED.items() if key != "duration"} | {"connections": 1}
-    assert study(load, {"duration": ["100ms", "1s", "10s"]}).quick().sweep == {"duration": [0.1, 0.5]}
+    assert study(load, {"duration": ["100ms", "1s", "10s"]}).quick().sweep == {"duration": [0.1, 0.4]}
 
 
 def test_the_estimate_adds_up_trials_points_and_starts():

@@ -33,6 +33,7 @@ from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_documen
 from loadcurve.run.display import Display
 from loadcurve.run.fitting import require_own_tables
 from loadcurve.run.kept import kept, rig_of
+from loadcurve.run.optional import not_installed, not_installed_in_words, without
 from loadcurve.run.points import PointChooser, RepeatedPoints, SweptPoints
 from loadcurve.run.prepare import (
     Served,
@@ -136,7 +137,10 @@ class StudyRun:
         self._ceiling = resumed.run.run.ceiling if resumed else kept(Ceiling, rig)
         self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
-        self._servers = find_servers(self.study, self._document, catalog, display.note)
+        found = find_servers(self.study, self._document, catalog, display.note)
+        self._left_out = not_installed(self.study, found, options.only)
+        self.study = without(self.study, self._left_out)
+        self._servers = {name: found[name] for name in self.study.servers}
         require_own_tables(self.study, self._document, self._servers)
         self.order = trial_order(
             [name for name, server in self._servers.items() if server.has_trials],
@@ -176,6 +180,8 @@ class StudyRun:
         for name, server in self._servers.items():
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
+        if self._left_out:
+            self._display.note(not_installed_in_words(self._left_out))
         caveats = (*self._shared_cpus(), *_others_at_work())
         for caveat in caveats:
             self._display.note(caveat.text)

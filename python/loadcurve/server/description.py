@@ -46,6 +46,7 @@ URL_PLACES = frozenset({"address", "port"}) | SECRET_PLACES
 
 STUDY_KEYS = CONTAINER_KEYS | {
     "use",
+    "optional",
     "binary",
     "start",
     "url",

@@ -35,20 +35,20 @@ def platform_names(os_release: Mapping[str, str]) -> list[str]:
     return [os_release.get("ID", ""), *os_release.get("ID_LIKE", "").split()]
 
 
-def install_command(packages: Packages, names: list[str]) -> str | None:
-    """Return the command that installs a server on a platform; ``None`` where none is known."""
+def install_command(names: list[str], *servers: Packages) -> str | None:
+    """Return one command that installs servers on a platform; ``None`` where none is known."""
     for name in names:
         if name in INSTALL_COMMANDS:
-            found: list[str] | None = getattr(packages, name)
+            found = [package for packages in servers for package in getattr(packages, name) or []]
             if found:
-                return f"{INSTALL_COMMANDS[name]} {' '.join(found)}"
-    return packages.everywhere
+                return f"{INSTALL_COMMANDS[name]} {' '.join(dict.fromkeys(found))}"
+    return next((packages.everywhere for packages in servers if packages.everywhere), None)
 
 
-def install_command_here(packages: Packages) -> str | None:
-    """Return the command that installs a server on this machine; ``None`` where none is known."""
+def install_command_here(*servers: Packages) -> str | None:
+    """Return one command that installs servers on this machine; ``None`` where none is known."""
     try:
         names = platform_names(platform.freedesktop_os_release())
     except OSError:
         names = []
-    return install_command(packages, names)
+    return install_command(names, *servers)

@@ -22,8 +22,8 @@ from loadcurve.toml.problems import own_problems
 
 QUICK_TRIALS_MAX = 3
 QUICK_POINTS_MAX = 8
-QUICK_WARMUP_S_MAX = 0.25
-QUICK_DURATION_S_MAX = 0.5
+QUICK_WARMUP_S_MAX = 0.2
+QUICK_DURATION_S_MAX = 0.4
 QUICK_MAXIMA = {"warmup": QUICK_WARMUP_S_MAX, "duration": QUICK_DURATION_S_MAX}
 """The largest value that a key of the sweep keeps."""
 
@@ -106,8 +106,8 @@ class Study(TomlTable):
     def quick(self) -> Self:
         """Return the study shortened, for a first look.
 
-        At most 3 trials, however wide their intervals, and 8 points, a warm-up of at most 0.25 s and a
-        duration of at most 0.5 s, swept or not. Of every key of the sweep at most equally many values stay,
+        At most 3 trials, however wide their intervals, and 8 points, a warm-up of at most 0.2 s and a
+        duration of at most 0.4 s, swept or not. Of every key of the sweep at most equally many values stay,
         evenly chosen, the first and the last among them. A load that ends after a number of requests or
         connections keeps that number.
         """

@@ -295,6 +295,8 @@ class StudyServer(ContainerTable, extra="allow"):
     __pydantic_extra__: dict[str, SettingValue]
     use: Text
     """The entry of the catalogue; without this key, the server's own name."""
+    optional: bool = False
+    """Whether a run leaves the server out, without a failure, where it is not installed."""
     binary: StudyPath | None = None
     """Another program than those that the catalogue names, such as a second version of the server."""
     url: Text | None = None
