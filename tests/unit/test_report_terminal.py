@@ -6,7 +6,8 @@ from statistics import geometric_mean
 import pytest
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.terminal import summary
+from loadcurve.report.answer import answer_words
+from loadcurve.report.terminal import closing, summary
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support import terminal
@@ -45,6 +46,15 @@ def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
     lines = printed(synthetic.write_renamed_run(tmp_path, "tiny", name))
     assert lines.index("") == 1 + 3 * 6 + 1
     assert any(line.startswith(name[:15]) for line in lines)
+
+
+def test_a_run_ends_with_the_answer_and_the_curves(tmp_path: Path):
+    analysis = analyse(read_run(synthetic.write_run(tmp_path)))
+    title, *lines = terminal.printed(closing(analysis)).splitlines()
+    assert title == "Answer"
+    said = lines[: lines.index("")]
+    assert " ".join(map(str.strip, said)) == answer_words(analysis)
+    assert lines[len(said) + 1] == "along connections, 1 to 200"
 
 
 def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path: Path):

@@ -105,6 +105,20 @@ def run(
 
 
 @app.command()
+def init(
+    file: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="The new file; one that is there is kept.")
+    ] = Path("study.toml"),
+    catalog: CatalogOption = None,
+) -> None:
+    """Write a commented study for the servers that are installed here."""
+    from loadcurve.cli.init import init_command
+
+    raise_on_interrupts()
+    init_command(file, tuple(catalog or ()))
+
+
+@app.command()
 def capacity(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or a bundled study.")],
     slo: SloOption,
@@ -244,6 +258,19 @@ def report(
         from loadcurve.cli.report import report_command
 
         report_command(first, slo)
+
+
+@app.command("open")
+def open_report(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run folder.", callback=run_folders_there)
+    ],
+) -> None:
+    """Open the report of a run in the browser, and print its path."""
+    from loadcurve.cli.open import open_command
+
+    raise_on_interrupts()
+    open_command(run_folder)
 
 
 @app.command()

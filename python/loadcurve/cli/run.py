@@ -10,6 +10,7 @@ from rich.console import Console
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
@@ -44,7 +45,13 @@ def run_command(
         run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_DONE if run and has_usable_points(run) else EXIT_INVALID
+    if not run or not has_usable_points(run):
+        return EXIT_INVALID
+    if resumed is None and talk.is_terminal:
+        steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
+        if steps is not None:
+            talk.print(steps, soft_wrap=True)
+    return EXIT_DONE
 
 
 @contextmanager
@@ -113,7 +120,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
         from loadcurve.report.findings import findings_text
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
-        from loadcurve.report.terminal import print_shapes, summary
+        from loadcurve.report.terminal import closing, print_shapes, summary
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import source_of
 
@@ -129,7 +136,8 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     out = new_console()
     out.print(summary(analysis))
     print_shapes(analysis, out)
-    out.print(findings_text(analysis.findings, "brief"))
+    out.print(findings_text(analysis.findings, "brief") if analysis.findings else "")
+    out.print(closing(analysis))
     out.print(report, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)

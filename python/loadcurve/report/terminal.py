@@ -7,6 +7,7 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint, VerdictStatus
 from loadcurve.report import shape_words, text
+from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.ranking import ranking_content
@@ -30,8 +31,8 @@ _STYLES: dict[VerdictStatus | None, str] = {
 
 
 def summary(analysis: Analysis) -> RenderableType:
-    """Return the table, the curves in lines, how many trials there were and why, and the ranking in words."""
-    parts: list[RenderableType] = [summary_table(analysis), *sparklines(analysis)]
+    """Return the table, how many trials there were and why, and the ranking in words."""
+    parts: list[RenderableType] = [summary_table(analysis)]
     parts += [Text(one.words, style="yellow") for one in analysis.not_computed]
     parts += [Text(sentence) for sentence in [*loads_in_words(analysis), *trials_in_words(analysis)]]
     ranking = ranking_content(analysis)
@@ -51,6 +52,13 @@ def summary(analysis: Analysis) -> RenderableType:
         parts += [Text(f"left out: {sentence}", style="dim") for sentence in left_out]
         parts += [Text(sentence) for sentence in ranking.visible]
     return Group(*parts)
+
+
+def closing(analysis: Analysis) -> RenderableType:
+    """Return what a person looks for first when a run has ended: the answer, and the curves in lines."""
+    words = answer_words(analysis)
+    said = [Text("Answer", style="bold"), Text(words)] if words else []
+    return Group(*said, *sparklines(analysis), Text())
 
 
 def summary_table(analysis: Analysis) -> Table:

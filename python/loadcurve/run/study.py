@@ -127,7 +127,7 @@ class StudyRun:
             self.study = self.study.model_copy(update={"trials": trials.exactly(trials.count)})
         self._search = CapacitySearch(self.study, search) if search else None
         self._search_words = search.words() if search else []
-        self._study_file = study_file
+        self.study_file = study_file
         self._options = options
         self._display = display
         self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
@@ -251,10 +251,10 @@ class StudyRun:
             format=FORMAT,
             loadcurve_version=__version__,
             started_at=utc_now(),
-            study_file=str(self._study_file.absolute()),
+            study_file=str(self.study_file.absolute()),
             seed=self._seed,
             options=[*self._search_words, *self._options.changes()],
-            study_name=self._study_file.stem,
+            study_name=self.study_file.stem,
             study=self._study_record(),
             order=self.order,
             points=[] if self._search else self.study.points(),
@@ -291,7 +291,7 @@ class StudyRun:
 
     def _study_text(self) -> str:
         """Return the study as it was read, but for passwords: run folders are shown to others."""
-        return study_without_secrets(self._study_file.read_text(encoding="utf-8"))
+        return study_without_secrets(self.study_file.read_text(encoding="utf-8"))
 
 
 def _others_at_work() -> Iterator[Caveat]:

@@ -1,0 +1,129 @@
+"""``loadcurve init``: a commented study for the servers that are installed here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadcurve.cli.console import new_console
+from loadcurve.cli.display import clock
+from loadcurve.errors import BadInput, refusal
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.check import CatalogRow, catalog_rows
+from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
+
+HEAD = """\
+# A study for `loadcurve run`. What stands behind # is a comment: remove the # to use it.
+# For a first look, shortened: loadcurve run {name} --quick
+
+title = "My study"
+question = "How much throughput does each server give, and what happens to its latency, as connections grow?"
+
+# What the servers serve: files that the run makes, by name and size, or a folder of yours.
+[content]
+"1k.txt" = "1KiB"
+# "hello.txt" = {{ text = "Hello, World!" }}
+# folder = "site"           # instead of files by name
+
+# A closed loop: each connection sends its next request when the previous one is answered.
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = "0.5s"             # not measured
+duration = "2s"             # measured, at each point
+# pipeline = 4              # requests under way on each connection
+# timeout = "5s"            # after which a request has failed
+
+# Each value is one point of the curve. Any number of [load] can be swept.
+[sweep]
+connections = [1, 4, 16, 64, 256]
+
+# A trial is one fresh start of one server, taken through all points. More trials give narrower intervals.
+[trials]
+count = 5
+# until = "5 %"             # more of them, until every interval is this narrow; then count = 8 or more
+
+# By default each side gets half of the CPUs.
+# [host]
+# server_cpus = [0]
+# load_cpus = [1]
+
+# The servers that this machine has. `loadcurve servers NAME` shows the settings of one.
+# `limit` does the least that any server can do: the others are read against it.
+[servers.limit]
+"""
+
+TAIL = """
+# The same server with other settings stands beside it under another name:
+# [servers.python-http-1-0]
+# use = "python-http"
+# keepalive = false
+
+# A program of yours, which Loadcurve starts for each trial:
+# [servers.mine]
+# use = "command"
+# start = ["./server", "--port", "{port}", "--folder", "{content}"]
+# version = "1.0"
+
+# A server that runs already, here or elsewhere:
+# [servers.running]
+# use = "url"
+# url = "http://127.0.0.1:8080"
+"""
+
+
+def init_command(file: Path, catalogs: Sequence[Path]) -> None:
+    """Write a study for the servers that are installed here, and print its path.
+
+    Raises ``BadInput``: the file is there already or cannot be written.
+    """
+    entries = [entry for entry in load_catalog(catalogs) if entry.description.protocol == "http"]
+    text = study_text(file.name, catalog_rows(entries))
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadInput(
+            f"{file} is there already and stays as it is; name another file: loadcurve init OTHER.toml"
+        ) from None
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {refusal(error)}") from None
+    study = TomlDocument.read(file).to_model(Study)
+    about_s = estimated_duration_s(study, dict.fromkeys(study.arms, study.trials.count))
+    new_console().print(file, soft_wrap=True)
+    said = f"{len(study.servers)} servers, about {clock(about_s or 0)}: loadcurve run {file}"
+    new_console(stderr=True).print(said, soft_wrap=True)
+
+
+def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
+    """Return the study: one table for each program that is installed, and the other servers as comments."""
+    programs: dict[Path, CatalogRow] = {}
+    others, missing = [], []
+    for row in rows:
+        if row.name == "limit":
+            continue
+        if row.found is None:
+            missing.append(row)
+        elif row.found.binary.is_relative_to(NATIVE_FOLDER) or row.found.binary in programs:
+            others.append(row)
+        else:
+            programs[row.found.binary] = row
+    parts = [
+        HEAD.format(name=name),
+        *(
+            f"[servers.{row.name}]  # {row.entry.description.title} {row.version}\n"
+            for row in programs.values()
+        ),
+    ]
+    if others:
+        parts += ["\n# Installed, too:\n", *map(_comment, others)]
+    if missing:
+        parts += ["\n# Not installed:\n", *map(_comment, missing)]
+    return "".join([*parts, TAIL])
+
+
+def _comment(row: CatalogRow) -> str:
+    """Return the table of a server as a comment, with how it is installed where it is not."""
+    install = f": {row.install}" if row.found is None and row.install else ""
+    return f"# [servers.{row.name}]  # {row.entry.description.title}{install}\n"

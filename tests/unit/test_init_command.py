@@ -1,0 +1,69 @@
+"""`loadcurve init` writes a commented study for the servers that are installed, and keeps what is there."""
+
+import re
+
+import pytest
+
+from loadcurve.cli.init import study_text
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.check import catalog_rows
+from support.command import Command
+from support.read_study import read_study
+from support.tiny_study import write_entry
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Two servers of one program, one of another, and one that is nowhere."""
+    catalog = tmp_path / "catalog"
+    for name, binary in {"cat-a": "cat", "cat-b": "cat", "env": "env", "gone": "no-such-program"}.items():
+        write_entry(
+            catalog / name, binary=binary, start='"{binary}"', more='[install]\neverywhere = "get it"'
+        )
+    entries = load_catalog([catalog])
+    names = ["cat-a", "cat-b", "env", "gone", "limit", "simple"]
+    return catalog_rows([entry for entry in entries if entry.name in names])
+
+
+def test_each_program_that_is_installed_is_measured_once_beside_limit(rows, tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(study_text("study.toml", rows))
+    assert list(read_study(file).servers) == ["limit", "cat-a", "env"]
+
+
+def test_the_other_servers_are_comments_and_those_to_install_say_how(rows):
+    comments = re.findall(r"^# \[servers\.(\S+)\]  # (.*)$", study_text("study.toml", rows), re.MULTILINE)
+    assert comments == [("cat-b", "cat-b"), ("simple", "simple (Loadcurve's own)"), ("gone", "gone: get it")]
+
+
+def test_every_example_in_the_comments_is_right(tmp_path):
+    file = tmp_path / "study.toml"
+    whole = re.sub(r'^# (?=\[|[a-z_"]+[a-z.]*"? = )', "", study_text("study.toml", []), flags=re.MULTILINE)
+    # The folder takes the place of files by name, and `until` wants at least eight trials.
+    file.write_text(re.sub(r"^folder = .*$", "", whole, flags=re.MULTILINE).replace("count = 5", "count = 8"))
+    study = read_study(file)
+    assert list(study.servers) == ["limit", "python-http-1-0", "mine", "running"]
+    assert study.host.server_cpus == [0]
+    assert (study.load.pipeline, study.trials.until_share) == (4, 0.05)
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path):
+    command = Command(tmp_path)
+    command.write("study.toml", "mine")
+    ended = command.run("init")
+    assert ended.returncode == 2
+    assert "study.toml is there already and stays as it is" in ended.stderr
+    assert (tmp_path / "study.toml").read_text() == "mine"
+
+
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
+    ended = Command(tmp_path).run("init", "none/study.toml")
+    assert ended.returncode == 2
+    assert "none/study.toml cannot be written" in ended.stderr
+
+
+def test_the_path_is_the_result_and_what_to_do_with_it_is_said(tmp_path):
+    ended = Command(tmp_path).run("init", "mine.toml")
+    assert (ended.returncode, ended.stdout) == (0, "mine.toml\n")
+    assert ended.stderr.endswith("loadcurve run mine.toml\n")
+    assert "limit" in read_study(tmp_path / "mine.toml").servers
