@@ -11,7 +11,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .stamps
 # What the native parts are built from, and what the Python environment is.
-NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.py \
+NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.py packaging/install_editable.py \
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 LOCKS := requirements/installer.lock requirements/development.lock
 
@@ -38,19 +38,20 @@ $(STAMPS)/toolchain: packaging/check-toolchain
 	@touch $@
 
 $(STAMPS)/environment: $(STAMPS)/toolchain $(LOCKS)
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/installer.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/development.lock
+	@echo "loadcurve: making the Python environment, one to three minutes: it downloads 0.3 GB" >&2
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/installer.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/development.lock
 	@touch $@
 
 $(STAMPS)/native: $(STAMPS)/environment $(NATIVE_SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/install_editable.py
 	@touch $@
 
 setup: $(STAMPS)/native ## Make the virtual environment and build the native parts
 
-demo: setup ## Run the quickstart study, shortened, and print the path of its report
-	$(BIN)/loadcurve run studies/quickstart.toml --quick
+demo: setup ## Compare the servers at hand by the quickstart study, shortened
+	@$(BIN)/loadcurve run studies/quickstart.toml --quick
 
 # What fails soon comes first.
 test: setup check test-servers-installed test-rust test-python ## Check format, lint and types, and run all tests but the long ones
