@@ -8,6 +8,7 @@ from rich.text import Text
 from loadcurve.load.kinds import LoadKind
 from loadcurve.load.rates import Rate
 from loadcurve.load.record import LoadAsRun
+from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import (
@@ -36,7 +37,7 @@ VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
     kind = result.load.kind
-    tables = [_latency_table(result)]
+    tables: list[RenderableType] = [_latency_table(result)]
     if kind.by_operation:
         tables.append(_operations_table(result))
     tables.append(_counts_table(result, kind))
@@ -44,8 +45,9 @@ def load_summary(result: LoadResult) -> RenderableType:
         tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
     if result.slowest:
         tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
+    bars = latency_bars(result)
     parts: list[RenderableType] = [_headline(result), Text()]
-    for table in tables:
+    for table in [*tables, bars] if bars else tables:
         parts += [table, Text()]
     return Group(*parts, *_verdict_lines(result))
 
