@@ -54,3 +54,16 @@ def test_neighbouring_points_and_trials_are_one_finding_and_distant_ones_are_two
     values = (1, 2, 5, 10, 25, 50, 100)
     parts = [one.points for one in findings(planted_run(plant, Setup(values=values)))]
     assert sorted([[p["connections"] for p in points] for points in parts]) == [[1, 2], [100]]
+
+
+def test_of_equal_weight_what_is_about_the_server_comes_before_what_is_about_the_machine():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["cpus"] = [{"cpu": 0, "busy_share": 0.8, "softirq_share": 0.1, "steal_share": 0.12}]
+        if connections == 100:
+            retried_connects(record, [0.1] * 490 + [1003.0] * 10, overflows=4)
+
+    # Steal is at more points, and of the same weight.
+    first, second = findings(planted_run(plant))
+    assert (first.code, second.code) == ("listen_queue_overflow", "steal")
+    assert first.weight == second.weight
+    assert len(first.points) < len(second.points)

@@ -99,3 +99,12 @@ def test_the_page_shows_each_finding_of_the_run_with_its_evidence(tmp_path):
 
 def test_a_page_without_findings_has_no_such_section(tmp_path):
     assert "Findings</h2>" not in render_report(synthetic.write_run(tmp_path, records=[]))
+
+
+def test_what_the_machine_did_is_one_line_of_the_run_and_says_what_it_limits():
+    limit = "Differences below 8 % in throughput cannot be seen in this run."
+    seen = [finding(at, server=name, code="steal", seen="It waited.") for at in (1, 5, 25) for name in "ab"]
+    [machine, server] = grouped([*seen, CPU_LIMIT], limit)
+    assert (machine.seen, len(machine.findings)) == (f"a: It waited. {limit}", 6)
+    assert machine.seen_of == "a and b, connections = 1 to 25, 6 findings"
+    assert server.seen == CPU_LIMIT.seen

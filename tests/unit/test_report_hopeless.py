@@ -10,7 +10,7 @@ from scipy import stats
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of
 from loadcurve.report.answer import answer
-from loadcurve.report.hopeless import hopeless_words
+from loadcurve.report.hopeless import hopeless_words, visible_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run
@@ -119,3 +119,13 @@ def test_the_disturbance_is_the_worst_of_the_records():
     found = disturbance_of(synthetic.with_records(run, [worse, *run.points[1:]]))
     # One of 20 periods of each record is throttled, see the synthetic run; nothing is known of pressure.
     assert found == Disturbance(0.7, None, None, None, 0.05, 0, 6)
+
+
+def test_what_a_run_cannot_see_is_one_sentence_and_none_where_nothing_is_compared():
+    assert visible_words(analysed([[3.0], [-3.0]])) is None
+    assert visible_words(analysed(WILD)) == (
+        "No difference in throughput, however large, can be seen in this run."
+    )
+    words = visible_words(analysed([[0.01, -0.01, 0.0], [0.02, 0.0, 0.01]]))
+    assert words.startswith("Differences below ")
+    assert words.endswith(" % in throughput cannot be seen in this run.")

@@ -10,6 +10,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.report.content import content_of
 from loadcurve.report.findings import findings_text
+from loadcurve.report.hopeless import visible_words
 from loadcurve.report.html import write_page
 from loadcurve.report.terminal import print_shapes
 from loadcurve.stats.slo import parse_objective
@@ -31,7 +32,7 @@ def report_command(folder: Path, slo: str | None) -> None:
     out = new_console()
     if objective is not None:
         print_shapes(analysis, out)
-    out.print(findings_text(analysis.findings, "full"))
+    out.print(findings_text(analysis.findings, "full", visible_words(analysis)))
     out.print(report, soft_wrap=True)
     fail_where_left_out(content.not_computed)
 

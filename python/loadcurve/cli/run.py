@@ -118,6 +118,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
         from loadcurve.cli.damage import fail_where_left_out
         from loadcurve.report.content import content_of
         from loadcurve.report.findings import findings_text
+        from loadcurve.report.hopeless import visible_words
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
         from loadcurve.report.terminal import closing, print_shapes, summary
@@ -136,7 +137,8 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     out = new_console()
     out.print(summary(analysis))
     print_shapes(analysis, out)
-    out.print(findings_text(analysis.findings, "brief") if analysis.findings else "")
+    found = findings_text(analysis.findings, "brief", visible_words(analysis))
+    out.print(found if analysis.findings else "")
     out.print(closing(analysis))
     out.print(report, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:

@@ -68,7 +68,8 @@ FINDINGS: Mapping[str, FindingCode] = {
 def findings(run: Run) -> list[Finding]:
     """Return what can be explained about a run, the weightiest first.
 
-    Of equal weight, what was seen at more points and in more trials comes first. Only what the run folder
+    Of equal weight, what is about a server comes before what is about the machine, a shown cause before a
+    likely one, and what was seen at more points and in more trials before the rest. Only what the run folder
     holds is looked at, so a stored run gives the same findings again.
 
     Raises ``BadInput`` where a histogram cannot be decoded.
@@ -77,5 +78,6 @@ def findings(run: Run) -> list[Finding]:
     return sorted(found, key=_order)
 
 
-def _order(one: Finding) -> tuple[int, int]:
-    return WEIGHTS.index(one.weight), -len(one.points) * len(one.trials)
+def _order(one: Finding) -> tuple[int, bool, bool, int]:
+    of_machine, is_likely = FINDINGS[one.code].of_machine, one.certainty == "likely"
+    return WEIGHTS.index(one.weight), of_machine, is_likely, -len(one.points) * len(one.trials)

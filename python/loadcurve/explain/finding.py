@@ -45,6 +45,8 @@ class FindingCode:
     """What happened, in a few words without figures."""
     seen_where: str
     because: str
+    of_machine: bool = False
+    """Whether it is about the machine at that time, and not about the server."""
 
 
 class Finding(Record):

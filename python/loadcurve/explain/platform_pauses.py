@@ -17,6 +17,7 @@ CODE = FindingCode(
     seen_where="half of the slowest requests, and three, were under way in pauses of the platform for half "
     "of their latency",
     because="most of such a latency is the platform's; where fewer are, the others show the server",
+    of_machine=True,
 )
 
 REQUESTS_MIN = 3

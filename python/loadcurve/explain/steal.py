@@ -13,6 +13,7 @@ CODE = FindingCode(
     title="The host withheld CPU time (steal)",
     seen_where="2 % of a CPU that server or load use, and 50 ms",
     because="as much as trials differ anyway; the kernel counts it in ticks of 10 ms",
+    of_machine=True,
 )
 
 STEAL_SHARE = 0.02

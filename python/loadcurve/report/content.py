@@ -20,6 +20,8 @@ from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
+from loadcurve.report.findings import FindingGroup, grouped
+from loadcurve.report.hopeless import visible_words
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
@@ -80,6 +82,8 @@ class Content:
     verdicts: dict[VerdictStatus, int]
     """How many points of trials have each verdict."""
     findings: list[Finding]
+    finding_groups: list[FindingGroup]
+    """The findings by cause."""
     missing: dict[str, ServerRecord]
     unmeasured: set[str]
     looks: dict[str, Appearance]
@@ -125,6 +129,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     published = sections.get(
         "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
     )
+    limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     rows = [
         _row(curve.server, place, at, analysis.keys)
         for curve in analysis.curves
@@ -144,6 +149,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         ],
         verdicts=analysis.verdicts,
         findings=analysis.findings,
+        finding_groups=grouped(analysis.findings, limit),
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,

@@ -8,6 +8,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, kinds_of
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.sweep import Slice, slices
+from loadcurve.explain.all import FINDINGS
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.bars import Bar, bar_figure
@@ -144,7 +145,8 @@ def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
         findings=[
             one
             for one in analysis.findings
-            if any(shown.fixed.items() <= point.items() for point in one.points)
+            if not FINDINGS[one.code].of_machine
+            and any(shown.fixed.items() <= point.items() for point in one.points)
         ],
     )
 

@@ -38,6 +38,8 @@ class FindingGroup:
     findings: list[Finding]
     places: list[int]
     """Where each of them stands in the list of all findings."""
+    limit: str | None = None
+    """What cannot be said of the run because of it, where it is about the machine."""
 
     @property
     def title(self) -> str:
@@ -70,6 +72,13 @@ class FindingGroup:
         return f"{text.listing([*named, f'{more:,} more'] if more else named)}, {self.where}"
 
     @property
+    def seen(self) -> str:
+        """What was seen, of the first where there are several, and what that limits."""
+        first = self.findings[0]
+        whose = "" if self.is_single else f"{first.server}: "
+        return f"{whose}{first.seen}{f' {self.limit}' if self.limit else ''}"
+
+    @property
     def has_one_cause(self) -> bool:
         """Whether all of them have the same words for the cause."""
         return len({one.cause for one in self.findings}) == 1
@@ -80,12 +89,17 @@ class FindingGroup:
         return len({one.advice for one in self.findings}) == 1
 
 
-def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """Return the findings by cause, in the order of the first of each; shown and likely causes differ."""
+def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[FindingGroup]:
+    """Return the findings by cause, in the order of the first of each; shown and likely causes differ.
+
+    ``limit`` says what the run cannot show; it stands with what the machine did.
+    """
     groups: dict[tuple[Weight, Certainty, str], FindingGroup] = {}
     for place, finding in enumerate(findings):
         key = finding.weight, finding.certainty, finding.code
-        group = groups.setdefault(key, FindingGroup(finding.code, finding.weight, [], []))
+        of_machine = FINDINGS[finding.code].of_machine
+        new = FindingGroup(finding.code, finding.weight, [], [], limit if of_machine else None)
+        group = groups.setdefault(key, new)
         group.findings.append(finding)
         group.places.append(place)
     return list(groups.values())
@@ -133,11 +147,11 @@ Detail = Literal["brief", "full"]
 """What is shown of a finding: what was seen and why; or also the evidence, and what to do."""
 
 
-def findings_text(findings: Sequence[Finding], detail: Detail) -> Group:
+def findings_text(findings: Sequence[Finding], detail: Detail, limit: str | None = None) -> Group:
     """Return the weightiest findings by cause for a terminal of 80 columns; nothing where there is none."""
     if not findings:
         return Group()
-    groups = grouped(findings)
+    groups = grouped(findings, limit)
     shown = groups[:MOST_FINDINGS]
     parts: list[Text | Padding] = [Text(""), Text("Findings", style="bold")]
     for group in shown:
@@ -155,7 +169,7 @@ def _group(group: FindingGroup, detail: Detail) -> list[Text | Padding]:
     first = group.findings[0]
     head = Text.assemble(("● ", _STYLES[group.weight]), (group.title, "bold"), f": {group.seen_of}")
     evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
-    seen, cause = Text(first.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")
+    seen, cause = Text(group.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")
     lines = {
         "brief": [seen, cause],
         "full": [seen, Text(evidence, style="dim"), cause, Text(f"To do: {first.advice}")],

@@ -46,6 +46,22 @@ def hopeless_words(analysis: Analysis, measure: Measure) -> str | None:
     )
 
 
+def visible_words(analysis: Analysis) -> str | None:
+    """Return the smallest difference that the run can see, in words; ``None`` where nothing is compared."""
+    measure = analysis.measure(analysis.ranked_by)
+    found = analysis.ranking(measure)
+    spread = {one.measure: one.spread for one in analysis.noise}.get(measure.column)
+    if found is None or spread is None:
+        return None
+    trials, servers = found.over_curve.blocks, len(found.over_curve.ranks)
+    if trials < 2 or servers < 2:  # noqa: PLR2004 - one trial, or one server, compares nothing anywhere
+        return None
+    seen = visible_difference(spread, trials, servers).value
+    if seen is None:
+        return f"No difference in {measure.title}, however large, can be seen in this run."
+    return f"Differences below {text.percent(seen)} in {measure.title} cannot be seen in this run."
+
+
 def _tells_anything(analysis: Analysis) -> bool:
     """Say whether any two servers are told apart, over the curve or at any point."""
     columns = {MEASURES[name].column for name in RANKED_BY}

@@ -7,7 +7,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content
 from loadcurve.report.files import write_part
-from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, grouped, where
+from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import cost_titles
@@ -52,7 +52,7 @@ def render_page(content: Content) -> str:
         "most_rows": MOST_ROWS,
         "most_logs": MOST_LOGS,
         "where": where,
-        "finding_groups": grouped(content.findings),
+        "finding_groups": content.finding_groups,
         "most_named": MOST_NAMED,
         "most_servers": MOST_SERVERS,
         "evidence_figure": figure,

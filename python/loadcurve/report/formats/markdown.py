@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from loadcurve.report import text
 from loadcurve.report.content import Content
-from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure, grouped
+from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure
 from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import cost_titles
 
@@ -158,12 +158,12 @@ def _findings(content: Content) -> list[str]:
     if not content.findings:
         return []
     items = []
-    for group in grouped(content.findings):
+    for group in content.finding_groups:
         first = group.findings[0]
         evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
         items.append(
             f"**{escaped(group.title)}**: {escaped(group.seen_of)} "
-            f"({WEIGHT_TITLES[group.weight]}): {escaped(first.seen)} {escaped(evidence)}. "
+            f"({WEIGHT_TITLES[group.weight]}): {escaped(group.seen)} {escaped(evidence)}. "
             f"*{CAUSE_TITLES[first.certainty]}:* {escaped(first.cause)} "
             f"*To do:* {escaped(first.advice)}"
         )
