@@ -21,7 +21,7 @@ from loadcurve.explain.steal import STEAL_SHARE
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.run_files import TRIALS_FILE
 from support.sandbox import Sandbox, finish, wait_until
-from support.tiny_study import study_text
+from support.tiny_study import STAYS_OURS, study_text
 
 pytestmark = pytest.mark.alone
 
@@ -433,6 +433,7 @@ def test_a_trial_of_a_slower_start_is_odd_and_its_siblings_are_not(sandbox):
     servers = f"""\
 [servers.moody]
 use = "limit"
+{STAYS_OURS}
 start = ["/bin/sh", "-c", '{script}']
 """
     study = study_text(servers, load='duration = "300ms"', connections="[2, 4, 8]", trials=5)

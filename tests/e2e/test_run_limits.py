@@ -10,7 +10,7 @@ from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.server.ledger import FOLDER_PREFIX
 from support.sandbox import finish, wait_until
-from support.tiny_study import study_text
+from support.tiny_study import STAYS_OURS, study_text
 
 pytestmark = pytest.mark.alone
 
@@ -83,6 +83,7 @@ def test_a_server_that_outgrows_its_memory_is_recorded_so_and_the_run_goes_on(re
     servers = f"""\
 [servers.greedy]
 use = "command"
+{STAYS_OURS}
 start = ["{sys.executable}", "{{study}}/greedy.py", "{{port}}", "{{content}}"]
 version = "1"
 limits = {{ memory = "64MiB" }}
@@ -122,6 +123,7 @@ def test_a_server_that_loses_a_process_to_its_limit_of_memory_and_goes_on_has_a_
     servers = f"""\
 [servers.losing]
 use = "command"
+{STAYS_OURS}
 start = ["{sys.executable}", "{{study}}/losing.py", "{{port}}", "{{content}}"]
 version = "1"
 limits = {{ memory = "64MiB" }}
@@ -142,6 +144,7 @@ def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(san
     servers = f"""\
 [servers.greedy]
 use = "command"
+{STAYS_OURS}
 start = ["{sys.executable}", "-c", "x = bytearray(b'x' * (1 << 28))", "{{port}}"]
 version = "1"
 limits = {{ memory = "64MiB" }}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.tiny_study import study_text
+from support.tiny_study import STAYS_OURS, study_text
 
 NGINX = "exec {binary} -p {private} -c {private}/nginx.conf -g 'daemon off;'"
 APACHE = "exec {binary} -d {private} -f {private}/httpd.conf -DFOREGROUND"
@@ -28,6 +28,7 @@ def test_each_start_is_a_new_process_in_a_new_folder_with_empty_logs(name, resta
     noting = 'echo $$ $PWD $(cat *.log | wc -c) >> "{study}/starts"'
     servers = f"""
     [servers.{name}]
+    {STAYS_OURS}
     start = ["sh", "-c", '''{noting}; {STARTS[name]}''']
     version = "as installed"
     access_log = true

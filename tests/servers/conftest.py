@@ -101,6 +101,8 @@ def scripted(tmp_path: Path) -> Scripted:
             title = "scripted"
             documentation = "https://docs.python.org/3/library/http.server.html"
             binary = ["{sys.executable}"]
+            # The interpreter of the tests may lie where nobody else can reach it.
+            user = ["root"]
             environment = {{ SCRIPTED_PORT = "{{port}}" }}
             start = ["{{binary}}", "{SCRIPTED_SERVER}", "{{port}}", "{{content}}"{arguments}]
             ready = {{ timeout = "{ready_s}s" }}

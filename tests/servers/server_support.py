@@ -77,7 +77,7 @@ def marked_processes(state: Path) -> set[int]:
             except OSError:
                 continue
             # Other runs on this machine have servers, too.
-            ours = f"TMPDIR={state / 'tmp'}".encode() in environment.split(b"\0")
+            ours = f"TMPDIR={state / 'tmp'}".encode() in environment
             if ours and f"{MARK_VARIABLE}=".encode() in environment and process_state != "Z":
                 found.add(int(folder.name))
     return found

@@ -295,6 +295,9 @@ def test_a_client_that_stays_does_not_delay_the_stop_until_postgresql_is_killed(
         assert sleeper.wait() != 0
 
 
+# What the imitation runs is in the cache of who runs the tests, which may be closed to others.
+STAYS_ROOTS = "root" if os.geteuid() == 0 else None
+
 MONGOD = """#!/bin/sh
 # An imitation of mongod: it reads its configuration file as mongod does, and is FerretDB.
 [ "$1" = --version ] && {{ echo "db version v7.0.14"; echo "Build Info: {{}}"; exit; }}
@@ -312,7 +315,9 @@ def mongod(ferretdb, tmp_path):
 
 
 def test_an_imitation_of_mongod_is_started_by_its_configuration_and_verified(mongod):
-    looked_for = find_server(CATALOG["mongodb"], {"cache_mib": 512}, Overrides(binary=mongod))
+    looked_for = find_server(
+        CATALOG["mongodb"], {"cache_mib": 512}, Overrides(binary=mongod, user=STAYS_ROOTS)
+    )
     assert looked_for.version == "7.0.14"
     with Server(looked_for, None, {}) as server:
         server.verify()
@@ -323,7 +328,9 @@ def test_an_imitation_of_mongod_is_started_by_its_configuration_and_verified(mon
 
 
 def test_mongod_without_a_journal_is_told_so(mongod):
-    looked_for = find_server(CATALOG["mongodb"], {"journal": False}, Overrides(binary=mongod))
+    looked_for = find_server(
+        CATALOG["mongodb"], {"journal": False}, Overrides(binary=mongod, user=STAYS_ROOTS)
+    )
     with Server(looked_for, None, {}) as server:
         (text,) = server.configuration.values()
     assert "  journal:\n    enabled: false\n" in text

@@ -22,6 +22,7 @@ def prepared(tmp_path):
             title = "prepared"
             documentation = "https://example.org/"
             binary = ["{sys.executable}"]
+            user = ["root"]
             prepare = ["/bin/sh", "-c", '''{script}''']
             start = ["/bin/sh", "-c", ": > {tmp_path}/started; exec sleep 600"]
             ready = {{ timeout = "1s" }}
@@ -75,7 +76,7 @@ def test_an_interrupt_before_the_start_ends_what_is_prepared(prepared, content_f
 def test_a_killed_run_takes_along_what_is_prepared(prepared, content_folder, state):
     entry = prepared("pwd > here; exec sleep 600")
     owner = spawn_owner(entry.folder, content_folder)
-    wait_until(lambda: any((state / "tmp").glob("loadcurve-*/here")))
+    wait_until(lambda: any((state / "tmp").glob("loadcurve-*/private/here")))
     kill_owner(owner)
     wait_until(lambda: processes_using(state / "tmp") == set())
     (cleaned,) = clean_up_after_killed_runs()

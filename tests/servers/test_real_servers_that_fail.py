@@ -90,13 +90,14 @@ def test_a_rejected_setting_is_told_with_the_line_of_the_configuration(name, con
 
 @servers("nginx")
 @is_root
-def test_content_that_the_unprivileged_user_cannot_reach_is_explained(name, state):
+def test_content_that_the_workers_of_roots_server_cannot_reach_is_explained(name, state):
     folder = state / "closed"
     folder.mkdir(mode=0o700)
     (folder / "1k.txt").write_bytes(b"x")
     entry = CATALOG[name]
     ready = entry.description.ready.model_copy(update={"timeout_s": 1.5})
-    impatient = replace(entry, description=entry.description.model_copy(update={"ready": ready}))
+    changes = {"ready": ready, "user": ["root"]}
+    impatient = replace(entry, description=entry.description.model_copy(update=changes))
     failure = failure_of(impatient, folder)
     assert failure.code == "not_ready"
     assert "must be able to pass through" in failure.text

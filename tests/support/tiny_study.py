@@ -1,10 +1,14 @@
 """Studies of a few points of 100 ms, and catalogues with servers for them."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Literal
 
 from loadcurve.server.found import NATIVE_FOLDER
+
+STAYS_OURS = 'user = "root"' if os.geteuid() == 0 else ""
+"""A line in a server's table: it stays ours, because what it needs of a test may be closed to others."""
 
 FAILING_SERVER = Path(__file__).with_name("failing_server.py")
 QUEUEING_SERVER = Path(__file__).with_name("queueing_server.py")
@@ -110,6 +114,8 @@ def write_entry(folder: Path, *, binary: str, start: str, build: str = "", more:
 title = "{folder.name}"
 documentation = "https://www.rfc-editor.org/rfc/rfc9112"
 binary = ["{binary}"]
+# Neither the interpreter of the tests nor what the server writes need be open to other users.
+user = ["root"]
 {build}
 start = [{start}]
 [version]

@@ -13,6 +13,7 @@ from loadcurve.server.container.command import ContainerCommand, Mount, Publishe
 from loadcurve.server.container.engine import Engine
 from loadcurve.server.container.image import Image
 from loadcurve.server.container.location import InContainer
+from loadcurve.server.privileges import ServerUser
 from loadcurve.server.start import StartCommand
 
 PODMAN = Engine("podman", ("--root", "/store"))
@@ -33,10 +34,13 @@ def option(words: list[str], name: str) -> list[str]:
     return [value for key, value in itertools.pairwise(words) if key == name]
 
 
-def started(network: str = "host", engine: Engine = PODMAN, **more: object) -> list[str]:
+def started(
+    network: str = "host", engine: Engine = PODMAN, user: ServerUser | None = None, **more: object
+) -> list[str]:
     start = StartCommand(
         title="Demo",
         argv=["/usr/sbin/demo", "-p", "8081"],
+        user=user,
         folder=Path("/tmp/private"),
         log=Path("/tmp/private/console.log"),
         content=Path("/srv/content"),
@@ -59,6 +63,12 @@ def test_the_servers_own_command_runs_in_its_private_folder_inside():
     assert option(words, "--env") == ["LC_ALL=C", "STORE", "API_TOKEN"]
     assert "sesame" not in " ".join(words)
     assert words[words.index("--entrypoint") :] == ["--entrypoint", "/usr/sbin/demo", "4f" * 32, "-p", "8081"]
+
+
+def test_a_server_of_roots_is_another_user_inside_and_gains_no_privileges():
+    words = started(user=ServerUser("nobody", "nogroup", (65534, 65533)))
+    assert option(words, "--user") == ["65534:65533"]
+    assert "no-new-privileges" in option(words, "--security-opt")
 
 
 def test_the_folders_of_a_start_are_found_under_the_same_paths_and_only_the_private_one_is_written():

@@ -165,6 +165,7 @@ def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) 
         version=server.version,
         version_command=server.version_command,
         environment=server.environment,
+        user=server.user,
         limits=_limits(server),
         location=location,
     )

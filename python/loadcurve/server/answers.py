@@ -49,7 +49,7 @@ class WebSite:
         if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
             return (
                 f"the last status was {status}; started by root it serves as another user, who must be able "
-                f"to pass through every folder of {self.content_folder}"
+                f"to pass through every folder of {self.content_folder} and to read the files in it"
             )
         return f"the last status was {status}"
 

@@ -30,12 +30,11 @@ START_PLACES = PLACES | {"private", "scratch", "content", "address", "port"}
 
 A database has no content.
 
-The private folder holds the configuration and belongs to who starts the server; the one for scratch, inside,
-belongs to whom a server of root's becomes.
+The private folder, which holds the configuration, and the one for scratch in it belong to the server's user.
 """
 
 TEMPLATE_PLACES = START_PLACES | {"user", "group"}
-"""Names known in a template: besides :data:`START_PLACES` whom a server of root's becomes, else none."""
+"""Names known in a template: besides :data:`START_PLACES` whose the workers of root's server are."""
 
 SECRET_PLACES = frozenset({"password"})
 """A password that each start draws anew: for what neither a list of processes nor a record shows."""
@@ -88,7 +87,10 @@ SignalName = Annotated[str, AfterValidator(_signal_name)]
 
 
 CONSOLE_LOG = "console.log"
-"""The file in the private folder that takes what the server prints."""
+"""The file beside the private folder that takes what the server prints."""
+
+PRIVATE_FOLDER = "private"
+"""The private folder, within that of the start, in which the harness alone writes."""
 
 SCRATCH_FOLDER = "scratch"
 """The folder in the private folder where the server may write, whoever it becomes."""
@@ -160,7 +162,7 @@ class ServerDescription(TomlTable):
     url: str | None = None
     """Where a database that was started here is reached."""
     user: Annotated[list[str], Field(min_length=1)] | None = None
-    """Whom a server of root's becomes that does not see to it itself: the first of these that exists."""
+    """Whom a server of root's becomes: the first of these that exists; ``nobody`` where it is silent."""
     binary: list[str] = Field(default_factory=list)
     """Programs that may be this server, the best first: names to search for, paths, or patterns of paths."""
     build: Argv | None = None

@@ -11,6 +11,7 @@ from loadcurve.server.adoption import adopt_orphans, adopted_since, strays_below
 from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.group import born_in_group
 from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.privileges import confined
 from loadcurve.server.processes import identify
 from loadcurve.server.spawn import spawn
 from loadcurve.server.start import ServerProcesses, StartCommand
@@ -40,7 +41,7 @@ class DirectProcesses(ServerProcesses):
         self._groups = ledger_entry.start.groups
         group.make()
         self._limiting_group = group
-        argv = [*group.entering(), *command.argv]
+        argv = [*group.entering(), *confined(command.user), *command.argv]
         adopt_orphans(adopts=True)
         with born_in_group(ledger_entry.start.counting_group):
             environment = environment_of_servers(command.environment)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.build import Build, build_of
@@ -24,6 +25,7 @@ from loadcurve.server.description import (
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.toml.secret import SecretText
 
@@ -47,6 +49,8 @@ class Overrides:
     version_command: Sequence[str] | None = None
     environment: Mapping[str, SecretText] = field(default_factory=dict)
     """Variables of the server, and of what asks for its version."""
+    user: str | None = None
+    """Whom the server becomes where root starts it."""
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
     """Where the server is looked for and run."""
@@ -73,6 +77,8 @@ class FoundServer:
     """Where it was found and is run."""
     environment: Mapping[str, SecretText] = field(default_factory=dict)
     """Variables that the study adds."""
+    user: str | None = None
+    """Whom the study lets it become where root starts it."""
 
     status: ClassVar[Literal["found"]] = "found"
     is_started_here: ClassVar[bool] = True
@@ -149,7 +155,7 @@ def find_server(
     build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
     if build is not None and not build.hold():
         return _unbuilt(entry, build)
-    program = _program(entry, start, overrides, build)
+    program = _program(entry, start, overrides, build, _user(entry, overrides))
     if isinstance(program, str):
         if overrides.binary is not None or overrides.start is not None:
             text = f"{description.title} cannot be started: {program}."
@@ -178,6 +184,7 @@ def find_server(
         limits=overrides.limits,
         location=overrides.location,
         environment=overrides.environment,
+        user=overrides.user,
     )
 
 
@@ -239,19 +246,34 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
     }
 
 
+def _user(entry: CatalogEntry, overrides: Overrides) -> ServerUser | None:
+    """Return whom the server becomes; raises UnusableSetting where the study's choice is impossible."""
+    try:
+        return user_of_server(entry.description.user, overrides.user)
+    except UnusableSetting:
+        raise
+    except BadInput:
+        # It is told at the start: a server is found without its user.
+        return None
+
+
 def _program(
-    entry: CatalogEntry, start: Sequence[str], overrides: Overrides, build: Build | None
+    entry: CatalogEntry,
+    start: Sequence[str],
+    overrides: Overrides,
+    build: Build | None,
+    user: ServerUser | None,
 ) -> Path | str:
     """Return the path of the server's program, or what is wrong with it."""
     location = overrides.location
     if overrides.binary is not None:
         return location.given_program(overrides.binary)
     if _uses_binary(start):
-        return _search_program(entry, location, entry.description.binary, build)
+        return _search_program(entry, location, entry.description.binary, build, user)
     _require_known("start", start[:1], frozenset({"entry", "native"}))
     if "/" in start[0]:
         return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
-    return _search_program(entry, location, start[:1])
+    return _search_program(entry, location, start[:1], None, user)
 
 
 def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
@@ -266,7 +288,11 @@ def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
 
 
 def _search_program(
-    entry: CatalogEntry, location: Location, candidates: Sequence[str], build: Build | None = None
+    entry: CatalogEntry,
+    location: Location,
+    candidates: Sequence[str],
+    build: Build | None,
+    user: ServerUser | None,
 ) -> Path | str:
     """Return the path of the first candidate that is there, or what was looked for."""
     known = {
@@ -276,7 +302,7 @@ def _search_program(
         "build": build and build.folder,
     }
     names = [candidate.format(**known) for candidate in candidates]
-    program = location.program_named(list(_programs_of(candidates, names, known, location)))
+    program = location.program_named(list(_programs_of(candidates, names, known, location)), user)
     if program is None:
         return f"no program {' or '.join(names)} was found {location.searched}"
     return program

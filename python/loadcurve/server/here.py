@@ -233,7 +233,8 @@ class Server(LiveServer):
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
-        self._fail("not_ready", f"{self._title} runs but did not {expected}: {refusal}.")
+        text = f"{self._title} runs but did not {expected}: {refusal}."
+        self._fail("not_ready", text + launch.advice_on_user())
 
     def _require_own_port(self, launch: Launch) -> None:
         if launch.foreign_listeners():
@@ -244,8 +245,9 @@ class Server(LiveServer):
             self._fail("port_taken", f"{self._title} found port {launch.port} taken by another program.")
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
-            raise ServerFailure("config_rejected", f"{self._title} rejects its configuration.", complaint)
-        self._fail_as_ended(f"{self._title} {ended} before it was ready.")
+            text = f"{self._title} rejects its configuration." + launch.advice_on_user(complaint)
+            raise ServerFailure("config_rejected", text, complaint)
+        self._fail_as_ended(f"{self._title} {ended} before it was ready." + launch.advice_on_user())
 
     def _fail_if_it_is_ending(self) -> None:
         """Fail where the main process ends in a moment: its connections are closed shortly before."""

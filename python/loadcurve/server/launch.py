@@ -1,6 +1,7 @@
 """One start of one server on one port: its folder and its processes, from the first to the last of them."""
 
 import contextlib
+import errno
 import os
 import secrets
 import signal
@@ -13,26 +14,29 @@ from pathlib import Path
 
 from loadcurve.errors import refusal
 from loadcurve.host.cgroups import LimitsUnavailable
+from loadcurve.host.state import cache_folder
 from loadcurve.redaction import remember
 from loadcurve.result.records import LimitUse
-from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
+from loadcurve.server.description import CONSOLE_LOG, PRIVATE_FOLDER, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, places
+from loadcurve.server.found import NATIVE_FOLDER, FoundServer, places
 from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import KILL_TIMEOUT_S, MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.location import LOOPBACK
-from loadcurve.server.preparation import prepare
-from loadcurve.server.private_folder import log_tail, unprivileged_names, write_private_folder
+from loadcurve.server.preparation import PREPARE_LOG, prepare
+from loadcurve.server.private_folder import log_tail, template_names, write_private_folder
+from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.processes import held_sockets, is_running, listening_sockets, send_signal
+from loadcurve.server.reach import reachable_program, require_reachable
 from loadcurve.server.settings import SettingValue
-from loadcurve.server.spawn import as_user
 from loadcurve.server.start import StartCommand
 
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
 PASSWORD_BYTES = 24
+ADVICE_LOG_LINES = 20
 ENDED_IN_GOOD_ORDER = "ended with status 0"
 
 
@@ -63,6 +67,7 @@ class Launch:
         self._entry = found.entry
         self._start_command = found.start
         self._added_environment = found.environment
+        self._user = user_of_server(found.entry.description.user, found.user)
         self._names: dict[str, object] = {
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
@@ -113,33 +118,27 @@ class Launch:
         with interrupts_deferred() as interrupted:
             temporary = Path(tempfile.gettempdir()).resolve()
             self._ledger_entry = LedgerEntry(self._entry.name, temporary, group_parent())
-            folder = self._start_record.private_folder
             content = None if content_folder is None else content_folder.resolve()
-            self._names |= {
-                **settings,
-                **({} if content is None else {"content": str(content)}),
-                "private": str(folder),
-                "scratch": str(folder / SCRATCH_FOLDER),
-            }
-            whom = unprivileged_names(self._entry.description.user)
             try:
-                self.configuration = write_private_folder(folder, self._entry, self._names | whom)
-                prefix = self._becoming(whom)
+                self._make_folders(settings, content)
                 environment = self._environment()
                 if (words := self._entry.description.prepare) is not None:
                     prepare(
                         self._title,
-                        [*prefix, *self._filled(words)],
-                        folder,
+                        self._filled(words),
+                        self._folder,
+                        self._prepare_log,
+                        user=self._user,
                         cpus=cpus,
                         environment=environment,
                         interrupted=interrupted,
                     )
                 command = StartCommand(
                     title=self._title,
-                    argv=[*prefix, *self._filled(self._start_command)],
-                    folder=folder,
-                    log=folder / CONSOLE_LOG,
+                    argv=self._filled(self._start_command),
+                    user=self._user,
+                    folder=self._folder,
+                    log=self._console_log,
                     content=content,
                     port=self.port,
                     environment=environment,
@@ -208,7 +207,17 @@ class Launch:
         """Return the last lines of what the server printed and of each of its logs; empty after the end."""
         if self._ledger_entry is None:
             return ""
-        return log_tail(self._start_record.private_folder, self._entry, line_count)
+        return log_tail(self._console_log, self._folder, self._entry, line_count)
+
+    def advice_on_user(self, said: str = "") -> str:
+        """Return a sentence on whom the server became, where what it said or logged asks for one; else ""."""
+        refused = os.strerror(errno.EACCES).lower() in (said or self.log_tail(ADVICE_LOG_LINES)).lower()
+        if self._user is None or not refused:
+            return ""
+        return (
+            f" It ran as the user {self._user.name}, because root started it, and was refused something: let "
+            'that user reach it, or say user = "root" in the table of the server.'
+        )
 
     def complaint_about_configuration(self) -> str | None:
         """Ask the server what is wrong with its configuration; ``None`` where it names nothing."""
@@ -217,7 +226,7 @@ class Launch:
             return None
         try:
             finished = self._location.output_of(
-                self._filled(check), CHECK_TIMEOUT_S, self._start_record.private_folder, self._environment()
+                self._filled(check), CHECK_TIMEOUT_S, self._folder, self._environment(), self._user
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
@@ -258,12 +267,50 @@ class Launch:
             raise RuntimeError("the server is not started, or already stopped")
         return self._ledger_entry.start
 
-    def _becoming(self, whom: Mapping[str, str | None]) -> tuple[str, ...]:
-        """Return the words before a command by which root's server becomes another user, where it must."""
-        user, group = whom["user"], whom["group"]
-        if self._entry.description.user is None or user is None or group is None:
-            return ()
-        return as_user(user, group)
+    @property
+    def _folder(self) -> Path:
+        """The server's private folder; what the harness writes lies outside, where nobody plants links."""
+        return self._start_record.private_folder / PRIVATE_FOLDER
+
+    @property
+    def _console_log(self) -> Path:
+        return self._start_record.private_folder / CONSOLE_LOG
+
+    @property
+    def _prepare_log(self) -> Path:
+        return self._start_record.private_folder / PREPARE_LOG
+
+    def _make_folders(self, settings: Mapping[str, SettingValue], content: Path | None) -> None:
+        """Make the folders of the start with the configuration in them, which the server's user can reach."""
+        outer, folder = self._start_record.private_folder, self._folder
+        outer.mkdir(mode=0o700)
+        outer.chmod(0o711 if os.geteuid() == 0 else 0o700)
+        for log in (self._console_log, self._prepare_log):
+            log.touch(mode=0o600)
+            if self._user is not None:
+                # It may open its standard output anew, as /dev/stdout.
+                os.chown(log, *self._user.ids)
+        self._names |= {
+            **settings,
+            **({} if content is None else {"content": str(content)}),
+            "private": str(folder),
+            "scratch": str(folder / SCRATCH_FOLDER),
+        }
+        if self._user is not None:
+            self._let_reach(self._user, content)
+        names = self._names | template_names(self._user)
+        self.configuration = write_private_folder(folder, self._entry, names, self._user)
+
+    def _let_reach(self, user: ServerUser, content: Path | None) -> None:
+        """Require that another user can reach what the server needs; our own programs are copied for it."""
+        if self._location.is_this_machine:
+            program, ours = Path(str(self._names["binary"])), (NATIVE_FOLDER, cache_folder())
+            copies = self._start_record.private_folder
+            self._names["binary"] = str(reachable_program(self._title, user, program, ours, copies))
+        if content is not None:
+            require_reachable(self._title, user, content)
+        temporary = self._start_record.private_folder
+        require_reachable(self._title, user, temporary, advice="Set TMPDIR to a folder that others can pass")
 
     def _filled(self, texts: Iterable[str], **secrets: str) -> list[str]:
         """Return texts of the description with the names of this start filled in."""
@@ -279,7 +326,15 @@ class Launch:
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
         filled = self._filled(own.values(), password=self._password)
         added = {name: value.text for name, value in self._added_environment.items()}
-        return {**dict(zip(own, filled, strict=True)), **added, **fixed}
+        return {**self._of_user(), **dict(zip(own, filled, strict=True)), **added, **fixed}
+
+    def _of_user(self) -> dict[str, str]:
+        """Return the variables of another user than ours, to whom our folders may be closed."""
+        if self._user is None:
+            return {}
+        scratch = str(self._folder / SCRATCH_FOLDER)
+        name = self._user.name
+        return {"HOME": str(self._folder), "TMPDIR": scratch, "USER": name, "LOGNAME": name}
 
     def _end_processes(self, interrupted: Callable[[], bool]) -> None:
         listening = listening_sockets(self.port) - self.foreign_listeners()

@@ -10,6 +10,8 @@ from typing import Protocol
 
 from loadcurve.server.direct import DirectProcesses
 from loadcurve.server.environment import environment_of_servers
+from loadcurve.server.privileges import ServerUser, confined
+from loadcurve.server.reach import may_run
 from loadcurve.server.start import ServerProcesses
 
 LOOPBACK = "127.0.0.1"
@@ -28,6 +30,11 @@ class Location(Protocol):
     @property
     def listen_address(self) -> str:
         """The address on which a server there listens."""
+        ...
+
+    @property
+    def is_this_machine(self) -> bool:
+        """Whether paths of this machine are those of the place."""
         ...
 
     @property
@@ -52,8 +59,11 @@ class Location(Protocol):
         """Return the command that the place itself names, if it does."""
         ...
 
-    def program_named(self, names: Sequence[str]) -> Path | None:
-        """Return the absolute path of the first of these programs, names or paths, that is there."""
+    def program_named(self, names: Sequence[str], user: ServerUser | None = None) -> Path | None:
+        """Return the absolute path of the first of these programs, names or paths, that is there.
+
+        One that the user cannot run comes after all that it can.
+        """
         ...
 
     def given_program(self, program: Path) -> Path | str:
@@ -74,8 +84,9 @@ class Location(Protocol):
         timeout_s: float,
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        user: ServerUser | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a command in a folder to its end; its output holds its standard error, too.
+        """Run a command in a folder to its end, as another user or not; its output holds its standard error.
 
         Raises:
             OSError: it cannot be run.
@@ -93,6 +104,7 @@ class ThisMachine:
     """The machine of this process itself, see :class:`Location`."""
 
     listen_address = LOOPBACK
+    is_this_machine = True
     fixed_port = None
     searched = f"on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
 
@@ -108,14 +120,13 @@ class ThisMachine:
         """Return none: a machine is no server."""
         return None
 
-    def program_named(self, names: Sequence[str]) -> Path | None:
+    def program_named(self, names: Sequence[str], user: ServerUser | None = None) -> Path | None:
         """Search on PATH and where servers are installed besides."""
         search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), *EXTRA_PROGRAM_FOLDERS))
-        for name in names:
-            program = shutil.which(name, path=search_path)
-            if program:
-                return Path(program).absolute()
-        return None
+        programs = [shutil.which(name, path=search_path) for name in names]
+        there = [Path(program).absolute() for program in programs if program]
+        runnable = (program for program in there if user is None or may_run(user, program))
+        return next(runnable, there[0] if there else None)
 
     def given_program(self, program: Path) -> Path | str:
         """Return its path, or that it is missing or not executable."""
@@ -140,10 +151,11 @@ class ThisMachine:
         timeout_s: float,
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        user: ServerUser | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the command as a child of this process."""
         return subprocess.run(  # noqa: S603 -- the command is the catalogue's
-            command,
+            command if user is None else [*confined(user), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

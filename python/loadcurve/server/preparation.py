@@ -6,10 +6,11 @@ from pathlib import Path
 
 from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.privileges import ServerUser, confined
 from loadcurve.server.spawn import run_to_its_end
 
 PREPARE_LOG = "prepare.log"
-"""The file in the private folder that takes what the command prints."""
+"""The file beside the private folder that takes what the command prints."""
 
 PREPARE_TIMEOUT_S = 120.0
 
@@ -18,7 +19,9 @@ def prepare(
     title: str,
     argv: Sequence[str],
     folder: Path,
+    log: Path,
     *,
+    user: ServerUser | None,
     cpus: Collection[int] | None,
     environment: Mapping[str, str],
     interrupted: Callable[[], bool],
@@ -31,9 +34,8 @@ def prepare(
         ServerFailure: it failed ("not_prepared"), with what it printed.
 
     """
-    log = folder / PREPARE_LOG
     status = run_to_its_end(
-        argv,
+        [*confined(user), *argv],
         folder,
         log,
         cpus=cpus,

@@ -1,18 +1,14 @@
 """The private folder of one start: the rendered configuration, and everything that the server writes."""
 
-import contextlib
-import grp
 import os
-import pwd
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from loadcurve.errors import BadInput
+from loadcurve.files import open_regular
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
-
-UNPRIVILEGED_USER = "nobody"
+from loadcurve.server.privileges import UNPRIVILEGED_USER, ServerUser, may_change_users
 
 
 class PlaceholderPort(int):
@@ -34,38 +30,31 @@ LOG_END_BYTES = 64 * 1024
 """How much of the end of a log is read, enough for any number of lines that a person would read."""
 
 
-def unprivileged_names(candidates: Sequence[str] | None) -> dict[str, str | None]:
-    """Return ``user`` and ``group`` that a server of root's must become; ``None`` for an ordinary user's.
+def template_names(user: ServerUser | None) -> dict[str, str | None]:
+    """Return ``user`` and ``group`` for templates: whom a server that stays root's makes its workers.
 
-    That is the first of the candidates that the system knows, or the user ``nobody``.
-
-    Raises ``BadInput``: this is root's process, and the system has no such user.
+    ``None`` where the server itself is another user's, or an ordinary one's.
     """
-    if os.geteuid() != 0:
+    workers = ServerUser.named(UNPRIVILEGED_USER) if user is None and may_change_users() else None
+    if workers is None:
         return {"user": None, "group": None}
-    names = candidates or [UNPRIVILEGED_USER]
-    for name in names:
-        with contextlib.suppress(KeyError):
-            user = pwd.getpwnam(name)
-            return {"user": user.pw_name, "group": grp.getgrgid(user.pw_gid).gr_name}
-    raise BadInput(
-        f"A server that root starts must become the user `{'` or `'.join(names)}`, and the system has no "
-        "such user or not its group; start the command as an ordinary user."
-    )
+    return {"user": workers.name, "group": workers.group}
 
 
-def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, object]) -> dict[str, str]:
+def write_private_folder(
+    folder: Path, entry: CatalogEntry, names: Mapping[str, object], user: ServerUser | None = None
+) -> dict[str, str]:
     """Make the folder, write the entry's configuration into it, and return the files by name, to be recorded.
 
     What this start alone has is recorded as ``RECORDED_NAMES``. ``names`` are those that templates know, with
-    :func:`unprivileged_names` among them.
+    :func:`template_names` among them. At the end the folder is the ``user``'s, who may write there.
 
     Raises:
         BadInput: a template cannot be rendered.
         OSError: the folder or a file cannot be written.
 
     """
-    # A server that root starts passes through the folder as another user.
+    # A server that stays root's passes through the folder as another user, too.
     folder.mkdir(mode=0o700)
     folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
     scratch = folder / SCRATCH_FOLDER
@@ -76,6 +65,9 @@ def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, 
         (folder / file).write_text(entry.templates.render(template, names), encoding="utf-8")
         # The folder lets in whom it should; here the mask of the person's shell must not decide.
         (folder / file).chmod(0o644)
+    if user is not None:
+        for owned in (scratch, folder):
+            os.chown(owned, *user.ids)
     recorded = {**names, **{name: RECORDED_NAMES[name] for name in names.keys() & RECORDED_NAMES.keys()}}
     return {
         file: entry.templates.render(template, recorded)
@@ -83,9 +75,10 @@ def write_private_folder(folder: Path, entry: CatalogEntry, names: Mapping[str, 
     }
 
 
-def log_tail(folder: Path, entry: CatalogEntry, line_count: int) -> str:
+def log_tail(console: Path, folder: Path, entry: CatalogEntry, line_count: int) -> str:
     """Return the last lines of what the server printed and of each log; empty where there are none."""
-    tails = {file: _last_lines(folder / file, line_count) for file in (CONSOLE_LOG, *entry.description.logs)}
+    files = {CONSOLE_LOG: console, **{file: folder / file for file in entry.description.logs}}
+    tails = {name: _last_lines(file, line_count) for name, file in files.items()}
     written = {file: tail for file, tail in tails.items() if tail}
     if len(written) == 1:
         return next(iter(written.values()))
@@ -93,9 +86,10 @@ def log_tail(folder: Path, entry: CatalogEntry, line_count: int) -> str:
 
 
 def _last_lines(file: Path, line_count: int) -> str:
+    """Return the end of a file that the server may have put there: a link of its is not followed."""
     try:
-        with file.open("rb") as stream:
-            stream.seek(max(0, file.stat().st_size - LOG_END_BYTES))
+        with open_regular(file) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_END_BYTES))
             end = stream.read(LOG_END_BYTES)
     except OSError:
         return ""

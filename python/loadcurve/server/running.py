@@ -61,7 +61,7 @@ def find_running_server(
 
     """
     settings = choose_settings(entry.name, entry.description.settings, given_settings)
-    for key in ("binary", "start", "version_command", "environment"):
+    for key in ("binary", "start", "version_command", "environment", "user"):
         if getattr(overrides, key):
             raise UnusableSetting(key, f"given, but the server {entry.name} runs already and is not started")
     if overrides.limits != NO_LIMITS:

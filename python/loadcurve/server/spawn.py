@@ -97,36 +97,23 @@ def ends_with_parent() -> tuple[str, ...]:
     The kernel says nothing of a parent that has ended before it is asked to: that one is no longer the parent
     when the shell behind looks, which then ends by itself.
     """
-    asking = _asking_to_end_with_parent()
+    asking = setpriv("--pdeathsig", "TERM")
     if not asking:
         return ()
     script = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
     return (*asking, "sh", "-c", script, "sh", str(os.getpid()))
 
 
-def as_user(user: str, group: str) -> tuple[str, ...]:
-    """Return the words before a command that make it, started by root, another user's.
-
-    The kernel forgets whose end a process is to follow when that changes its user, so it is asked again.
-
-    Raises ``BadInput``: there is no setpriv.
-    """
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise BadInput(
-            f"A server that root starts must become the user `{user}`, for which the program setpriv (of "
-            "util-linux) is missing; install it, or start the command as an ordinary user."
-        )
-    return (setpriv, "--reuid", user, "--regid", group, "--init-groups", "--", *ends_with_parent())
-
-
 @functools.cache
-def _asking_to_end_with_parent() -> tuple[str, ...]:
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
+def setpriv(*options: str) -> tuple[str, ...]:
+    """Return the words before a command that start it with these options of setpriv; none where that fails.
+
+    The setpriv of busybox knows fewer options than that of util-linux.
+    """
+    program = shutil.which("setpriv")
+    if program is None:
         return ()
-    prefix = (setpriv, "--pdeathsig", "TERM", "--")
-    # The setpriv of busybox knows fewer options than that of util-linux.
+    prefix = (program, *options, "--")
     probe = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603
     return prefix if probe.returncode == 0 else ()
 

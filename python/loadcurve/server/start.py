@@ -11,6 +11,7 @@ from loadcurve.host.cgroups import Limits
 from loadcurve.result.records import LimitUse
 from loadcurve.server.group import group_of_its_own
 from loadcurve.server.ledger import LedgerEntry
+from loadcurve.server.privileges import ServerUser
 from loadcurve.server.processes import ProcessIdentity
 
 
@@ -21,6 +22,8 @@ class StartCommand:
     title: str
     """The server's name in sentences."""
     argv: Sequence[str]
+    user: ServerUser | None
+    """Whom the server becomes; ``None`` for the user who starts it."""
     folder: Path
     """The private folder, in which the command works."""
     log: Path

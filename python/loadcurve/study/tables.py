@@ -313,6 +313,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """How the load asks a database, by its driver's settings, such as its write concern."""
     environment: Variables = Field(default_factory=dict)
     """Variables of its environment, besides those that every server and this one's description has."""
+    user: Text | None = None
+    """Whom the server becomes where root starts it; ``"root"`` lets it stay root's."""
     limits: LimitsTable | None = None
     """What the server is held to by control groups."""
     machine: Text | None = None

@@ -9,6 +9,7 @@ from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.redaction import is_secret_variable
 from loadcurve.server.container.engine import Engine
 from loadcurve.server.location import LOOPBACK
+from loadcurve.server.privileges import ServerUser
 
 SYS_RESOURCE = 24
 """The number of the capability that may raise hard limits, see capabilities(7)."""
@@ -59,7 +60,9 @@ class ContainerCommand:
     secrets: Collection[str] = frozenset()
     """The names of variables that are secret, besides those whose names say so."""
     folder: Path | None = None
-    """In which it works, as the user who starts it; ``None`` for the image's own folder and user."""
+    """In which it works, as ``user``; ``None`` for the image's own folder and user."""
+    user: ServerUser | None = None
+    """Of this machine, who works in the folder; ``None`` for who starts it."""
     cpus: Collection[int] | None = None
     limits: Limits = NO_LIMITS
     extra: Sequence[str] = ()
@@ -74,6 +77,7 @@ class ContainerCommand:
             *("--no-healthcheck", "--log-driver", "none"),
             # With SELinux, the folders of this machine would need other labels.
             *("--security-opt", "label=disable"),
+            *("--security-opt", "no-new-privileges"),
             *([] if self.name is None else ["--name", self.name]),
             *("--network", self.network),
             *self._published_words(),
@@ -107,7 +111,9 @@ class ContainerCommand:
     def _user_words(self, engine: Engine) -> list[str]:
         if self.folder is None:
             return []
-        return [*engine.same_user(), "--workdir", str(self.folder)]
+        ids = None if self.user is None else ":".join(map(str, self.user.ids))
+        user = engine.same_user() if ids is None else ["--user", ids]
+        return [*user, "--workdir", str(self.folder)]
 
     def _share_words(self) -> list[str]:
         words = []

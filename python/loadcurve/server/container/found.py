@@ -34,7 +34,7 @@ def location_of(
     if entry.description.from_study == "url":
         text = f"given, but the server {entry.name} runs already and is not started"
         raise UnusableSetting("engine", text)
-    if entry.description.user is not None or entry.description.prepare is not None:
+    if entry.description.prepare is not None:
         text = (
             f"given, but the server {entry.name} is prepared on this machine, as a user of it, before it "
             "starts; so it does not run in a container"

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from loadcurve.server.container.command import ContainerCommand, Mount, PublishedPort
 from loadcurve.server.container.engine import Engine, EngineError
@@ -14,6 +15,7 @@ from loadcurve.server.container.processes import ContainerProcesses
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.ledger import FOLDER_PREFIX
 from loadcurve.server.location import EXTRA_PROGRAM_FOLDERS, LOOPBACK, THIS_MACHINE
+from loadcurve.server.privileges import ServerUser
 from loadcurve.server.start import StartCommand
 from loadcurve.study.container import Network
 
@@ -63,6 +65,8 @@ class InContainer:
     runs_own_command: bool = False
     """Whether the image's own command is the server."""
 
+    is_this_machine: ClassVar[bool] = False
+
     @property
     def listen_address(self) -> str:
         """The loopback address, or every address of a private network, where no other machine is."""
@@ -85,7 +89,7 @@ class InContainer:
         """Return what the image runs by itself."""
         return [word.replace("{", "{{").replace("}", "}}") for word in self.image.command] or None
 
-    def program_named(self, names: Sequence[str]) -> Path | None:
+    def program_named(self, names: Sequence[str], user: ServerUser | None = None) -> Path | None:  # noqa: ARG002 -- who it is inside is not known here
         """Search in the image, and for a path into a shared folder here."""
         here = [name for name in names if self._is_shared(Path(name))]
         return THIS_MACHINE.program_named(here) or self._looked_for(FIND_PROGRAM, *names)
@@ -108,6 +112,7 @@ class InContainer:
         timeout_s: float,
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        user: ServerUser | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the command in a container of its own; its standard error comes behind its output."""
         own = [] if folder is None else [Mount(folder, folder)]
@@ -117,6 +122,7 @@ class InContainer:
             name=name,
             mounts=[*self._mounts, *own],
             folder=folder,
+            user=user,
             environment=environment or {},
         )
         try:
@@ -153,6 +159,7 @@ class InContainer:
             environment=start.environment,
             secrets=start.secret_variables,
             folder=None if self.runs_own_command else start.folder,
+            user=start.user,
             cpus=start.cpus,
             limits=start.limits,
         )
