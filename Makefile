@@ -21,6 +21,9 @@ RUST_SERVERS := $(patsubst $(CATALOG)/%/Cargo.toml,%,$(wildcard $(CATALOG)/*/Car
 GO_SERVERS := $(patsubst $(CATALOG)/%/go.mod,%,$(wildcard $(CATALOG)/*/go.mod))
 BUILT_SERVERS := $(RUST_SERVERS) $(GO_SERVERS)
 
+# Modules are compiled once for all processes of the tests, whatever the person's own habit is.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The tests of `make test`.
 SHORT := not long and not builds
 # How long each target is fuzzed.

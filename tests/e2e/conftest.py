@@ -20,7 +20,11 @@ PORTS_OF_SMALL_NETWORK = 40
 
 @pytest.fixture(scope="session")
 def byte_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("byte-code")
+    """Give the folder of compiled modules, one for all processes of the tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "byte-code"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture
