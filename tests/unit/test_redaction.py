@@ -20,6 +20,7 @@ from loadcurve.redaction import (
     without_passwords_in,
 )
 from loadcurve.server.target import read_url
+from loadcurve.study.tables import StudyServer
 
 PARTS = ("Xq7Vt", "Zw9Kp", "Jf4Hm")
 """What a secret is made of: nothing of it stands in any other part of a URL."""
@@ -215,6 +216,11 @@ def test_what_others_write_loses_the_password_of_a_url_that_was_given(secret: st
 def test_what_others_write_loses_a_password_that_was_not_encoded(secret: str):
     remember_url(f"mongodb://me:{secret}@one/app")
     assert has_no_secret(hidden(f"no entry for user me with {secret}"))
+
+
+def test_what_others_write_loses_the_password_in_the_url_of_a_studys_server():
+    StudyServer.model_validate({"use": "url", "url": "postgresql://ann:sesame%2F4714@one/app"})
+    assert hidden('no entry for "ann" with sesame/4714') == 'no entry for "ann" with (hidden)'
 
 
 def test_a_password_that_was_given_in_a_url_is_hidden_where_a_driver_repeats_it_alone():

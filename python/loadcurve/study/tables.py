@@ -16,7 +16,7 @@ from pydantic import (
 
 from loadcurve.load.loads import DURATION_KEYS, WrittenLoad
 from loadcurve.load.values import PositiveCount, SettingValue
-from loadcurve.redaction import is_secret_variable, remember
+from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
@@ -289,6 +289,12 @@ Variables = Annotated[
 ]
 
 
+def _remembered_url(url: str) -> str:
+    """Keep what is secret in a URL out of what its server and its driver write."""
+    remember_url(url)
+    return url
+
+
 class StudyServer(ContainerTable, extra="allow"):
     """One server of the study: an entry of the catalogue and its settings, which the catalogue checks."""
 
@@ -299,7 +305,7 @@ class StudyServer(ContainerTable, extra="allow"):
     """Whether a run leaves the server out, without a failure, where it is not installed."""
     binary: StudyPath | None = None
     """Another program than those that the catalogue names, such as a second version of the server."""
-    url: Text | None = None
+    url: Annotated[Text, AfterValidator(_remembered_url)] | None = None
     """Where the server runs already, for one that is not started."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names, for one that is not started."""
