@@ -4,10 +4,11 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
+from rich.table import Table
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
-from loadcurve.report.terminal import closing, summary
+from loadcurve.report.terminal import add_point_column, closing, summary
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support import terminal
@@ -45,7 +46,8 @@ def test_a_server_that_was_not_reached_is_not_shown_as_zero(tmp_path: Path):
 def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
     lines = printed(synthetic.write_renamed_run(tmp_path, "tiny", name))
     assert lines.index("") == 1 + 3 * 6 + 1
-    assert any(line.startswith(name[:15]) for line in lines)
+    short = name if len(name) <= 16 else f"{name[:8]}…{name[-7:]}"
+    assert any(line.startswith(f"{short} ") for line in lines)
 
 
 def test_a_run_ends_with_the_answer_and_the_curves(tmp_path: Path):
@@ -78,3 +80,19 @@ def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
     assert "one trial of each server has no interval, so they cannot be ranked" in words
     assert "±" not in words
     assert "smallest difference" not in words
+
+
+@pytest.mark.parametrize(
+    ("keys", "heading"),
+    [
+        (["connection_rate"], ["connection", "rate"]),
+        (["connection_rate", "think"], ["connection", "rate,", "think (s)"]),
+    ],
+)
+def test_the_heading_of_the_points_breaks_between_words_however_narrow_it_gets(keys, heading):
+    table = Table(box=None)
+    add_point_column(table, keys)
+    table.add_column("x" * 70, no_wrap=True)
+    table.add_row("1", "")
+    lines = terminal.printed(table).splitlines()
+    assert [line[:12].strip() for line in lines[: len(heading)]] == heading

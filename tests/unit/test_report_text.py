@@ -64,3 +64,34 @@ def test_nested_facts_are_flat_pairs_and_unknown_ones_are_said_to_be_unknown():
 
 def test_the_title_of_every_duration_that_can_be_swept_has_its_unit():
     assert {text.key_title(key).rpartition(" ")[2] for key in DURATION_KEYS} == {"(s)"}
+
+
+def test_a_heading_of_keys_breaks_between_words_and_names_the_unit_of_durations_once():
+    assert text.keys_title(["connection_rate", "think"]) == "connection rate,\nthink (s)"
+    assert text.keys_title([]) == "point"
+
+
+def test_a_long_name_loses_its_middle_and_a_short_one_nothing():
+    short = text.shortened(["apache-event-with-two-workers", "nginx"], 16)
+    assert short == {"apache-event-with-two-workers": "apache-e…workers", "nginx": "nginx"}
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (
+            ["a-server-one-of-all-tests", "a-server-two-of-all-tests"],
+            ["a-server-o…tests", "a-server-t…tests"],
+        ),
+        (
+            ["first-in-the-middle-of-it", "other-in-the-middle-of-it"],
+            ["first-in…e-of-it", "other-in…e-of-it"],
+        ),
+        (
+            ["x" * 30 + "one" + "y" * 30, "x" * 30 + "two" + "y" * 30],
+            ["xxxxxxxxxxxxx…~1", "xxxxxxxxxxxxx…~2"],
+        ),
+    ],
+)
+def test_names_that_differ_stay_different(names, short):
+    assert [*text.shortened(names, 16).values()] == short

@@ -9,12 +9,14 @@ from rich.text import Text
 
 from loadcurve.analysis.comparison import Change, RunComparison
 from loadcurve.report import text
-from loadcurve.report.terminal import POINT_WIDTH, SERVER_WIDTH
+from loadcurve.report.terminal import POINT_WIDTH, add_point_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
 
 SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99")]
 """The measures that the terminal has room for; the JSON has all."""
+
+RATIO_WIDTH = 20
 
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
@@ -90,26 +92,30 @@ def _what_differs(comparison: RunComparison) -> list[RenderableType]:
     return [Text("what differs", "bold"), *(Text(f"  {line}", overflow="fold") for line in lines), Text()]
 
 
-def _ratios(comparison: RunComparison) -> Table:
+def _ratios(comparison: RunComparison) -> Group:
+    """Return each server's name above its ratios, so that neither takes room from the other."""
     changes = (*comparison.curves, *comparison.points)
     keys = list(dict.fromkeys(key for change in changes for key in change.point or {}))
-    table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left", title_style="bold")
-    table.title = "new / base, with 95 % intervals over the trials"
-    table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-    # A key is the user's word, so it is no markup.
-    table.add_column(
-        Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
-    )
-    for measure in SHOWN:
-        table.add_column(measure.title, justify="right", no_wrap=True)
     rows: dict[str, dict[str, dict[str, Change]]] = {}
     for change in changes:
         at = "all" if change.point is None else text.point_values(change.point, keys)
         rows.setdefault(change.server, {}).setdefault(at, {})[change.measure.name] = change
-    for server, places in rows.items():
-        for number, (at, found) in enumerate(places.items()):
-            cells = [_cell(found.get(measure.name)) for measure in SHOWN]
-            table.add_row(Text(server if number == 0 else ""), Text(at), *cells)
+    parts: list[RenderableType] = [Text("new / base, with 95 % intervals over the trials", "bold")]
+    for number, (server, places) in enumerate(rows.items()):
+        table = _columns(keys, with_header=False)
+        for at, found in places.items():
+            table.add_row(Text(at), *(_cell(found.get(measure.name)) for measure in SHOWN))
+        header = [_columns(keys, with_header=True)] if number == 0 else []
+        parts += [*header, Text(server, overflow="fold"), table]
+    return Group(*parts)
+
+
+def _columns(keys: Sequence[str], *, with_header: bool) -> Table:
+    """Return a table without rows; all of them are equally wide, and together 80 columns."""
+    table = Table(box=None, pad_edge=False, header_style="dim", show_header=with_header)
+    add_point_column(table, keys, POINT_WIDTH)
+    for measure in SHOWN:
+        table.add_column(measure.title, justify="right", width=RATIO_WIDTH, overflow="fold")
     return table
 
 

@@ -11,6 +11,9 @@ from loadcurve.stats.price import MILLION, Leader, Offer, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 
+FAR_BEYOND = 100
+"""A peak this many times the largest measured load says nothing but that throughput does not fall."""
+
 
 def limited(limit: Limit, value: float | None) -> str:
     """Return what was measured of a limited measure, such as ``p99 2.31 ms`` or ``errors 0.1 %``."""
@@ -161,7 +164,8 @@ def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:
     peak = fit.peak_load
     if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
         return f"more than {text.load(key, 1)} brings nothing"
-    if peak is None or (fit.kappa.low is not None and fit.kappa.low <= 0):
+    is_far = peak is not None and peak.value > FAR_BEYOND * largest
+    if peak is None or is_far or (fit.kappa.low is not None and fit.kappa.low <= 0):
         return f"no cost of coherency can be told: more {key} are not seen to cost throughput"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"

@@ -68,10 +68,11 @@ class Sparklines:
         logarithms = {server: list(map(_logarithm, values)) for server, values in self.p99_ms.items()}
         known = _known(logarithms.values())
         low, high = min(known, default=0.0), max(known, default=0.0)
+        names = text.shortened(self.throughput_rps, SERVER_WIDTH)
         for server, rates in self.throughput_rps.items():
             p99 = _known([self.p99_ms[server]])
             table.add_row(
-                Text(server),
+                Text(names[server]),
                 Text(sparkline(rates, 0, greatest_rps, levels)),
                 text.number(max(_known([rates]), default=None)),
                 Text(sparkline(logarithms[server], low, high, levels)),

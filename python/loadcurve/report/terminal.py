@@ -1,5 +1,7 @@
 """The summary of a run for the terminal."""
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -69,21 +71,19 @@ def summary_table(analysis: Analysis) -> Table:
     keys = analysis.keys
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-    # A key is the user's word too, so it is no markup either.
-    table.add_column(
-        Text(", ".join(keys) or "point"), justify="right", max_width=POINT_WIDTH, overflow="fold"
-    )
+    add_point_column(table, keys)
     for title in (analysis.load_kind.per_second, "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
+    names = text.shortened(analysis.run.servers, SERVER_WIDTH)
     measured = {curve.server: [at for at in curve.points if at.trials] for curve in analysis.curves}
     for name, server in analysis.run.servers.items():
         points = text.evenly(measured.get(name, []), MOST_POINTS)
         if not points:
             reason = "missing" if server.status == "missing" else "not measured"
-            table.add_row(Text(name), *[text.ABSENT] * 4, Text(reason, style="dim"))
+            table.add_row(Text(names[name]), *[text.ABSENT] * 4, Text(reason, style="dim"))
         for place, at in enumerate(points):
-            table.add_row(Text(name if place == 0 else ""), *_cells(at, keys))
+            table.add_row(Text(names[name] if place == 0 else ""), *_cells(at, keys))
     return table
 
 
@@ -110,10 +110,23 @@ def _figures(titles: list[str], rows: list[list[str]]) -> Table:
     server, *figures = titles
     table.add_column(server, max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
     for title in figures:
-        table.add_column(title, justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_column(title, justify="right", overflow="fold", min_width=_longest_word(title))
+    names = text.shortened((row[0] for row in rows), SERVER_WIDTH)
+    for name, *cells in rows:
+        table.add_row(*map(Text, [names[name], *cells]))
     return table
+
+
+def add_point_column(table: Table, keys: Sequence[str], width: int = 0) -> None:
+    """Add the column of :func:`text.point_values`, at least ``width`` wide; its heading breaks at spaces."""
+    title = text.keys_title(keys)
+    least = max(width, min(_longest_word(title), POINT_WIDTH))
+    # A key is the user's word, so it is no markup.
+    table.add_column(Text(title), justify="right", min_width=least, max_width=POINT_WIDTH, overflow="fold")
+
+
+def _longest_word(title: str) -> int:
+    return max(map(len, title.split()), default=0)
 
 
 def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:

@@ -104,6 +104,35 @@ def key_title(key: str) -> str:
     return _KEY_TITLES.get(key, key.replace("_", " "))
 
 
+def keys_title(keys: Sequence[str]) -> str:
+    """Return a heading for :func:`point_values` that breaks between words, with the unit of durations."""
+    titles = [f"{key.replace('_', ' ')}{' (s)' if key_title(key).endswith(' (s)') else ''}" for key in keys]
+    return ",\n".join(titles) or "point"
+
+
+def shortened(names: Iterable[str], width: int) -> dict[str, str]:
+    """Return names of at most ``width`` characters that differ as the names do, for a column of a table.
+
+    A long name loses its middle, or a part nearer to an end where names would be alike otherwise; what is
+    alike even then gets a number.
+    """
+    every = list(dict.fromkeys(names))
+    middle = (width - 1) // 2
+    for tail in sorted(range(width), key=lambda tail: abs(tail - middle)):
+        short = {name: _cut(name, width, tail) for name in every}
+        if len(set(short.values())) == len(every):
+            return short
+    return {
+        name: name if len(name) <= width else f"{name[: width - 2 - len(str(number))]}…~{number}"
+        for number, name in enumerate(every, start=1)
+    }
+
+
+def _cut(name: str, width: int, tail: int) -> str:
+    """Return a name of at most ``width`` characters, with its last ``tail`` ones."""
+    return name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}"
+
+
 def axis_title(key: str | None) -> str:
     """Return what runs along the axis of a figure; without a key, that is the servers."""
     return key_title(key) if key else "server"
