@@ -98,7 +98,7 @@ def test_a_figure_is_on_one_page_from_its_heading_to_its_axis(pages: list[str], 
 
 
 def test_no_heading_stands_alone_at_the_foot_of_a_page(opened: Opened, pages: list[str]):
-    links = opened.page.locator("a").all_inner_texts()
+    links = opened.page.locator("main a").all_inner_texts()
     headings = set(opened.page.locator("h2, h3").filter(visible=True).all_inner_texts()) - {*links}
     assert len(headings) > 8
     for page in pages:

@@ -59,4 +59,6 @@ def render_page(content: Content) -> str:
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
     }
-    return rendered("report.html.jinja", ["report.css", "first_screen.css"], figure_scripts(), values)
+    return rendered(
+        "report.html.jinja", ["report.css", "first_screen.css", "contents.css"], figure_scripts(), values
+    )
