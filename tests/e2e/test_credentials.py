@@ -1,0 +1,28 @@
+"""Credentials show nowhere: the short form of ``python -m benches.credentials``."""
+
+import base64
+
+import pytest
+from benches.credentials import SIGN, shown, shown_in_files, tried
+
+
+def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sandbox, tmp_path):
+    def command(words, variables):
+        return sandbox.run(*words, **variables)
+
+    outcome = tried(16, 2, tmp_path, sandbox.folder, command)
+    assert outcome.found == []
+    assert outcome.missed == []
+    assert outcome.looks > 1
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+def test_a_credential_is_seen_as_it_is_and_in_base64(tmp_path, before):
+    plain = f"{before}{SIGN}abc"
+    encoded = base64.b64encode(plain.encode())
+    assert shown("here", b"..." + encoded + b"...")[0].startswith("here: ")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "file").write_text(plain)
+    assert len(shown_in_files(tmp_path)) == 1
+    (tmp_path / "below" / "file").rename(tmp_path / "below" / SIGN)
+    assert len(shown_in_files(tmp_path)) == 1
