@@ -47,6 +47,16 @@ def test_half_of_the_requests_and_half_of_their_time_are_the_least(
     assert ("slowest_in_pauses" in found(plant)) == is_found
 
 
+def test_pauses_have_no_part_in_a_window_without_length():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        paused(record, 6, 130)
+        record["load"]["duration_s"] = 0.0
+
+    shown = evidence(found(plant)["slowest_in_pauses"])
+    assert shown["slowest requests in pauses"] == 6
+    assert "part of the window in pauses" not in shown
+
+
 @pytest.mark.parametrize(("silence_start_s", "is_stall"), [(1.0, False), (0.5, True)])
 def test_a_silence_within_a_pause_is_no_stall_of_the_server(silence_start_s: float, is_stall: bool):
     def plant(record: Data, trial: int, connections: float) -> None:

@@ -102,5 +102,16 @@ def test_at_the_ends_of_the_sweep_nothing_is_expected():
     assert throughput_beside_neighbours(subject, len(CONNECTIONS) - 1) is None
 
 
+def test_a_curve_that_its_neighbours_let_expect_beyond_all_numbers_is_beside_none():
+    loads = (1, 2, 1_000, 1_000_000, 1_000_001)
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        # From the last two, one part in a million apart, the polynomial rises steeply.
+        record["load"]["rate_rps"]["answered"] = 1e9 if connections == loads[-1] else 1e-9
+
+    [subject] = subjects(planted_run(plant, Setup(values=loads, key="rate")))
+    assert throughput_beside_neighbours(subject, 2) is None
+
+
 def test_a_single_thread_that_comes_and_goes_is_no_change():
     assert found(lambda record, *_: record["probe"]["server"].update(threads={"min": 7, "max": 8})) == {}

@@ -26,3 +26,12 @@ def test_a_generator_that_was_late_is_shown_by_its_lateness():
     [finding] = found(plant).values()
     assert (finding.code, finding.certainty, finding.trials) == ("rig_limit", "shown", [2])
     assert evidence(finding)["lateness of the generator, p99"] == 4
+
+
+def test_a_limit_of_which_no_figure_is_known_stays_with_the_verdict_alone():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        doubt(record, "generator_saturated")
+        record["load"]["duration_s"] = 0.0
+        record["load"]["rate_rps"]["answered"] = None
+
+    assert found(plant) == {}

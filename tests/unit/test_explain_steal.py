@@ -31,3 +31,11 @@ def test_steal_of_a_cpu_that_neither_side_uses_does_not_matter():
         record["probe"]["cpus"] = [cpu]
 
     assert found(plant) == {}
+
+
+def test_a_window_without_length_has_no_steal_to_tell():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["duration_s"] = 0.0
+        record["probe"]["cpus"] = [{"cpu": 0, "busy_share": 0.8, "softirq_share": 0.1, "steal_share": 0.5}]
+
+    assert found(plant) == {}

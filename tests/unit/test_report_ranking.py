@@ -75,6 +75,14 @@ def test_the_rigs_own_noise_stands_beside_that_of_the_run(tmp_path: Path):
     )
 
 
+def test_noise_of_a_rig_by_measures_that_are_not_known_is_left_out(tmp_path: Path):
+    spreads = {"another": NoiseSpread(log_ratio_sd=0.05, degrees_of_freedom=9)}
+    record = synthetic.run_record()
+    record = record.model_copy(update={"noise": MEASURED.model_copy(update={"spreads": spreads})})
+    content = ranking_content(analyse(read_run(synthetic.write_run(tmp_path, record))))
+    assert not any("rig" in sentence for sentence in content.visible)
+
+
 def test_pairs_that_are_not_told_apart_say_how_many_trials_would_tell(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
     nginx, tiny = (synthetic.SERVERS[name] for name in ("nginx", "tiny"))

@@ -42,10 +42,15 @@ def merged(
     observations: Sequence[Observation[Detail]],
     explain: Callable[[Subject, Sequence[Observation[Detail]]], Explanation],
 ) -> list[Finding]:
-    """Return a finding for each stretch of neighbouring points, over all trials that saw it there."""
+    """Return a finding for each stretch of neighbouring points, over all trials that saw it there.
+
+    Where no figure of it was measured there is no evidence, and so no finding: the verdict alone remains.
+    """
+    explained = ((stretch, explain(subject, stretch)) for stretch in _stretches(subject, observations))
     return [
-        finding(code, subject, [observation.record for observation in stretch], explain(subject, stretch))
-        for stretch in _stretches(subject, observations)
+        finding(code, subject, [observation.record for observation in stretch], explanation)
+        for stretch, explanation in explained
+        if explanation.evidence
     ]
 
 

@@ -30,7 +30,8 @@ class Paused:
     explained: list[SlowRequest]
     slowest: int
     longest_ms: float
-    paused_share: float
+    paused_share: float | None
+    """``None`` of a window without length."""
     longest_other_ms: float | None
     """The latency of the slowest request that no pause explains."""
 
@@ -51,11 +52,12 @@ def _paused(record: PointRecord) -> Paused | None:
     if len(explained) < max(REQUESTS_MIN, len(load.slowest) / 2):
         return None
     others = [one.latency_ms for one in load.slowest if one not in explained]
+    paused_s = sum(end_s - start_s for start_s, end_s in stretches)
     return Paused(
         explained=explained,
         slowest=len(load.slowest),
         longest_ms=max(side.longest_ms for side in sides),
-        paused_share=sum(end_s - start_s for start_s, end_s in stretches) / load.duration_s,
+        paused_share=paused_s / load.duration_s if load.duration_s else None,
         longest_other_ms=max(others, default=None),
     )
 

@@ -11,7 +11,7 @@ from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.interval import Estimate, interval_of_logarithms
+from loadcurve.stats.interval import Estimate, exponential_ends, interval_of_logarithms
 
 CODE = FindingCode(
     "processes_changed",
@@ -207,7 +207,11 @@ def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | Non
         known = [math.log(rate) for rate in rates if rate]
         if len(known) == len(rates):
             log_ratios.append(known[0] - sum(map(operator.mul, weights, known[1:])))
-    return interval_of_logarithms(log_ratios) if log_ratios else None
+    if not log_ratios:
+        return None
+    # The polynomial may reach so far beyond the points that the ratio is no number.
+    mean = math.fsum(log_ratios) / len(log_ratios)
+    return None if exponential_ends(mean, 0.0)[0] is None else interval_of_logarithms(log_ratios)
 
 
 def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:

@@ -47,11 +47,12 @@ def find(subject: Subject) -> list[Finding]:
 
 def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
     shares = [cpu.steal_share for cpu in record.probe.cpus or [] if not used or cpu.cpu in used]
-    if not shares or max(shares) < max(STEAL_SHARE, STEAL_MIN_S / record.load.duration_s):
+    worst = max(shares, default=0.0)
+    if worst < STEAL_SHARE or worst * record.load.duration_s < STEAL_MIN_S:
         return None
     series = record.probe.series
     moments = [value for value in (series.steal_cpus or []) if value is not None] if series else []
-    return Stolen(sum(shares) / len(shares), max(shares), max(moments, default=None))
+    return Stolen(sum(shares) / len(shares), worst, max(moments, default=None))
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanation:

@@ -211,7 +211,7 @@ def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
     if more:
         yield more
     if analysis.rig_noise is not None and blocks > 1:
-        yield _rig_in_words(analysis.rig_noise, blocks)
+        yield from _rig_in_words(analysis.rig_noise, blocks)
 
 
 def _more_trials_in_words(rankings: Rankings) -> str | None:
@@ -242,16 +242,18 @@ def _source(noise: RunNoise) -> str:
     )
 
 
-def _rig_in_words(noise: Noise, trials: int) -> str:
+def _rig_in_words(noise: Noise, trials: int) -> Iterable[str]:
+    """Yield what the rig could see; nothing where its noise is known by none of today's measures."""
     spreads = {
         MEASURES[name].title: Spread(spread.log_ratio_sd, spread.degrees_of_freedom)
         for name, spread in noise.spreads.items()
         if name in MEASURES
     }
-    return (
-        f"This rig's noise, {noise.server} against itself at one point, loads of "
-        f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, servers=2)}."
-    )
+    if spreads:
+        yield (
+            f"This rig's noise, {noise.server} against itself at one point, loads of "
+            f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, servers=2)}."
+        )
 
 
 def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
