@@ -16,7 +16,9 @@ def formats_of(
     """Write a run whose third server has this name, and return its files by name."""
     run = synthetic.write_renamed_run(folder / "run", "tiny", server)
     objective = None if limits is None else parse_objective(limits)
-    return {path.name: path.read_bytes() for path in write_formats(run, formats, objective, folder / "out")}
+    return {
+        path.name: path.read_bytes() for path in write_formats(run, formats, objective, folder / "out").paths
+    }
 
 
 def write_run_of_two_keys(folder: Path) -> Path:

@@ -129,7 +129,7 @@ def test_a_run_without_points_has_all_tables_with_their_columns(tmp_path: Path):
     from loadcurve.report.formats.write import write_formats
 
     run = synthetic.write_run(tmp_path, records=[])
-    for path in write_formats(run, ["parquet"], None, None):
+    for path in write_formats(run, ["parquet"], None, None).paths:
         assert polars.read_parquet(path).width > 0, path
 
 

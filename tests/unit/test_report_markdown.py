@@ -77,7 +77,7 @@ def test_a_long_sweep_is_shown_at_eight_points_and_says_what_it_leaves_out(tmp_p
         for value in (300.0, 400.0)
     ]
     run = synthetic.write_run(tmp_path, record.model_copy(update={"points": more}), [*points, *extra])
-    [path] = write_formats(run, ["md"], None, None)
+    [path] = write_formats(run, ["md"], None, None).paths
     markdown = path.read_text()
     curve = tables_of(markdown)[1]
     nginx = [row[1] for row in curve if row[0] == "nginx"]
@@ -157,7 +157,7 @@ def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     record = synthetic.run_record(texts)
     record = record.model_copy(update={"options": ["--only", "```\n# out of the code\n````"]})
     run = synthetic.write_run(tmp_path, record, texts=texts)
-    [path] = write_formats(run, ["md"], None, None)
+    [path] = write_formats(run, ["md"], None, None).paths
     rendered = RENDERER.render(path.read_text())
     elements = set(re.findall(r"<(\w+)", rendered))
     usual = "h2 h3 p strong em table thead tbody tr th td ul li pre code"

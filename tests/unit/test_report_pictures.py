@@ -149,7 +149,7 @@ def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp
 
 
 def test_a_run_without_points_has_no_pictures(tmp_path: Path):
-    assert write_formats(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None) == []
+    assert write_formats(synthetic.write_run(tmp_path, records=[]), ["png", "pdf"], None, None).paths == []
 
 
 def test_the_panels_of_a_trial_stand_over_one_another_with_their_lines_named(files: dict[str, bytes]):

@@ -1,59 +1,223 @@
 """A section that a fault of ours leaves out says so in its place; the others are there."""
 
+import inspect
+import io
+import json
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from rich.console import Console
 
-from loadcurve.analysis import analysis as analysis_module
-from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis import analysis, comparison
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.sections import Sections
-from loadcurve.cli.report import report_command
-from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.report import content as content_module
-from loadcurve.report.terminal import summary
-from loadcurve.result.folder import Run
+from loadcurve.errors import BadInput
+from loadcurve.report import content, terminal
+from loadcurve.report.comparison import comparison_json, comparison_lines
+from loadcurve.report.content import content_of
+from loadcurve.report.formats import tables, write
+from loadcurve.report.formats.tables import report_tables
+from loadcurve.report.formats.workbook import workbook_bytes
+from loadcurve.report.html import render_page
+from loadcurve.report.terminal import closing, print_findings, print_shapes, summary
+from loadcurve.result.folder import Run, read_run
+from loadcurve.stats.slo import parse_objective
+from loadcurve.watch import feed, status
 from support import synthetic_run as synthetic
+from support.command import Command
 from support.terminal import printed
 
+REASON = "OverflowError: math range error"
+NO_SECTIONS = {
+    analysis: {"analyse", "_facts", "conditions_of", "server_facts", "unknown_ending", "unknown_disturbance",
+               "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_model", "place_of"},
+    comparison: {"compare_runs", "condition_differences", "differences", "_adjusted", "holm_adjusted",
+                 "measures"},
+    content: {"content_of", "appearances"},
+    terminal: {"summary", "print_shapes", "print_findings", "closing", "answer_words"},
+    tables: {"report_tables", "column_types"},
+    feed: {"read_progress", "_file_state", "is_regular", "is_quiet", "until_next_look_s"},
+    status: {"status", "_title"},
+}  # fmt: skip
+"""Functions of the modules that compute sections: what puts these together, and what a run is known by."""
 
-def fail(*_arguments: object) -> None:
-    raise OverflowError("math range error")
+
+def planted(*modules: ModuleType) -> list[tuple[ModuleType, str]]:
+    """Return every function that the modules call, so that none can be forgotten."""
+    return [
+        (module, name)
+        for module in modules
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__.startswith("loadcurve.") and name not in NO_SECTIONS[module]
+    ]
 
 
-@pytest.mark.parametrize(
-    ("function", "section"),
-    [
-        ("rank_run", "the ranking by throughput"),
-        ("noise_of", "the noise of throughput"),
-        ("shapes", "the shapes of the curves"),
-        ("findings", "the findings"),
-        ("published_matches", "the published figures"),
-    ],
-)
-def test_a_section_of_the_analysis_that_fails_leaves_the_others(
-    function: str, section: str, run: Run, monkeypatch: pytest.MonkeyPatch
+def names(case: object) -> str | None:
+    return case.__name__.removeprefix("loadcurve.") if isinstance(case, ModuleType) else None
+
+
+def every_function_of(*modules: ModuleType) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("module", "function"), planted(*modules), ids=names)
+
+
+class Fault:
+    """Fails in the place of a function, and knows whether it was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, *_arguments: object, **_named: object) -> None:
+        self.calls += 1
+        raise OverflowError("math range error")
+
+
+@pytest.fixture
+def fault(module: ModuleType, function: str, monkeypatch: pytest.MonkeyPatch) -> Fault:
+    planted_fault = Fault()
+    monkeypatch.setattr(module, function, planted_fault)
+    return planted_fault
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of few points, with a failed trial and an invalid point."""
+    return read_run(synthetic.write_points(tmp_path_factory.mktemp("runs") / "run", 1, 50, 100))
+
+
+@pytest.fixture(scope="module")
+def whole(run: Run) -> Analysis:
+    """Its analysis, by limits, in which nothing was left out."""
+    return analyse(run, parse_objective("p99 < 10ms"))
+
+
+@pytest.fixture
+def analysed(whole: Analysis) -> Analysis:
+    return replace(whole, not_computed=[])
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The run in a folder of runs."""
+    synthetic.write_points(tmp_path / "runs" / "run", 1, 50, 100)
+    return Command(tmp_path)
+
+
+@every_function_of(analysis)
+def test_everything_is_reported_without_a_part_of_the_analysis_that_fails(
+    module: ModuleType, function: str, run: Run, fault: Fault
 ):
-    monkeypatch.setattr(analysis_module, function, fail)
     found = analyse(run)
-    assert section in [one.section for one in found.not_computed]
-    assert {one.reason for one in found.not_computed} == {"OverflowError: math range error"}
-    shown = " ".join(printed(summary(found), width=200).split())
-    assert f"A fault of Loadcurve left out {section}: OverflowError: math range error." in shown
-    assert "nginx" in shown
+    assert bool(found.not_computed) == bool(fault.calls)
+    report_tables(run, found)
+    assert (REASON in shown_by(found)) == bool(fault.calls)
+    assert (REASON in render_page(content_of(run, found))) == bool(fault.calls)
 
 
-@pytest.mark.parametrize("function", ["ranking_content", "parts", "_shapes", "distribution"])
-def test_the_page_is_written_without_a_section_that_fails_and_the_command_ends_with_1(
-    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@every_function_of(content)
+def test_the_page_is_written_without_a_section_that_fails(
+    module: ModuleType, function: str, run: Run, analysed: Analysis, fault: Fault
 ):
-    folder = synthetic.write_run(tmp_path / "run")
-    monkeypatch.setattr(content_module, function, fail)
-    with pytest.raises(LoadcurveError, match="A fault of Loadcurve left out") as raised:
-        report_command(folder, None)
-    assert raised.value.exit_code == 1
-    page = (folder / "report.html").read_text()
-    assert "OverflowError: math range error" in page
+    page = render_page(content_of(run, analysed))
     assert "The answer" in page
+    assert (REASON in page) == bool(fault.calls) == bool(analysed.not_computed)
+
+
+@every_function_of(terminal)
+def test_the_summary_is_printed_without_a_section_that_fails(
+    module: ModuleType, function: str, analysed: Analysis, fault: Fault
+):
+    shown = shown_by(analysed)
+    assert "nginx" in shown
+    assert bool(analysed.not_computed) == bool(fault.calls)
+
+
+@every_function_of(tables)
+def test_the_other_tables_are_written_without_one_that_fails(
+    module: ModuleType, function: str, run: Run, analysed: Analysis, fault: Fault
+):
+    made = report_tables(run, analysed)
+    assert "points" in made or function == "points_table"
+    assert bool(analysed.not_computed) == bool(fault.calls)
+    assert workbook_bytes(analysed, [], made)
+
+
+def shown_by(analysed: Analysis) -> str:
+    """What the terminal shows at the end of a run."""
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    console.print(summary(analysed))
+    print_shapes(analysed, console)
+    print_findings(analysed, "full", console)
+    console.print(closing(analysed))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "md,csv"]], ids=["page", "formats"])
+def test_the_command_ends_with_1_and_names_what_was_left_out(
+    options: list[str], command: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(analysis, "rank_run", Fault())
+    finished = command.run("report", "runs/run", *options)
+    assert finished.returncode == 1
+    assert f"A fault of Loadcurve left out the ranking by throughput: {REASON}." in finished.stderr
+    written = [command.work / line for line in finished.stdout.splitlines() if "/report" in line]
+    assert written
+    assert all(path.is_file() for path in written)
+
+
+@pytest.mark.parametrize("form", [name for name in write.FORMATS if name not in {"png", "pdf", "svg"}])
+def test_the_other_forms_are_written_without_one_that_fails(
+    form: str, command: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(write.FORMATS, form, Fault())
+    finished = command.run("report", "runs/run", "--format", f"{form},md,json", "--out", "out")
+    assert finished.returncode == 1
+    assert f"left out the form {form}: {REASON}." in finished.stderr
+    assert {"report.md", "report.json"} - {f"report.{form}"} <= {
+        path.name for path in (command.work / "out").iterdir()
+    }
+
+
+@every_function_of(comparison)
+def test_runs_are_compared_without_a_measure_that_fails(
+    module: ModuleType, function: str, analysed: Analysis, fault: Fault
+):
+    compared = compare_runs(analysed, analysed)
+    assert bool(comparison_json(compared, None)["not_computed"]) == bool(fault.calls)
+    assert (REASON in printed(comparison_lines(compared), width=200)) == bool(fault.calls)
+
+
+def test_runs_are_compared_with_a_fault_by_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(comparison, "usable_logs", Fault())
+    finished = command.run("compare", "runs/run", "runs/run")
+    assert finished.returncode == 1
+    assert "A fault of Loadcurve left out the changes of throughput" in finished.stderr
+
+
+def test_the_other_runs_are_listed_beside_one_that_fails(command: Command, monkeypatch: pytest.MonkeyPatch):
+    assert command.run("runs", "runs").returncode == 0
+    synthetic.write_points(command.work / "runs" / "other", 1)
+    monkeypatch.setattr("loadcurve.report.run_summary.summary_of", Fault())
+    finished = command.run("runs", "runs")
+    assert finished.returncode == 1
+    words = " ".join(finished.stdout.split())
+    assert "A fault of Loadcurve left out the summary of runs/other" in words
+    assert "three-servers" in words or "One static file" in words
+
+
+@every_function_of(status, feed)
+def test_the_page_of_a_run_goes_on_without_what_fails(
+    module: ModuleType, function: str, run: Run, fault: Fault
+):
+    follows = feed.Feed(run.folder)
+    follows.look()
+    follows.draw(is_first=True)
+    said = status.status(follows.look().seen, now_s=0.0)
+    assert said["title"] == synthetic.Texts().title
+    assert (REASON in json.dumps(said)) == bool(fault.calls)
 
 
 def test_what_is_said_in_its_own_words_is_no_fault_of_a_section():
@@ -62,3 +226,10 @@ def test_what_is_said_in_its_own_words_is_no_fault_of_a_section():
 
     with pytest.raises(BadInput):
         Sections().get("the shapes", refuse, None)
+
+
+def test_a_fault_that_several_forms_meet_is_told_once():
+    sections = Sections()
+    for _ in range(2):
+        assert sections.several("the figures", Fault()) == []
+    assert len(sections.not_computed) == 1

@@ -120,7 +120,7 @@ def test_throughput_and_p99_are_charts_of_the_sheets_own_cells(book: Any):
 
 
 def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
-    [path] = write_formats(synthetic.write_points(tmp_path, 50), ["xlsx"], None, None)
+    [path] = write_formats(synthetic.write_points(tmp_path, 50), ["xlsx"], None, None).paths
     throughput, _ = openpyxl.load_workbook(path)["charts"]._charts
     assert isinstance(throughput, BarChart)
     [series] = throughput.series
@@ -129,7 +129,7 @@ def test_a_single_point_is_a_chart_with_a_bar_for_each_server(tmp_path: Path):
 
 def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_path: Path):
     run = write_run_of_two_keys(tmp_path)
-    [path] = write_formats(run, ["xlsx"], None, None)
+    [path] = write_formats(run, ["xlsx"], None, None).paths
     book = openpyxl.load_workbook(path)
     charts = book["charts"]._charts
     assert len(charts) == 4
@@ -156,5 +156,5 @@ def test_the_same_run_gives_the_same_workbook(tmp_path: Path):
 
 
 def test_a_run_without_points_has_a_workbook_without_charts(tmp_path: Path):
-    [path] = write_formats(synthetic.write_run(tmp_path, records=[]), ["xlsx"], None, None)
+    [path] = write_formats(synthetic.write_run(tmp_path, records=[]), ["xlsx"], None, None).paths
     assert openpyxl.load_workbook(path)["charts"]._charts == []

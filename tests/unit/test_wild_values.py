@@ -146,7 +146,7 @@ def test_the_terminal_tells_a_run_that_scatters_beyond_all_numbers(wild_run: Run
 
 def test_every_form_of_the_report_is_written_of_such_a_run(wild_run: Run, tmp_path: Path):
     limits = parse_objective("p99 < 10ms")
-    paths = write_formats(wild_run.folder, ["html", "md", "csv", "json", "xlsx"], limits, tmp_path)
+    paths = write_formats(wild_run.folder, ["html", "md", "csv", "json", "xlsx"], limits, tmp_path).paths
     written = {path.name: path.read_bytes() for path in paths}
     assert b"no difference, however large, in throughput" in written["report.html"]
     json.loads(written["report.json"], parse_constant=pytest.fail)
@@ -187,7 +187,7 @@ def bare(record: PointRecord) -> PointRecord:
 def test_every_form_of_the_report_is_written_of_results_that_lack_what_a_generator_cannot_know(
     bare_run: Run, tmp_path: Path
 ):
-    paths = write_formats(bare_run.folder, ["html", "md", "csv", "json", "xlsx"], None, tmp_path)
+    paths = write_formats(bare_run.folder, ["html", "md", "csv", "json", "xlsx"], None, tmp_path).paths
     assert {path.suffix for path in paths} >= {".html", ".md", ".csv", ".json", ".xlsx"}
     assert "server-1" in printed(summary(analyse(bare_run)), width=200)
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Literal
 
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
-from loadcurve.analysis.disturbance import Disturbance, disturbance_of
-from loadcurve.analysis.ending import Ending, ending
+from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
+from loadcurve.analysis.ending import Ending, ending, unknown_ending
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
 from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
@@ -158,11 +158,11 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     Raises ``BadInput`` where there are limits that do not apply to the run, and where a histogram cannot be
     decoded.
     """
-    found = curves(run)
     ranked = RANKED if run.run.search is None else []
     sections = Sections()
     # Limits that do not apply are the first to be said.
-    shaped: list[SliceShapes] = sections.get("the shapes of the curves", partial(shapes, run, objective), [])
+    shaped = sections.several("the shapes of the curves", partial(shapes, run, objective))
+    found = sections.several("the curves", partial(curves, run))
     rankings: list[RunRanking] = [
         sections.get(f"the ranking by {one.title}", partial(rank_run, found, one), unranked(one))
         for one in ranked
@@ -171,13 +171,11 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         sections.get(f"the noise of {one.title}", partial(noise_of, run, found, one), unknown_noise(one))
         for one in ranked
     ]
-    published: list[PublishedMatch] = sections.get(
-        "the published figures", partial(published_matches, run), []
-    )
-    explained: list[Finding] = sections.get("the findings", partial(findings, run), [])
+    published = sections.several("the published figures", partial(published_matches, run))
+    explained = sections.several("the findings", partial(findings, run))
     return Analysis(
         run=_facts(run),
-        ending=ending(run),
+        ending=sections.get("how the run ended", partial(ending, run), unknown_ending(run)),
         kinds=kinds_of(run),
         points=run.sweep_points,
         curves=found,
@@ -185,7 +183,9 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         rankings=rankings,
         noise=noise,
         rig_noise=run.run.noise,
-        disturbance=disturbance_of(run),
+        disturbance=sections.get(
+            "what disturbed the machine", partial(disturbance_of, run), unknown_disturbance(run)
+        ),
         shapes=shaped,
         published=published,
         findings=explained,

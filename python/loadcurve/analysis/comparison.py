@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import usable_logs
+from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.load.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
@@ -63,6 +65,8 @@ class RunComparison:
     """Servers with usable points in one of the runs only."""
     points_in_one: tuple[Point, ...]
     """Points that only one of the runs has."""
+    not_computed: tuple[NotComputed, ...] = ()
+    """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
 
     def regressions(self, least: float) -> list[Change]:
         """Return the changes to the worse that are shown and of at least this share, the greatest first."""
@@ -80,19 +84,15 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     The p-values are adjusted by Holm's method, for all curves together at half the error rate and for all
     points together at the other half: of comparisons of equal runs, at most 5 % show any change.
     """
-    curves: list[Change] = []
-    points: list[Change] = []
+    sections = Sections([*base.not_computed, *new.not_computed])
     in_both = [point for point in base.points if point in new.points]
-    columns = [[one.points.index(point) for point in in_both] for one in (new, base)]
+    changes: list[Change] = []
     for measure in (measures(base.load_kind)[name] for name in COMPARED):
-        of_new, of_base = (usable_logs(one.curves, measure)[1] for one in (new, base))
-        for server in of_base:
-            if server in of_new:
-                tables = [
-                    of_one[server][:, at] for of_one, at in zip((of_new, of_base), columns, strict=True)
-                ]
-                points += _at_points(server, measure, tables, in_both)
-                curves += _over_curve(server, measure, tables)
+        changes += sections.get(
+            f"the changes of {measure.title}", partial(_changes, base, new, measure, in_both), []
+        )
+    curves = [change for change in changes if change.point is None]
+    points = [change for change in changes if change.point is not None]
     return RunComparison(
         conditions=tuple(condition_differences(base.run.conditions, new.run.conditions)),
         servers={
@@ -104,7 +104,23 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         points=_adjusted(points) if len(in_both) > 1 else (),
         servers_in_one=tuple(sorted({*base.measured_servers} ^ {*new.measured_servers})),
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
+        not_computed=tuple(sections.not_computed),
     )
+
+
+def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[Point]) -> list[Change]:
+    """Return the changes of a measure over the curve, and at each point that both runs have."""
+    columns = [[one.points.index(point) for point in in_both] for one in (new, base)]
+    of_new, of_base = (usable_logs(one.curves, measure)[1] for one in (new, base))
+    changes: list[Change] = []
+    for server in of_base:
+        if server in of_new:
+            tables = [of_one[server][:, at] for of_one, at in zip((of_new, of_base), columns, strict=True)]
+            changes += [
+                *_at_points(server, measure, tables, in_both),
+                *_over_curve(server, measure, tables),
+            ]
+    return changes
 
 
 def _at_points(

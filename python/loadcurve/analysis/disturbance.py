@@ -24,6 +24,11 @@ class Disturbance:
     points: int
 
 
+def unknown_disturbance(run: Run) -> Disturbance:
+    """Return the disturbance of a run of which no figure is known."""
+    return Disturbance(None, None, None, None, None, paused_points=0, points=len(run.points))
+
+
 def disturbance_of(run: Run) -> Disturbance:
     """Return the disturbance of a run."""
     probes = [record.probe for record in run.points]

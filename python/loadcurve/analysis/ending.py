@@ -11,7 +11,7 @@ from loadcurve.result.measures import MEASURES, is_usable
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.stopping import Figure, UntilNarrow, WidePoint, may_end, wide_points
 
-Reason = Literal["count", "narrow", "at_most", "unfinished"]
+Reason = Literal["count", "narrow", "at_most", "unfinished", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,10 @@ class Ending:
     """How a run ended, or that it has not."""
 
     reason: Reason
-    """All trials that were planned; every interval is narrow; the most trials are done; none of these."""
+    """All trials that were planned; every interval is narrow; the most trials are done; none of these.
+
+    ``unknown`` where a fault of Loadcurve's left out which of them it is.
+    """
     rule: UntilNarrow | None
     """When it was to end, where the study does not say a fixed number of trials."""
     blocks: int
@@ -28,6 +31,11 @@ class Ending:
     """How many points the run holds at its end; as long as it is unfinished, an upper bound."""
     wide: tuple[WidePoint, ...]
     """What is wider than wanted after the last whole block, the widest first; nothing without such a wish."""
+
+
+def unknown_ending(run: Run) -> Ending:
+    """Return the ending of a run of which only the plan is known."""
+    return Ending("unknown", None, 0, run.points_expected, ())
 
 
 def until_narrow(trials: Mapping[str, Any]) -> UntilNarrow | None:

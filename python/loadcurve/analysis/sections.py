@@ -28,7 +28,7 @@ class NotComputed:
 
 @dataclass(slots=True)
 class Sections:
-    """Computes sections, and keeps what could not be computed."""
+    """Computes sections, and keeps what could not be computed: all forms of one report in one list."""
 
     not_computed: list[NotComputed] = field(default_factory=list)
 
@@ -45,5 +45,11 @@ class Sections:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other sections are worth more
             said = str(error)
             reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
-            self.not_computed.append(NotComputed(section, reason))
+            left_out = NotComputed(section, reason)
+            if left_out not in self.not_computed:
+                self.not_computed.append(left_out)
             return instead
+
+    def several(self, section: str, compute: Callable[[], list[Found]]) -> list[Found]:
+        """Return what ``compute`` does, or nothing where it fails, as :meth:`get`."""
+        return self.get(section, compute, [])

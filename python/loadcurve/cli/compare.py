@@ -11,7 +11,7 @@ from rich.text import Text
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
-from loadcurve.cli.damage import tell_damage
+from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
@@ -47,6 +47,7 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
         sys.stdout.write(json.dumps(comparison_json(comparison, regressions), indent=2) + "\n")
     else:
         new_console().print(comparison_lines(comparison))
+    fail_where_left_out(comparison.not_computed)
     if not regressions:
         return EXIT_DONE
     talk = new_console(stderr=True)

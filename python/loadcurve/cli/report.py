@@ -9,10 +9,8 @@ from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.report.content import content_of
-from loadcurve.report.findings import findings_text
-from loadcurve.report.hopeless import visible_words
 from loadcurve.report.html import write_page
-from loadcurve.report.terminal import print_shapes
+from loadcurve.report.terminal import print_findings, print_shapes
 from loadcurve.stats.slo import parse_objective
 
 
@@ -26,15 +24,14 @@ def report_command(folder: Path, slo: str | None) -> None:
     """
     objective = None if slo is None else parse_objective(slo)
     run, analysis = read_analysed(folder, objective)
-    content = content_of(run, analysis)
-    report = write_page(content)
+    report = write_page(content_of(run, analysis))
     tell_damage(analysis)
     out = new_console()
     if objective is not None:
         print_shapes(analysis, out)
-    out.print(findings_text(analysis.findings, "full", visible_words(analysis)))
+    print_findings(analysis, "full", out)
     out.print(report, soft_wrap=True)
-    fail_where_left_out(content.not_computed)
+    fail_where_left_out(analysis.not_computed)
 
 
 def findings_command(folder: Path) -> None:

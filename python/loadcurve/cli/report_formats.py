@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from loadcurve.cli.damage import fail_where_left_out
 from loadcurve.report.formats.write import parse_formats, write_formats
 from loadcurve.stats.slo import parse_objective
 
@@ -12,9 +13,11 @@ def formats_command(folder: Path, formats: str, slo: str | None, out: Path | Non
     """Write the report of a run in each of ``formats``, such as ``md,png``, and print the paths.
 
     Raises ``LoadcurveError``: a format is not known, the folder cannot be read, the limits do not apply to
-    it, or a file cannot be written.
+    it, a file cannot be written, or a fault left a part out of what is written.
     """
     wanted = parse_formats(formats)
     objective = None if slo is None else parse_objective(slo)
-    for path in write_formats(folder, wanted, objective, out):
+    written = write_formats(folder, wanted, objective, out)
+    for path in written.paths:
         typer.echo(path)
+    fail_where_left_out(written.not_computed)

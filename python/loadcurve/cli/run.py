@@ -117,11 +117,9 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
         from loadcurve.analysis.numbers import keep_numbers
         from loadcurve.cli.damage import fail_where_left_out
         from loadcurve.report.content import content_of
-        from loadcurve.report.findings import findings_text
-        from loadcurve.report.hopeless import visible_words
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
-        from loadcurve.report.terminal import closing, print_shapes, summary
+        from loadcurve.report.terminal import closing, print_findings, print_shapes, summary
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import source_of
 
@@ -131,19 +129,17 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
     analysis = analyse(run)
-    content = content_of(run, analysis)
-    report = write_page(content)
     keep_numbers(folder, numbers_of(analysis, source))
+    report = write_page(content_of(run, analysis))
     out = new_console()
     out.print(summary(analysis))
     print_shapes(analysis, out)
-    found = findings_text(analysis.findings, "brief", visible_words(analysis))
-    out.print(found if analysis.findings else "")
+    print_findings(analysis, "brief", out)
     out.print(closing(analysis))
     out.print(report, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
-    fail_where_left_out(content.not_computed)
+    fail_where_left_out(analysis.not_computed)
     return run
 
 

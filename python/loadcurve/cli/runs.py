@@ -6,6 +6,7 @@ from pathlib import Path
 import typer
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.damage import fail_where_left_out
 from loadcurve.report.runs import list_runs, runs_json, runs_table
 
 
@@ -24,3 +25,4 @@ def runs_command(folder: Path, *, json_output: bool, html: bool) -> None:
 
         index = write_index(found)
         new_console(stderr=json_output).print(index, soft_wrap=True)
+    fail_where_left_out(found.not_computed)

@@ -1,6 +1,7 @@
 """Two runs side by side, for people at a terminal and for programs."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -25,7 +26,8 @@ LONGEST_FACT = 60
 def comparison_lines(comparison: RunComparison) -> RenderableType:
     """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
-    return Group(*parts, *_conclusions(comparison), *_left_out(comparison))
+    faults = [Text(one.words, style="yellow") for one in comparison.not_computed]
+    return Group(*parts, *faults, *_conclusions(comparison), *_left_out(comparison))
 
 
 def difference_line(difference: Difference) -> str:
@@ -76,6 +78,7 @@ def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | N
         "points": [_change_json(change) for change in comparison.points],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
+        "not_computed": [asdict(one) for one in comparison.not_computed],
         "regressions": None if regressions is None else [_change_json(change) for change in regressions],
     }
 

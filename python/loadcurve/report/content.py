@@ -11,7 +11,7 @@ from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
-from loadcurve.report.answer import Answer, answer, caution
+from loadcurve.report.answer import NO_ANSWER, Answer, answer, caution
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import loads_in_words, own_loads
 from loadcurve.report.charts.figure import Figure, Row
@@ -120,9 +120,11 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     """
     record = run.run
     looks = appearances(record.servers)
-    sections = Sections([*analysis.not_computed])
+    sections = Sections(analysis.not_computed)
+    answered = sections.get("the answer", lambda: answer(analysis), NO_ANSWER)
+    with_care = sections.get("the caution", lambda: caution(analysis.findings), None)
     ranking = sections.get("the ranking in words", lambda: ranking_content(analysis), None)
-    figures: list[Part] = sections.get("the figures", lambda: parts(run, analysis, looks), [])
+    figures = sections.several("the figures", lambda: parts(run, analysis, looks))
     no_shapes: list[ShapeTable] = []
     shaped = sections.get("peaks and knees", lambda: _shapes(run, analysis, looks), no_shapes)
     distributed = sections.get("the distribution of latencies", lambda: distribution(run, looks), None)
@@ -130,44 +132,52 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
     )
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
-    rows = [
-        _row(curve.server, place, at, analysis.keys)
-        for curve in analysis.curves
-        for place, at in enumerate(curve.points)
+    groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
+    trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
+    rows = sections.several("the table of all figures", lambda: _rows(analysis))
+    rest = sections.get("the rest of the table", lambda: rest_of(rows, looks), None)
+    failures = sections.several("the trials that failed", lambda: failed_trials(run))
+    remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
+    caveats = sections.several("what must be known of servers", lambda: _caveats(run))
+    loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
+    differing: dict[str, str] = sections.get("how loads differ", lambda: own_loads(analysis), {})
+    said = [
+        sentence
+        for section, sentences in (
+            ("what was measured in words", lambda: _summary(run, analysis)),
+            ("how loads differ in words", lambda: loads_in_words(analysis)),
+            ("how many trials there were in words", lambda: trials_in_words(analysis)),
+        )
+        for sentence in sections.several(section, sentences)
     ]
     return Content(
         run=run,
         title=analysis.run.title,
         question=analysis.run.question,
-        answer=answer(analysis),
-        caution=caution(analysis.findings),
-        summary=[
-            *(one.words for one in sections.not_computed),
-            *_summary(run, analysis),
-            *loads_in_words(analysis),
-            *trials_in_words(analysis),
-        ],
+        answer=answered,
+        caution=with_care,
+        summary=[*(one.words for one in sections.not_computed), *said],
         verdicts=analysis.verdicts,
         findings=analysis.findings,
-        finding_groups=grouped(analysis.findings, limit),
+        finding_groups=groups,
         missing={name: server for name, server in record.servers.items() if server.status == "missing"},
         unmeasured=set(record.servers) - {point.server for point in run.points},
         looks=looks,
-        own_loads=own_loads(analysis),
+        own_loads=differing,
         complete=analysis.complete,
         ranking=ranking,
         parts=figures,
-        loads={load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values},
+        loads=loads,
         shapes=shaped,
         distribution=distributed,
         published=published,
-        trials=_trials(run, analysis),
+        trials=trials,
         keys=analysis.keys,
         rows=rows,
-        rest_of_rows=rest_of(rows, looks),
-        remarks=remarks(run),
-        caveats=_caveats(run),
-        failures=failed_trials(run),
+        rest_of_rows=rest,
+        remarks=remarked,
+        caveats=caveats,
+        failures=failures,
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
         repeat=analysis.run.repeat,
@@ -219,10 +229,14 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
     ]
 
 
-def _trials(run: Run, analysis: Analysis) -> Trials | None:
+def _loads(run: Run) -> dict[float, str]:
+    return {load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values}
+
+
+def _trials(run: Run, analysis: Analysis, sections: Sections) -> Trials | None:
     if not run.points:
         return None
-    shown = timeline(run, analysis.findings)
+    shown = sections.get("single trials over time", lambda: timeline(run, analysis.findings), None)
     panels = shown.panels if shown else []
     return Trials(
         rows=trial_columns(analysis),
@@ -233,6 +247,14 @@ def _trials(run: Run, analysis: Analysis) -> Trials | None:
             panel.title: panel_figure(panel, is_lowest=panel is panels[-1], load=run.kind) for panel in panels
         },
     )
+
+
+def _rows(analysis: Analysis) -> list[TableRow]:
+    return [
+        _row(curve.server, place, at, analysis.keys)
+        for curve in analysis.curves
+        for place, at in enumerate(curve.points)
+    ]
 
 
 def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report import text
 from loadcurve.result.run_files import RUN_FILE
@@ -42,6 +44,8 @@ class RunList:
     folder: Path
     runs: tuple[ListedRun, ...]
     unreadable: tuple[UnreadableRun, ...]
+    not_computed: tuple[NotComputed, ...] = ()
+    """What a fault of Loadcurve left out; such runs are among those that cannot be read."""
 
 
 def list_runs(folder: Path) -> RunList:
@@ -62,28 +66,37 @@ def list_runs(folder: Path) -> RunList:
             f"{folder} is a run folder itself: see it with `loadcurve report {folder}`, "
             "or name the folder in which it lies."
         )
-    found = [_listed(path) for path in inside]
+    sections = Sections()
+    found = [_listed(path, sections) for path in inside]
     runs = [one for one in found if isinstance(one, ListedRun)]
     return RunList(
         folder,
         runs=tuple(sorted(runs, key=lambda one: one.summary.started_at, reverse=True)),
         unreadable=tuple(one for one in found if isinstance(one, UnreadableRun)),
+        not_computed=tuple(sections.not_computed),
     )
 
 
-def _listed(folder: Path) -> ListedRun | UnreadableRun:
+def _listed(folder: Path, sections: Sections) -> ListedRun | UnreadableRun:
     try:
-        summary = read_summary(folder)
-        if summary is None:
-            # Statistics take longer to import than a hundred summaries to read.
-            from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
-
-            summary = make_summary(folder)
+        summary = sections.get(f"the summary of {folder}", partial(_summary, folder), None)
     except LoadcurveError as error:
         return UnreadableRun(folder, str(error))
     except OSError as error:
         return UnreadableRun(folder, f"{folder} cannot be read: {error.strerror}.")
+    if summary is None:
+        return UnreadableRun(folder, sections.not_computed[-1].words)
     return ListedRun(folder, summary)
+
+
+def _summary(folder: Path) -> RunSummary | None:
+    kept = read_summary(folder)
+    if kept is not None:
+        return kept
+    # Statistics take longer to import than a hundred summaries to read.
+    from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
+
+    return make_summary(folder)
 
 
 def started(summary: RunSummary) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The summary of a run for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -8,10 +8,13 @@ from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint, VerdictStatus
+from loadcurve.analysis.sections import Sections
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.ending import trials_in_words
+from loadcurve.report.findings import Detail, findings_text
+from loadcurve.report.hopeless import visible_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.sparkline import sparklines
 from loadcurve.result.measures import MEASURES, THROUGHPUT
@@ -34,33 +37,43 @@ _STYLES: dict[VerdictStatus | None, str] = {
 
 def summary(analysis: Analysis) -> RenderableType:
     """Return the table, how many trials there were and why, and the ranking in words."""
-    parts: list[RenderableType] = [summary_table(analysis)]
-    parts += [Text(one.words, style="yellow") for one in analysis.not_computed]
-    parts += [Text(sentence) for sentence in [*loads_in_words(analysis), *trials_in_words(analysis)]]
+    sections = Sections(analysis.not_computed)
+    curves = sections.several("the table of curves", lambda: [summary_table(analysis)])
+    words = [
+        *sections.several("how loads differ in words", lambda: loads_in_words(analysis)),
+        *sections.several("how many trials there were in words", lambda: trials_in_words(analysis)),
+    ]
+    ranked = sections.several("the ranking in words", lambda: _ranking(analysis))
+    left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
+    return Group(*curves, *left_out, *map(Text, words), *ranked)
+
+
+def _ranking(analysis: Analysis) -> list[RenderableType]:
     ranking = ranking_content(analysis)
-    if ranking is not None:
-        parts += [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
-        parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
-        parts += [Text(ranking.hopeless, style="yellow")] if ranking.hopeless else []
-        words = Table.grid(padding=(0, 2))
-        words.add_column(style="dim", max_width=TITLE_WIDTH)
-        words.add_column()
-        for title, sentence in ranking.over_curve.items():
-            words.add_row(title, Text(sentence))
-        parts += [words] if ranking.over_curve else []
-        left_out = ranking.left_out[:MOST_LEFT_OUT]
-        if len(ranking.left_out) > len(left_out):
-            left_out.append(f"{len(ranking.left_out) - len(left_out):,} more, which the report names")
-        parts += [Text(f"left out: {sentence}", style="dim") for sentence in left_out]
-        parts += [Text(sentence) for sentence in ranking.visible]
-    return Group(*parts)
+    if ranking is None:
+        return []
+    parts: list[RenderableType] = [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
+    parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
+    parts += [Text(ranking.hopeless, style="yellow")] if ranking.hopeless else []
+    words = Table.grid(padding=(0, 2))
+    words.add_column(style="dim", max_width=TITLE_WIDTH)
+    words.add_column()
+    for title, sentence in ranking.over_curve.items():
+        words.add_row(title, Text(sentence))
+    parts += [words] if ranking.over_curve else []
+    left_out = ranking.left_out[:MOST_LEFT_OUT]
+    if len(ranking.left_out) > len(left_out):
+        left_out.append(f"{len(ranking.left_out) - len(left_out):,} more, which the report names")
+    parts += [Text(f"left out: {sentence}", style="dim") for sentence in left_out]
+    return parts + [Text(sentence) for sentence in ranking.visible]
 
 
 def closing(analysis: Analysis) -> RenderableType:
     """Return what a person looks for first when a run has ended: the answer, and the curves in lines."""
     words = answer_words(analysis)
     said = [Text("Answer", style="bold"), Text(words)] if words else []
-    return Group(*said, *sparklines(analysis), Text())
+    lines = Sections(analysis.not_computed).several("the curves in lines", lambda: sparklines(analysis))
+    return Group(*said, *lines, Text())
 
 
 def summary_table(analysis: Analysis) -> Table:
@@ -89,19 +102,34 @@ def summary_table(analysis: Analysis) -> Table:
 
 def print_shapes(analysis: Analysis, out: Console) -> None:
     """Print peak, knee and capacity of each server as tables, one for each slice, and what follows."""
+    sections = Sections(analysis.not_computed)
+    for part in sections.several("peaks and knees", lambda: list(_shapes(analysis))):
+        out.print(part)
+
+
+def _shapes(analysis: Analysis) -> Iterator[RenderableType]:
     load = analysis.load_kind
     for found in analysis.shapes:
         if not found.shapes:
             continue
-        out.print()
+        yield ""
         if found.part.fixed:
-            out.print(Text(text.point(found.part.fixed)))
+            yield Text(text.point(found.part.fixed))
         rows = [shape_words.cells(found, shape) for shape in found.shapes]
-        out.print(_figures(shape_words.titles(load, found), rows))
+        yield _figures(shape_words.titles(load, found), rows)
         if costs := shape_words.cost_cells(found):
-            out.print(_figures(shape_words.cost_titles(load), costs))
-        for sentence in shape_words.conclusions(load, found):
-            out.print(Text(sentence))
+            yield _figures(shape_words.cost_titles(load), costs)
+        yield from map(Text, shape_words.conclusions(load, found))
+
+
+def print_findings(analysis: Analysis, detail: Detail, out: Console) -> None:
+    """Print what was found, and why."""
+    shown = Sections(analysis.not_computed).get(
+        "the findings in words",
+        lambda: findings_text(analysis.findings, detail, visible_words(analysis)),
+        Group(),
+    )
+    out.print(shown if analysis.findings or detail == "full" else "")
 
 
 def _figures(titles: list[str], rows: list[list[str]]) -> Table:

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loadcurve.analysis.curves import curves
+from loadcurve.analysis.sections import Sections
 from loadcurve.errors import BadInput
 from loadcurve.files import is_regular
 from loadcurve.load.kinds import LoadKind
@@ -136,7 +138,12 @@ class Feed:
         has_waited = began_s - self._stale_since_s >= LONGEST_WAIT_S
         if not (is_first or has_waited or is_quiet(self._seen.progress, time.monotonic(), needed_s)):
             return
-        self._drawn = Drawn(len(run.points), json.dumps(figures(run)))
+        sections = Sections()
+        drawn = sections.several("the figures", partial(figures, run))
+        if sections.not_computed:
+            self._seen = replace(self._seen, problem=" ".join(one.words for one in sections.not_computed))
+            self._number += 1
+        self._drawn = Drawn(len(run.points), json.dumps(drawn))
         self._made_in_s = time.monotonic() - began_s
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from loadcurve.analysis.curves import VERDICTS
 from loadcurve.analysis.ending import ending
+from loadcurve.analysis.sections import Sections
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.arms import own_load_in_words
@@ -46,19 +47,27 @@ class Seen:
 
 def status(seen: Seen, now_s: float) -> dict[str, Any]:
     """Return what the page says, as JSON data; every text in it is to be shown as it is."""
-    run, phase = seen.run, seen.phase
-    progress = seen.progress
+    run, sections = seen.run, Sections()
+    phase: Phase = sections.get("how the run ended", lambda: seen.phase, "over")
+    progress = seen.progress if phase == "going" else None
+    sentence = sections.get("what is going on", lambda: _sentence(seen, phase, progress), "")
+    load = sections.get("the load under way", lambda: _load(progress, now_s), None)
+    done = sections.get("how far the run is", lambda: _progress(run, progress, now_s), None)
+    verdicts: dict[str, int] = sections.get("the verdicts", lambda: _verdicts(run), {})
+    failures = sections.several("the trials that failed", lambda: _failures(run))
+    servers = sections.several("the servers", lambda: _servers(run))
+    faults = [{"place": "Loadcurve", "reason": one.words} for one in sections.not_computed]
     return {
         "phase": phase,
         "ended": phase in ENDED,
         "title": _title(run) or seen.folder.name,
         "question": str(run.run.study.get("question") or "") if run else "",
-        "sentence": _sentence(seen, progress),
-        "load": _load(progress, now_s),
-        "progress": _progress(run, progress, now_s),
-        "verdicts": _verdicts(run),
-        "failures": _failures(run),
-        "servers": _servers(run),
+        "sentence": sentence,
+        "load": load,
+        "progress": done,
+        "verdicts": verdicts,
+        "failures": [*faults, *failures],
+        "servers": servers,
         "report": seen.has_report,
     }
 
@@ -67,7 +76,7 @@ def _title(run: Run | None) -> str:
     return str(run.run.study.get("title") or run.run.study_name) if run else ""
 
 
-def _sentence(seen: Seen, progress: RunProgress | None) -> str:
+def _sentence(seen: Seen, phase: Phase, progress: RunProgress | None) -> str:
     """Say what is going on, but not each point of it: the sentence is read aloud when it changes."""
     if seen.problem is not None:
         return seen.problem
@@ -75,7 +84,7 @@ def _sentence(seen: Seen, progress: RunProgress | None) -> str:
         at_most = "at most " if progress.at_most else ""
         place = f"Trial {progress.trial.trial + 1} of {at_most}{progress.trials_planned}, block "
         return f"{place}{progress.trial.block + 1}: {progress.trial.server}."
-    match seen.phase:
+    match phase:
         case "preparing":
             return "The run has not begun to measure: it looks at the servers and starts each of them once."
         case "killed":

@@ -1,12 +1,13 @@
 """The tables of a report as polars data frames, in the order in which a workbook shows them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import points_in
+from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
@@ -28,25 +29,31 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
     """Return the tables by name; the settings of the sweep are columns of them under their own names.
 
     Measured columns carry their unit last. What was not measured is null; in ``ranking`` and ``ratios`` the
-    settings are null for the whole curve. A table without rows has its columns all the same.
+    settings are null for the whole curve. A table without rows has its columns all the same; one that a fault
+    leaves out is not there.
     """
     keys = analysis.keys
-    published = list(_published_rows(analysis))
-    return {
-        "estimates": _table(_estimate_rows(analysis), keys, _ESTIMATES),
-        "points": points_table(run),
-        "operations": operations_table(run),
-        "ranking": _table(_rank_rows(analysis), keys, _RANKING),
-        "ratios": _table(_ratio_rows(analysis), keys, _RATIOS),
-        "shapes": _table(
-            (_shape_row(part, one) for part in analysis.shapes for one in part.shapes), keys, _SHAPES
-        ),
-        # Most studies name no published figures, and have no table for them.
-        **({"published": _table(published, keys, _PUBLISHED)} if published else {}),
-        "findings": _table(_finding_rows(analysis.findings), [], _FINDINGS),
-        "evidence": _table(_evidence_rows(analysis.findings), [], _EVIDENCE),
-        "failures": failures_table(run),
+    sections = Sections(analysis.not_computed)
+    makers: dict[str, Callable[[], polars.DataFrame | None]] = {
+        "estimates": lambda: _table(_estimate_rows(analysis), keys, _ESTIMATES),
+        "points": lambda: points_table(run),
+        "operations": lambda: operations_table(run),
+        "ranking": lambda: _table(_rank_rows(analysis), keys, _RANKING),
+        "ratios": lambda: _table(_ratio_rows(analysis), keys, _RATIOS),
+        "shapes": lambda: _table(_shape_rows(analysis), keys, _SHAPES),
+        "published": lambda: _published(analysis),
+        "findings": lambda: _table(_finding_rows(analysis.findings), [], _FINDINGS),
+        "evidence": lambda: _table(_evidence_rows(analysis.findings), [], _EVIDENCE),
+        "failures": lambda: failures_table(run),
     }
+    made = {name: sections.get(f"the table of {name}", make, None) for name, make in makers.items()}
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def _published(analysis: Analysis) -> polars.DataFrame | None:
+    """Return the table of published figures; most studies name none, and have no table for them."""
+    rows = list(_published_rows(analysis))
+    return _table(rows, analysis.keys, _PUBLISHED) if rows else None
 
 
 def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
@@ -152,6 +159,10 @@ def _ratio_rows(analysis: Analysis) -> Iterator[Row]:
                 "p_value": pair.p_value,
                 "told_apart": pair.told_apart,
             }
+
+
+def _shape_rows(analysis: Analysis) -> Iterator[Row]:
+    return (_shape_row(part, one) for part in analysis.shapes for one in part.shapes)
 
 
 def _shape_row(found: SliceShapes, shape: Shape) -> Row:

@@ -54,10 +54,11 @@ def workbook_bytes(analysis: Analysis, answers: list[str], tables: Mapping[str, 
         _set_properties(book, analysis.run)
         _facts_sheet(book, analysis, answers)
         charts = book.add_worksheet("charts")
-        shown = {**tables, ESTIMATES: _with_reaches(tables[ESTIMATES])}
+        shown = {name: _with_reaches(one) if name == ESTIMATES else one for name, one in tables.items()}
         for name, table in shown.items():
             _table_sheet(book, name, table, analysis.load_kind)
-        add_charts(book, charts, analysis, shown[ESTIMATES])
+        if ESTIMATES in shown:
+            add_charts(book, charts, analysis, shown[ESTIMATES])
     return file.getvalue()
 
 

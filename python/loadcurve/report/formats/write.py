@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from loadcurve.errors import BadInput
 from loadcurve.report.files import write_part
@@ -16,10 +16,18 @@ if TYPE_CHECKING:
     import polars
 
     from loadcurve.analysis.analysis import Analysis
+    from loadcurve.analysis.sections import NotComputed, Sections
     from loadcurve.report.content import Content
 
 Files = Iterable[tuple[str, bytes]]
 """Names and contents."""
+
+
+class Written(NamedTuple):
+    """The files of a report, and what a fault of Loadcurve left out of them."""
+
+    paths: list[Path]
+    not_computed: "list[NotComputed]"
 
 
 class Material:
@@ -29,6 +37,13 @@ class Material:
         """Take a run as it was read, and everything that is said of it in numbers."""
         self.run = run
         self.analysis = analysis
+
+    @cached_property
+    def sections(self) -> "Sections":
+        """What is computed one by one, with what a fault left out of the analysis and of all forms."""
+        from loadcurve.analysis.sections import Sections
+
+        return Sections(self.analysis.not_computed)
 
     @cached_property
     def content(self) -> "Content":
@@ -42,7 +57,7 @@ class Material:
         """The ranking over the curve as sentences; empty without two servers to compare."""
         from loadcurve.report.ranking import ranking_content
 
-        found = ranking_content(self.analysis)
+        found = self.sections.get("the ranking in words", lambda: ranking_content(self.analysis), None)
         return found.sentences if found else []
 
     @cached_property
@@ -55,8 +70,8 @@ class Material:
 
 def write_formats(
     folder: Path, formats: Sequence[str], objective: Objective | None, out: Path | None
-) -> list[Path]:
-    """Write the report of a run folder in each of ``formats``, keys of :data:`FORMATS`, and return the paths.
+) -> Written:
+    """Write the report of a run folder in each of ``formats``, keys of :data:`FORMATS`.
 
     The files go into the run folder, or into ``out``, which is made. Each is there whole or not at all.
 
@@ -71,11 +86,16 @@ def write_formats(
     place = folder if out is None else _made(out)
     paths = []
     for name in formats:
-        for file_name, data in FORMATS[name](material):
+        files = material.sections.several(f"the form {name}", partial(_made_in, name, material))
+        for file_name, data in files:
             path = place / file_name
             write_part(path, data)
             paths.append(path)
-    return paths
+    return Written(paths, material.analysis.not_computed)
+
+
+def _made_in(form: str, material: Material) -> list[tuple[str, bytes]]:
+    return list(FORMATS[form](material))
 
 
 def parse_formats(given: str) -> list[str]:
