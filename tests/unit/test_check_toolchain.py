@@ -194,6 +194,8 @@ def test_without_a_network_the_address_and_the_reason_are_said(machine):
     problems, commands = machine.said()
     assert problems == ["https://pypi.org/simple/ cannot be reached: Name or service not known"]
     assert commands[-1].startswith("make demo NETWORK_CHECK=no")
+    for elsewhere in ("PIP_FIND_LINKS", "UV_OFFLINE", "CARGO_NET_OFFLINE"):
+        assert machine.check(**{elsewhere: "1"}).returncode == 0
     assert machine.check(NETWORK_CHECK="no").returncode == 0
     assert machine.said(PIP_INDEX_URL="http://mirror/")[0][0].startswith("http://mirror/ cannot be reached")
 
