@@ -30,7 +30,7 @@ SHORT := not long and not builds
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit bench lock clean
+	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit pictures bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -143,6 +143,11 @@ wheel: setup ## Build the wheel into dist/
 
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
+
+pictures: setup ## Make the README's pictures from a new run of the quickstart (needs Chromium)
+	rm -rf target/pictures
+	$(BIN)/loadcurve run studies/quickstart.toml --quick --out target/pictures
+	$(BIN)/python docs/pictures/make.py target/pictures
 
 bench: setup ## Compare the engine with others and the floor; time the probe, findings and pages
 	cargo build --quiet --release --locked --package loadcurve-floor
