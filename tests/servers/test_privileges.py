@@ -79,6 +79,12 @@ def test_a_server_may_open_its_standard_output_anew(place):
         server.verify(["/1k.txt"])
 
 
+@as_root
+def test_a_user_that_the_system_does_not_know_is_a_problem_of_the_study():
+    with pytest.raises(UnusableSetting, match='found "no-such-user", and the system has no such user'):
+        find_server(CATALOG["limit"], {}, Overrides(user="no-such-user"))
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can")
 def test_an_ordinary_user_starts_no_server_as_another_user(place):
     with pytest.raises(UnusableSetting, match="only root can start a server as another user"):

@@ -46,7 +46,7 @@ def user_of_server(candidates: Sequence[str] | None, asked: str | None) -> Serve
 
     Raises:
         BadInput: root starts it, and the system has no such user, or no program that changes the user.
-        UnusableSetting: the study asks for another user, and this process cannot start a server as one.
+        UnusableSetting: the study asks for an unknown user, or this process cannot start a server as another.
 
     """
     if asked is not None and asked == _own_name():
@@ -62,6 +62,8 @@ def user_of_server(candidates: Sequence[str] | None, asked: str | None) -> Serve
     user = next(filter(None, map(ServerUser.named, names)), None)
     stays = 'name one that can be had with user = "…" in the table of the server, or let it stay "root"'
     becomes = f"A server that root starts becomes the user `{'` or `'.join(names)}`, and "
+    if user is None and asked is not None:
+        raise UnusableSetting("user", f'found "{asked}", and the system has no such user or not its group')
     if user is None:
         raise BadInput(f"{becomes}the system has no such user or not its group; {stays}.")
     if not _becoming(user):
