@@ -28,6 +28,10 @@ def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_the
     moved = finding.evidence[-1]
     assert moved.value == pytest.approx(1.10, rel=1e-9)
     assert moved.spread == "interval"
+    assert finding.briefly == (
+        "throughput lies 10 % above a smooth curve through its neighbours, where its processes went from 3 "
+        "to 4"
+    )
 
 
 def test_a_change_without_effect_says_that_the_throughput_did_not_move():
@@ -38,6 +42,19 @@ def test_a_change_without_effect_says_that_the_throughput_did_not_move():
     [finding] = found(plant).values()
     assert finding.code == "processes_changed"
     assert "did not move" in finding.seen
+    assert finding.briefly is None
+
+
+def test_processes_that_change_at_every_point_explain_no_single_one_in_the_answer():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["server"]["processes"] = {"min": 3, "max": 4}
+        bump = 1.10 if connections == 25 else 1.0
+        noise = math.exp(0.003 * (trial - 2))
+        record["load"]["rate_rps"]["answered"] = 1000 * math.sqrt(connections) * bump * noise
+
+    [finding] = found(plant).values()
+    assert "a smooth curve through its neighbours" in finding.seen
+    assert finding.briefly is None
 
 
 @pytest.mark.parametrize("of", ["processes", "threads"])

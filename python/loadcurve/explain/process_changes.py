@@ -134,7 +134,10 @@ def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanati
         weight="explains",
         certainty="shown",
         seen=f"The server's {what} went from {first:,} to {last:,} here.{effect}",
-        briefly=f"{moved}, where its {what} went from {first:,} to {last:,}" if moved else None,
+        # Where they change nearly everywhere, it is chance that one of these points lies off the curve.
+        briefly=f"{moved}, where its {what} went from {first:,} to {last:,}"
+        if moved and len(places) <= len(subject.points) / 2
+        else None,
         evidence=[
             *ranged("processes before", "", [one.detail.processes[0] for one in seen]),
             *ranged("processes then", "", [one.detail.processes[1] for one in seen]),
