@@ -249,3 +249,10 @@ def test_the_time_of_a_first_build_is_a_range_for_the_cpus(monkeypatch, cpus, wo
     from install_editable import expected_minutes
 
     assert expected_minutes(cpus) == words
+
+
+def test_a_build_without_databases_is_said_to_be_shorter(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    from install_editable import expected_minutes
+
+    assert expected_minutes(1, databases=False) == "2 to 7 minutes"

@@ -15,7 +15,6 @@ use tokio::sync::OnceCell;
 use crate::client_pool::{Assignment, ClientPool, Sending};
 use crate::clock::Clock;
 use crate::database::{ConnectionEvent, Database, Failed, Found, NewRecord, Session, Target};
-use crate::network::ends_connection;
 
 /// The database as the clients of one thread share it, opened by the first of them that succeeds.
 pub(crate) struct Gate<D> {
@@ -151,7 +150,7 @@ impl<D: Database, C: Clock> Client<D, C> {
             }
             Err(failed) => {
                 self.pool.failed(self.slot, taken, operations, Some(sending), done, &failed);
-                if ends_connection(failed.failure) {
+                if failed.ends_connection() {
                     if let Some(took) = connected.took {
                         self.pool.record(|recorder| recorder.disconnected(Some(done - took.since)));
                     }

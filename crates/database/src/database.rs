@@ -28,6 +28,7 @@ impl Failed {
     }
 
     /// The same failure without the keys in its text, so that what failed alike counts as alike.
+    #[cfg(feature = "drivers")]
     pub(crate) fn without_keys<'a>(mut self, keys: impl Iterator<Item = &'a Key>) -> Self {
         for key in keys.filter(|key| !key.as_str().is_empty()) {
             if self.text.contains(key.as_str()) {
@@ -35,6 +36,14 @@ impl Failed {
             }
         }
         self
+    }
+
+    /// Whether the connection is of no use any more.
+    pub(crate) fn ends_connection(&self) -> bool {
+        !matches!(
+            self.failure,
+            Failure::Rejected | Failure::NotFound | Failure::AccessDenied | Failure::Mismatch
+        )
     }
 }
 
@@ -205,4 +214,18 @@ pub trait Session: 'static {
     /// # Errors
     /// As for [`Self::read`].
     async fn delete(&mut self, key: &Key) -> Result<(), Failed>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_operation_leaves_its_connection_usable() {
+        let ends = |failure| Failed::new(failure, "").ends_connection();
+        assert!(!ends(Failure::Rejected));
+        assert!(!ends(Failure::NotFound));
+        assert!(ends(Failure::Timeout), "its answer may still come");
+        assert!(ends(Failure::Reset));
+    }
 }

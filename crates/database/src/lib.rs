@@ -7,15 +7,20 @@ mod database;
 mod generator;
 mod load;
 mod management;
+#[cfg(feature = "drivers")]
 mod mongodb;
+#[cfg(feature = "drivers")]
 mod network;
 mod plan;
+#[cfg(feature = "drivers")]
 mod postgresql;
 mod product;
+#[cfg(feature = "drivers")]
 mod settings;
 mod tallies;
-#[cfg(test)]
+#[cfg(all(test, feature = "drivers"))]
 mod tests;
+#[cfg(feature = "drivers")]
 mod tls;
 
 pub use database::{
@@ -23,7 +28,9 @@ pub use database::{
 };
 pub use load::{result_of, start, start_part};
 pub use management::ManagedDatabase;
+#[cfg(feature = "drivers")]
 pub use mongodb::MongoDb;
 pub use plan::{DatabaseLoad, Phase, Ycsb};
+#[cfg(feature = "drivers")]
 pub use postgresql::PostgreSql;
 pub use product::{OnDatabase, Product};

@@ -33,11 +33,6 @@ fn failure_of(error: &Error) -> Failure {
     }
 }
 
-/// Whether a connection is of no use any more after such a failure.
-pub(crate) fn ends_connection(failure: Failure) -> bool {
-    !matches!(failure, Failure::Rejected | Failure::NotFound | Failure::AccessDenied | Failure::Mismatch)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,13 +48,5 @@ mod tests {
         assert_eq!(class(ErrorKind::InvalidData), Failure::Malformed);
         assert_eq!(failure_of(&Error::from(Errno::MFILE)), Failure::FdUnavailable);
         assert_eq!(failure_of(&Error::from(Errno::ADDRNOTAVAIL)), Failure::AddressUnavailable);
-    }
-
-    #[test]
-    fn a_refused_operation_leaves_its_connection_usable() {
-        assert!(!ends_connection(Failure::Rejected));
-        assert!(!ends_connection(Failure::NotFound));
-        assert!(ends_connection(Failure::Timeout), "its answer may still come");
-        assert!(ends_connection(Failure::Reset));
     }
 }

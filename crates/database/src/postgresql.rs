@@ -21,7 +21,6 @@ use self::connection::{Connection, Connector};
 use self::options::Layout;
 use self::statements::{MARK, Request, Table};
 use crate::database::{Database, Failed, Found, InvalidTarget, NewRecord, Session, Target};
-use crate::network;
 
 /// A `PostgreSQL` as one thread sees it.
 pub struct PostgreSql {
@@ -72,7 +71,7 @@ impl PostgreSql {
     }
 
     fn put_back<T>(&self, connection: Connection, answer: Result<T, Failed>) -> Result<T, Failed> {
-        if !answer.as_ref().is_err_and(|failed| network::ends_connection(failed.failure)) {
+        if !answer.as_ref().is_err_and(Failed::ends_connection) {
             self.spare.set(Some(connection));
         }
         answer
@@ -210,7 +209,7 @@ impl PostgreSqlSession {
             Ok(place) => ask(&mut line.connection, &line.prepared[place].1).await,
             Err(failed) => Err(failed),
         };
-        if !answer.as_ref().is_err_and(|failed| network::ends_connection(failed.failure)) {
+        if !answer.as_ref().is_err_and(Failed::ends_connection) {
             self.line = Some(line);
         }
         answer

@@ -1,12 +1,21 @@
 //! Which database an address is of.
 
-use crate::{Database, InvalidTarget, MongoDb, PostgreSql};
+use crate::{Database, InvalidTarget};
+#[cfg(feature = "drivers")]
+use crate::{MongoDb, PostgreSql};
 
-/// A database that can be put under load. Another one is one more module, and one more line in each function here.
+/// What is said where the build has no drivers.
+const NO_DRIVERS: &str =
+    "this build of Loadcurve has no drivers for databases; `make setup` builds them, in a few minutes";
+
+/// A database that can be put under load. Another one is one more module, and one more line in each function here. A
+/// build without drivers, which takes half the time, has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The variants are the databases of their names.
 pub enum Product {
+    #[cfg(feature = "drivers")]
     MongoDb,
+    #[cfg(feature = "drivers")]
     PostgreSql,
 }
 
@@ -21,13 +30,19 @@ pub trait OnDatabase {
 
 impl Product {
     /// Every one.
-    pub const ALL: [Self; 2] = [Self::MongoDb, Self::PostgreSql];
+    #[cfg(feature = "drivers")]
+    pub const ALL: &[Self] = &[Self::MongoDb, Self::PostgreSql];
+    /// Every one of a build without drivers.
+    #[cfg(not(feature = "drivers"))]
+    pub const ALL: &[Self] = &[];
 
     /// What results call it.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
+            #[cfg(feature = "drivers")]
             Self::MongoDb => "mongodb",
+            #[cfg(feature = "drivers")]
             Self::PostgreSql => "postgresql",
         }
     }
@@ -36,15 +51,20 @@ impl Product {
     #[must_use]
     pub fn schemes(self) -> &'static [&'static str] {
         match self {
+            #[cfg(feature = "drivers")]
             Self::MongoDb => &["mongodb", "mongodb+srv"],
+            #[cfg(feature = "drivers")]
             Self::PostgreSql => &["postgresql", "postgres"],
         }
     }
 
     /// Does something with this kind of database.
+    #[cfg_attr(not(feature = "drivers"), allow(unused_variables, clippy::needless_pass_by_value))]
     pub fn dispatch<T: OnDatabase>(self, task: T) -> T::Output {
         match self {
+            #[cfg(feature = "drivers")]
             Self::MongoDb => task.on::<MongoDb>(),
+            #[cfg(feature = "drivers")]
             Self::PostgreSql => task.on::<PostgreSql>(),
         }
     }
@@ -52,11 +72,16 @@ impl Product {
     /// The database that an address is of.
     ///
     /// # Errors
-    /// When its scheme is of none. The text does not contain the address, in which a password may be.
+    /// When its scheme is of none, or this build has no drivers. The text does not contain the address, in which a
+    /// password may be.
     pub fn of(url: &str) -> Result<Self, InvalidTarget> {
+        if cfg!(not(feature = "drivers")) {
+            return Err(InvalidTarget(NO_DRIVERS.into()));
+        }
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|product| scheme.is_some_and(|s| product.schemes().contains(&s)))
             .ok_or_else(|| {
                 let known: Vec<_> = Self::ALL.iter().flat_map(|product| product.schemes()).copied().collect();
@@ -69,7 +94,7 @@ impl Product {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "drivers"))]
 mod tests {
     use super::*;
 
