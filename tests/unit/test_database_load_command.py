@@ -135,7 +135,7 @@ def test_the_table_of_another_goes_only_where_it_is_named(engine):
 def test_records_are_not_inserted_twice_into_a_table(engine):
     engine.tables, engine.ours = {TABLE: 20}, {TABLE}
     said = refused("--workload", "a", "--phase", "load", "--records", "20")
-    assert "holds 20 records already; begin anew with --drop" in said
+    assert "holds 20 records already; start over with --drop" in said
     assert load("--workload", "a", "--phase", "load", "--records", "20", "--drop").exit_code == 0
     more = ("--workload", "a", "--phase", "load", "--records", "30", "-p", "insertstart=20")
     assert load(*more).exit_code == 0

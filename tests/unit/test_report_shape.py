@@ -70,7 +70,7 @@ def test_loads_that_cannot_be_told_from_the_peak_are_named():
         ),
         (
             [TrialCapacity(1, "below", None)] * 3,
-            "keeps p99 < 1s at no load: its capacity is below 1 connection.",
+            "meets p99 < 1s at no measured load: its capacity is below 1 connection.",
         ),
         (
             [TrialCapacity(850, "exact", None), TrialCapacity(1_000, "at_least", None)],

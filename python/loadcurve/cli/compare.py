@@ -26,7 +26,7 @@ class CompareOptions:
     base: Path
     new: Path
     despite: Sequence[str] = ()
-    """Differences of the conditions that are to be put up with, by name or by aspect."""
+    """Differences of the conditions that are accepted, by name or by aspect."""
     fail_on_regression: str | None = None
     """The least regression that counts, such as ``"5%"``."""
 
@@ -65,7 +65,7 @@ def _least_regression(share: str) -> float:
 
 
 def _require_same_conditions(differences: Sequence[ConditionDifference], despite: Collection[str]) -> None:
-    """Raise BadInput for differences that the person does not put up with, and for names of none."""
+    """Raise BadInput for differences that the person does not accept, and for names of none."""
     known = {name for difference in differences for name in (difference.name, difference.aspect)}
     for name in despite:
         if name not in known:
@@ -76,6 +76,6 @@ def _require_same_conditions(differences: Sequence[ConditionDifference], despite
         lines = "\n".join(f"  {one.aspect}: {difference_line(one)}" for one in refused)
         raise BadInput(
             f"the runs were not measured under the same conditions:\n{lines}\n"
-            "The ratio would be theirs as much as the servers'. Measure both under the same "
-            f"ones, or say which difference to put up with, such as --despite {refused[0].aspect}."
+            "The ratio would show their effect as well as the servers'. Measure both under the "
+            f"same conditions, or compare even though they differ: --despite {refused[0].aspect}."
         )

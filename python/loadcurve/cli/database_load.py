@@ -77,7 +77,7 @@ def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -
     talk().print(
         f"{where} holds {found:,} records now, and this load took it to begin with "
         f"{plan.workload.records:,}: those that are missing are not found, and those that are there already "
-        "cannot be inserted. Say with --records how many there are, or begin anew with --phase load --drop."
+        "cannot be inserted. Say with --records how many there are, or start over with --phase load --drop."
     )
 
 
@@ -126,7 +126,7 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     held = table.count()
     if held and not plan.workload.insert_start:
         raise BadInput(
-            f"{where} holds {held:,} records already; begin anew with --drop, or insert others with "
+            f"{where} holds {held:,} records already; start over with --drop, or insert others with "
             f"-p insertstart={held}"
         )
     return held

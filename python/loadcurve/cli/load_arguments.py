@@ -152,11 +152,13 @@ def load(
         typer.Option(metavar="VARIABLE", help="Databases: the variable that holds it."),
     ] = None,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Databases: first remove the table, if Loadcurve has made it.")
+        bool, typer.Option("--drop", help="Databases: first remove the table, if Loadcurve created it.")
     ] = False,
     drop_table: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Databases: first remove this table, whoever has made it."),
+        typer.Option(
+            metavar="NAME", help="Databases: first remove this table, even if Loadcurve did not create it."
+        ),
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:

@@ -156,7 +156,7 @@ def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001
     from loadcurve.watch.address import ANY_LOOPBACK_PORT
 
     if address is not None and not watch:
-        raise typer.BadParameter("--watch-address is for --watch, which is not there")
+        raise typer.BadParameter("--watch-address requires --watch")
     return (address or ANY_LOOPBACK_PORT) if watch else None
 
 
@@ -324,7 +324,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A difference to put up with: load, content, machine, generator, or one by its name.",
+            help="Compare even though this differs: load, content, machine, generator, or one by its name.",
         ),
     ] = None,
     fail_on_regression: Annotated[

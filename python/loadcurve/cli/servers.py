@@ -141,7 +141,7 @@ def _round(checked: CheckedServer) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row("started", f"at {checked.address}, in a folder of its own")
+    table.add_row("started", f"at {checked.address}, in its own folder")
     table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
     for path, answer in checked.content.items():
         table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))

@@ -95,7 +95,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
             *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
             *ranged("requests cut off by a close", "", [detail.closed_early or None for detail in details]),
         ],
-        cause=f"{why.cause}. Connecting anew is part of these figures, in throughput, in latency and in CPU.",
+        cause=f"{why.cause}. Reconnecting is part of these figures, in throughput, in latency and in CPU.",
         advice=f"{why.advice}, or give all servers the same limit, so that all pay the same for it.",
     )
 
@@ -133,7 +133,7 @@ def _why(subject: Subject, most: Reconnecting) -> Why:
         )
     return Why(
         "likely",
-        "The server closes connections by a rule of its own: after a number of requests, or of idle time",
+        "The server closes connections by its own rule: after a number of requests, or of idle time",
         "Look for a limit on requests per connection and an idle timeout in the server's documentation",
     )
 

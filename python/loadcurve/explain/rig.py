@@ -71,11 +71,10 @@ def _said_by(load: LoadKind) -> dict[str, str]:
     """Return what the reasons say of the rig."""
     of_all = f"all {load.requests} that were due"
     return {
-        "generator_saturated": "the generator's threads had no time left",
+        "generator_saturated": "the load generator was saturated",
         "generator_late": f"the generator sent {load.requests} late although a connection was free",
         "rate_not_sent": f"the generator did not send {of_all} although a connection was free",
-        "rig_ceiling": "the throughput came to the most that this rig reaches against a server that does "
-        "nothing",
+        "rig_ceiling": "the throughput reached the rig's ceiling, that of a server that does nothing",
     }
 
 

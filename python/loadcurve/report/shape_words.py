@@ -187,7 +187,9 @@ def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: st
         least = text.load(key, min(loads))
         said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
     elif found.bound == "below":
-        said = f"keeps {objective_text} at no load: its capacity is below {text.load(key, max(loads))}"
+        said = (
+            f"meets {objective_text} at no measured load: its capacity is below {text.load(key, max(loads))}"
+        )
     elif found.load is not None:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
         said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
@@ -227,7 +229,7 @@ def _bound_of_trial(trial: TrialCapacity) -> str:
 def capacity_briefly(found: Capacity) -> str:
     """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
     if found.bound == "below":
-        return "keeps them at no load"
+        return "meets the limits at no measured load"
     if found.load is None and found.bound != "at_least":
         return f"keeps them up to another load in each trial ({capacity_figure(found)})"
     return f"keeps them up to {capacity_figure(found)}"
