@@ -1,12 +1,28 @@
-"""Loadcurve: load curves of real servers, with an interval on every number and a verdict on every point."""
+"""Loadcurve: load curves of real servers, with an interval on every number and a verdict on every point.
+
+From Python, ``loadcurve.load`` puts one load on a URL, ``loadcurve.run`` runs a study, and ``loadcurve.Run``
+reads a run folder: see :mod:`loadcurve.api`.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadcurve.api import Load, Run, load, run
 
 __version__: str
+__all__ = ["Load", "Run", "__version__", "load", "run"]
 
 
-def __getattr__(name: str) -> str:
-    """Look the version up when it is asked for: what reads it takes a third of the time of ``--help``."""
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import version  # noqa: PLC0415 -- that is the point
+def __getattr__(name: str) -> object:
+    """Look up what is asked for: the version takes a third of the time of ``--help``, and the rest longer."""
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 -- that is the point
 
-    return version("loadcurve")
+        return version("loadcurve")
+    if name in __all__:
+        from loadcurve import api  # noqa: PLC0415 -- that is the point
+
+        # The packages `load` and `run` have been imported by now, and would stand in front of the functions.
+        globals().update({one: getattr(api, one) for one in api.__all__})
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

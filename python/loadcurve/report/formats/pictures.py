@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import altair
 import vl_convert
 
+from loadcurve.report.charts.figure import Specification
 from loadcurve.report.content import Content
 from loadcurve.report.formats.figures import pictures
 
@@ -32,10 +33,21 @@ def png_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
 def svg_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
     """Yield the name and the bytes of each figure as SVG; its texts stay texts."""
     for picture in pictures(content):
-        drawing: str = vl_convert.vegalite_to_svg(
-            picture.specification, vl_version=vega_lite_version(), allowed_base_urls=NO_ADDRESSES
-        )
-        yield picture.name, drawing.encode()
+        yield picture.name, _svg(picture.specification).encode()
+
+
+def drawing(content: Content, name: str) -> str | None:
+    """Return the first figure whose name begins so as SVG; ``None`` where the report has none."""
+    found = (picture for picture in pictures(content) if picture.name.startswith(name))
+    picture = next(found, None)
+    return None if picture is None else _svg(picture.specification)
+
+
+def _svg(specification: Specification) -> str:
+    drawn: str = vl_convert.vegalite_to_svg(
+        specification, vl_version=vega_lite_version(), allowed_base_urls=NO_ADDRESSES
+    )
+    return drawn
 
 
 def pdf_pictures(content: Content) -> Iterable[tuple[str, bytes]]:

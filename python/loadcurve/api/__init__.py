@@ -1,0 +1,6 @@
+"""Loadcurve from Python: a load, a run, and a run folder as tables and pictures."""
+
+from loadcurve.api.load import Load, load
+from loadcurve.api.run import Run, run
+
+__all__ = ["Load", "Run", "load", "run"]

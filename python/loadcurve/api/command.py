@@ -1,0 +1,73 @@
+"""The command, run in a separate process.
+
+A measurement so shares nothing with the notebook that asks for it: neither its threads nor its CPUs, and an
+error in one does not end the other.
+"""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
+from loadcurve.server.spawn import ends_with_parent
+
+Value = str | int | float | bool | Path | None
+"""What an option of the command can be given."""
+Option = Value | Sequence[str | int | float | Path]
+
+EXIT_INVALID = 3
+ENDED_WELL = frozenset({0, EXIT_INVALID})
+"""An invalid result is a result: its verdict says why it is invalid."""
+PROGRAM = "from loadcurve.cli.main import main; main()"
+PREFIX = "loadcurve: "
+ERRORS = {error.exit_code: error for error in (LoadcurveError, BadInput, NothingMeasured)}
+
+
+def words_of(options: Mapping[str, Option]) -> list[str]:
+    """Return options as they are given on the command line.
+
+    ``connections=50`` is ``--connections=50``, ``quick=True`` is ``--quick``, and a list gives its option
+    once for each value. ``None`` and ``False`` leave an option out.
+    """
+    words: list[str] = []
+    for name, given in options.items():
+        option = "--" + name.replace("_", "-")
+        if given is True:
+            words.append(option)
+        elif isinstance(given, list | tuple):
+            words += [f"{option}={value}" for value in given]
+        elif given is not None and given is not False:
+            words.append(f"{option}={given}")
+    return words
+
+
+def printed_by(words: Sequence[str]) -> str:
+    """Run the command to its end and return what it has printed on stdout.
+
+    Raises:
+        BadInput: an argument cannot be used.
+        NothingMeasured: nothing could be measured.
+        LoadcurveError: the fault is Loadcurve's.
+        KeyboardInterrupt: interrupted; the command has ended, too, and a run folder keeps what was measured.
+
+    """
+    process = subprocess.Popen(  # noqa: S603 -- this package's own command
+        [*ends_with_parent(), sys.executable, "-P", "-c", PROGRAM, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # An interrupt of this process is passed on below, exactly once.
+        start_new_session=True,
+    )
+    try:
+        results, said = process.communicate()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+    if process.returncode in ENDED_WELL:
+        return results
+    raise ERRORS.get(process.returncode, LoadcurveError)(said.strip().removeprefix(PREFIX))

@@ -1,0 +1,102 @@
+"""A run folder as tables, findings and pictures, and the run of a study."""
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import polars
+
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.api.command import Option, printed_by, words_of
+from loadcurve.explain.finding import Finding
+from loadcurve.report.answer import answer_words
+from loadcurve.report.content import Content, content_of
+from loadcurve.report.formats.pictures import drawing
+from loadcurve.report.formats.tables import report_tables
+from loadcurve.result import folder as run_folder
+
+SHOWN = ("throughput", "latency")
+"""The figures that a notebook shows, by their beginning names."""
+
+
+class Run:
+    """A run folder; everything is read when the object is made, and computed when it is first asked for."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Read a run folder, finished or not.
+
+        Raises:
+            BadInput: the folder is no run folder.
+
+        """
+        self.folder = Path(folder)
+        self._run = run_folder.read_run(self.folder)
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """Everything that reports say of the run, in numbers."""
+        return analyse(self._run)
+
+    @cached_property
+    def tables(self) -> Mapping[str, polars.DataFrame]:
+        """All tables by name, as a workbook has them; units are the last word of a column's name."""
+        return report_tables(self._run, self.analysis)
+
+    @property
+    def points(self) -> polars.DataFrame:
+        """One row for each measured point of each trial."""
+        return self.tables["points"]
+
+    @property
+    def estimates(self) -> polars.DataFrame:
+        """One row for each measure, server and point: its value with the 95 % confidence interval."""
+        return self.tables["estimates"]
+
+    @property
+    def ranking(self) -> polars.DataFrame:
+        """One row for each measure and server: the best and the worst rank that the trials leave possible."""
+        return self.tables["ranking"]
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What was odd, with its cause and what to do."""
+        return self.analysis.findings
+
+    @property
+    def answer(self) -> str:
+        """What the run says to its study's question."""
+        return answer_words(self.analysis)
+
+    @cached_property
+    def _content(self) -> Content:
+        return content_of(self._run, self.analysis)
+
+    def __repr__(self) -> str:
+        """Return the folder's name in the form that makes the object."""
+        return f"Run({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        facts = self.analysis.run
+        said = [f"<h3>{html.escape(facts.title)}</h3>"]
+        if facts.question:
+            said.append(f"<p><em>{html.escape(facts.question)}</em></p>")
+        said.append(f"<p>{html.escape(self.answer)}</p>")
+        drawings = [drawing(self._content, name) for name in SHOWN]
+        return "\n".join([*said, *(one for one in drawings if one)])
+
+
+def run(study: str | Path, **options: Option) -> Run:
+    """Run a study, a file or the name of a bundled one, and return its run folder.
+
+    The options are those of ``loadcurve run --help`` by their long names, such as ``quick=True``,
+    ``trials=5``, ``only=["nginx"]``, ``out="folder"``.
+
+    Raises:
+        BadInput: the study or an option cannot be used.
+        NothingMeasured: nothing could be measured.
+        KeyboardInterrupt: interrupted; the run folder keeps what was measured.
+
+    """
+    printed = printed_by(["run", *words_of(options), "--", str(study)])
+    return Run(Path(printed.rstrip().splitlines()[-1]).parent)

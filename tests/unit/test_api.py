@@ -1,0 +1,101 @@
+"""Loadcurve from Python: options as words, errors as exceptions, a run folder as tables and pictures."""
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polars
+import pytest
+
+import loadcurve
+from loadcurve import api
+from loadcurve.api import command
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
+from loadcurve.result.load import LoadResult
+from support import synthetic_run as synthetic
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return api.Run(synthetic.write_run(tmp_path_factory.mktemp("api") / "run"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"connections": 50, "duration": "30s"}, ["--connections=50", "--duration=30s"]),
+        ({"quick": True, "watch": False, "trials": None}, ["--quick"]),
+        (
+            {"header": ["A: 1", "B: 2"], "password_env": "X"},
+            ["--header=A: 1", "--header=B: 2", "--password-env=X"],
+        ),
+        ({"out": Path("folder"), "duration": "-1s"}, ["--out=folder", "--duration=-1s"]),
+    ],
+)
+def test_options_are_the_words_of_the_command_line(options, words):
+    assert command.words_of(options) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        (["report", "no-such-folder"], BadInput, "no-such-folder is not a run folder"),
+        (["load", "--json", "--", "http://127.0.0.1:9/"], NothingMeasured, "127.0.0.1:9"),
+    ],
+)
+def test_a_command_that_fails_raises_the_error_of_its_exit_code(tmp_path, monkeypatch, words, error, text):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=text) as raised:
+        command.printed_by(words)
+    assert not str(raised.value).startswith("loadcurve:")
+
+
+def test_an_unknown_failure_is_a_fault_of_loadcurve(monkeypatch):
+    monkeypatch.setattr(command, "PROGRAM", "import sys; sys.exit('broken')")
+    with pytest.raises(LoadcurveError, match="broken"):
+        command.printed_by([])
+
+
+def test_an_invalid_result_is_a_result(monkeypatch):
+    monkeypatch.setattr(command, "PROGRAM", "import sys; print('{}'); sys.exit(3)")
+    assert command.printed_by([]) == "{}\n"
+
+
+def test_a_load_is_shown_as_the_command_prints_it():
+    load = api.Load(LoadResult.model_validate(synthetic.load_result("nginx", 10)))
+    assert load.requests_per_s == load.result.rate_rps.answered
+    assert load.verdict == "valid"
+    assert all(len(line) <= 80 for line in str(load).splitlines())
+    assert ElementTree.fromstring(load._repr_html_()).text == str(load)
+
+
+def test_a_run_folder_is_tables_findings_and_an_answer(run):
+    assert run.points.height == len(run._run.points)
+    assert {"server", "connections", "throughput_rps"} <= set(run.points.columns)
+    assert isinstance(run.estimates, polars.DataFrame)
+    assert set(run.ranking["server"]) == set(run.points["server"])
+    assert list(run.findings) == run.analysis.findings
+    assert "nginx" in run.answer
+
+
+def test_a_notebook_shows_the_answer_and_the_curves(run):
+    shown = run._repr_html_()
+    assert run.answer in shown
+    assert shown.count("<svg") == 2
+
+
+def test_what_is_no_run_folder_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="is not a run folder"):
+        api.Run(tmp_path)
+
+
+def test_the_package_hands_out_the_functions_and_not_the_packages_of_their_names():
+    program = "import loadcurve; loadcurve.Run; print(callable(loadcurve.load), callable(loadcurve.run))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "True True\n"
+
+
+def test_another_name_is_an_error_that_names_it():
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        _ = loadcurve.lod
