@@ -18,8 +18,8 @@ from benches.hostile_behaviours import BODY, MANNERS, Manners, hostile_server
 from benches.rig import machine
 from loadcurve._engine import Database, DatabaseError, Load, workload
 from loadcurve.generate.engine import ENGINE
-from loadcurve.load.http import ClosedLoad
-from loadcurve.load.plan import HttpPlan
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import WebSite, verify_answers
 from loadcurve.server.catalog import load_catalog

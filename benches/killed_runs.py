@@ -27,7 +27,7 @@ from loadcurve.cli.main import main as loadcurve
 from loadcurve.result.folder import read_run
 from loadcurve.result.progress import read_progress
 from loadcurve.result.run_files import RUN_FILE
-from loadcurve.run import study as _run_modules  # noqa: F401 -- what is forked has them loaded
+from loadcurve.runs import study as _run_modules  # noqa: F401 -- what is forked has them loaded
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.processes import PROC, running_processes, uses_folder
 

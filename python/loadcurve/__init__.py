@@ -22,7 +22,5 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         from loadcurve import api  # noqa: PLC0415 -- that is the point
 
-        # The packages `load` and `run` have been imported by now, and would stand in front of the functions.
-        globals().update({one: getattr(api, one) for one in api.__all__})
-        return globals()[name]
+        return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within

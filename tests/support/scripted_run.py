@@ -17,9 +17,9 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
-from loadcurve.run import prepare, trial
-from loadcurve.run.capacity import SearchOptions
-from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.runs import prepare, trial
+from loadcurve.runs.capacity import SearchOptions
+from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
@@ -122,7 +122,7 @@ class ScriptedRun:
         self._talk_file = folder / "talk"
         catalog = load_catalog()
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
-        monkeypatch.setattr("loadcurve.run.study.load_catalog", lambda _: catalog)
+        monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
         monkeypatch.setattr(trial, "ENGINE", self.script)
         for module in (prepare, trial):
             monkeypatch.setattr(module, "serve", self._serve)

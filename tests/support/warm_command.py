@@ -21,7 +21,7 @@ from pathlib import Path
 
 MESSAGE_BYTES = 1 << 17
 """More than any command line and its environment together."""
-ALSO_LOADED = ("loadcurve.report.html", "loadcurve.run.study", "scipy.optimize", "scipy.special")
+ALSO_LOADED = ("loadcurve.report.html", "loadcurve.runs.study", "scipy.optimize", "scipy.special")
 """What most commands load later. Polars stays out: it starts threads, and threads do not outlive a fork."""
 
 

@@ -8,9 +8,9 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, marked_at_ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict, VerdictReason
-from loadcurve.run import ceiling as run_ceiling
-from loadcurve.run.ceiling import measure_ceiling
-from loadcurve.run.kept import keep, kept
+from loadcurve.runs import ceiling as run_ceiling
+from loadcurve.runs.ceiling import measure_ceiling
+from loadcurve.runs.kept import keep, kept
 from support import synthetic_run
 from support.measured_noise import RIG
 

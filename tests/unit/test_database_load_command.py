@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 from loadcurve.cli import database_load
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.load.kinds import DATABASE, WEB
-from loadcurve.load.loads import model_table
-from loadcurve.load.table import attributes
-from loadcurve.run import database as database_module
+from loadcurve.loads.kinds import DATABASE, WEB
+from loadcurve.loads.models import model_table
+from loadcurve.loads.table import attributes
+from loadcurve.runs import database as database_module
 from support.fake_database import FakeEngine
 
 URL = "mongodb://127.0.0.1:1"

@@ -14,9 +14,9 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.report.doctor import noise_table
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
-from loadcurve.run import noise as run_noise
-from loadcurve.run.kept import keep, kept
-from loadcurve.run.noise import measure_noise
+from loadcurve.runs import noise as run_noise
+from loadcurve.runs.kept import keep, kept
+from loadcurve.runs.noise import measure_noise
 from support.measured_noise import MEASURED, RIG
 from support.scripted_run import ScriptedRun, answered
 from support.terminal import printed

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.load.kinds import DATABASE, WEB
+from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.report.load import load_summary
 from loadcurve.result.folder import read_run
 

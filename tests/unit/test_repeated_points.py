@@ -12,7 +12,7 @@ from loadcurve.report.ending import trials_in_words
 from loadcurve.result.attempts import counted
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.result.verdict import Reason
-from loadcurve.run.points import RepeatedPoints, SweptPoints
+from loadcurve.runs.points import RepeatedPoints, SweptPoints
 from loadcurve.stats.interval import geometric_interval
 from support import synthetic_run as synthetic
 from support.disturbed import DURATION_S, record

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
-from loadcurve.load.kinds import WEB
+from loadcurve.loads.kinds import WEB
 from loadcurve.report import shape_words
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import read_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadcurve.load.loads import DURATION_KEYS
+from loadcurve.loads.models import DURATION_KEYS
 from loadcurve.report import text
 from loadcurve.stats.interval import Estimate
 

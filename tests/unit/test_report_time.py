@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loadcurve.load.kinds import WEB
+from loadcurve.loads.kinds import WEB
 from loadcurve.report.charts.time import panel_figure, panels
 from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run

@@ -14,9 +14,9 @@ from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
-from loadcurve.run import study as run_study
-from loadcurve.run.resume import interrupted_run
-from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.runs import study as run_study
+from loadcurve.runs.resume import interrupted_run
+from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.found import NATIVE_FOLDER
 from support import synthetic_run as synthetic
 from support.tiny_study import study_text

@@ -8,7 +8,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.verdict import Verdict
-from loadcurve.run import prepare
+from loadcurve.runs import prepare
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.ledger import CleanedUp
 from loadcurve.server.presence import Neighbour
@@ -39,8 +39,8 @@ def test_the_options_that_change_a_study_are_recorded_as_they_were_given(scripte
 
 def test_a_run_beside_another_one_and_what_a_killed_one_left_are_told(scripted, monkeypatch):
     left = CleanedUp("nginx", 77, (78,), (), None)
-    monkeypatch.setattr("loadcurve.run.study.clean_up_after_killed_runs", lambda: [left])
-    monkeypatch.setattr("loadcurve.run.study.neighbours", lambda: [Neighbour(99, is_elsewhere=False)])
+    monkeypatch.setattr("loadcurve.runs.study.clean_up_after_killed_runs", lambda: [left])
+    monkeypatch.setattr("loadcurve.runs.study.neighbours", lambda: [Neighbour(99, is_elsewhere=False)])
     scripted.measure(study_text(LIMIT, trials=1))
     assert left.text in scripted.talk
     said = "another run was under way on this machine (process 99)"
@@ -106,7 +106,7 @@ def test_a_run_that_is_interrupted_before_it_measures_leaves_no_folder(scripted,
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadcurve.run.study.try_server", interrupt)
+    monkeypatch.setattr("loadcurve.runs.study.try_server", interrupt)
     assert scripted.command(study_text(LIMIT)) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted before anything was measured"
     assert not (scripted.folder / RUN_FILE).exists()

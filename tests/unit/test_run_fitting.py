@@ -3,10 +3,10 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.run import database as database_module
-from loadcurve.run import fitting
-from loadcurve.run.fitting import require_own_tables
-from loadcurve.run.prepare import find_servers
+from loadcurve.runs import database as database_module
+from loadcurve.runs import fitting
+from loadcurve.runs.fitting import require_own_tables
+from loadcurve.runs.prepare import find_servers
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.running import RunningServer
 from loadcurve.study.model import Study

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.cli.next_steps import next_steps, program_name
-from loadcurve.run.study import RunOptions
+from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import find_study
 
 FOLDER = Path("loadcurve-runs/quickstart-1")

@@ -22,7 +22,7 @@ def scripted(tmp_path, monkeypatch):
         )
     run = ScriptedRun(tmp_path, monkeypatch)
     catalog = load_catalog([tmp_path / "catalog"])
-    monkeypatch.setattr("loadcurve.run.study.load_catalog", lambda _: catalog)
+    monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: DEBIAN)
     return run
 
@@ -68,6 +68,6 @@ def test_an_optional_server_that_is_installed_and_cannot_be_measured_has_trials(
     write_entry(tmp_path / "more" / "mute", binary="true", start='"{binary}", "{port}"')
     catalog = load_catalog([tmp_path / "more"])
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("loadcurve.run.study.load_catalog", lambda _: catalog)
+        monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
         scripted.measure(study_text("[servers.limit]\n[servers.mute]\noptional = true"))
     assert {trial.server for trial in scripted.run.run.order} == {"limit", "mute"}

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from loadcurve.generate.engine import ENGINE
-from loadcurve.load.http import ClosedLoad
+from loadcurve.loads.http import ClosedLoad
 from loadcurve.result.records import ContentRecord
-from loadcurve.run.plan import plan_at_point
+from loadcurve.runs.plan import plan_at_point
 from loadcurve.study.model import Study
 from support.limit_server import limit_server
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
-from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
-from loadcurve.run.points import SweptPoints
+from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
+from loadcurve.runs.points import SweptPoints
 from loadcurve.stats.slo import parse_objective
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument

@@ -7,9 +7,9 @@ from unittest.mock import create_autospec
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.run.capacity import SearchOptions
-from loadcurve.run.display import Display
-from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.runs.capacity import SearchOptions
+from loadcurve.runs.display import Display
+from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.stats.slo import parse_objective
 from support.tiny_study import study_text
@@ -21,7 +21,7 @@ FIRST_KEY = 23
 @pytest.fixture(autouse=True)
 def _a_catalogue_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = catalog_of_the_package()
-    monkeypatch.setattr("loadcurve.run.study.load_catalog", lambda _: catalog)
+    monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
 
 
 @functools.cache

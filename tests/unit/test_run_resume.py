@@ -13,8 +13,8 @@ from loadcurve.result.following import FollowedRun
 from loadcurve.result.records import ResumedRecord, RunRecord, SearchRecord
 from loadcurve.result.run_files import STUDY_FILE, TRIALS_FILE
 from loadcurve.result.verdict import Caveat
-from loadcurve.run.resume import interrupted_run, require_as_before
-from loadcurve.run.study import RunOptions
+from loadcurve.runs.resume import interrupted_run, require_as_before
+from loadcurve.runs.study import RunOptions
 from support import synthetic_run as synthetic
 
 WHOLE_BLOCK = 3 * len(synthetic.CONNECTIONS)

@@ -135,7 +135,7 @@ def test_a_point_near_the_rigs_ceiling_is_suspect_and_others_are_not(scripted, m
         point = {"connections": 1, "requests_per_s": 1000.0, **level}
         return None if kind is Noise else Ceiling.model_validate({**ceilings, "points": [point]})
 
-    monkeypatch.setattr("loadcurve.run.study.kept", kept)
+    monkeypatch.setattr("loadcurve.runs.study.kept", kept)
     scripted.script.loads["limit"] = lambda plan, _: answered(plan, rate_rps=500.0 * plan.connections)
     scripted.measure(study_text(LIMIT, trials=1))
     codes = [[reason.code for reason in one.load.verdict.reasons] for one in scripted.run.points]

@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.redaction import hidden, study_without_secrets
-from loadcurve.run.prepare import _url
+from loadcurve.runs.prepare import _url
 from loadcurve.server.password import with_password
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.tables import StudyServer

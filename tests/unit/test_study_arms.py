@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.run.capacity import SearchOptions, search_document
-from loadcurve.run.prepare import served_content
+from loadcurve.runs.capacity import SearchOptions, search_document
+from loadcurve.runs.prepare import served_content
 from loadcurve.stats.slo import parse_objective
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
 from loadcurve.study.model import Study

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.load.http import ClosedLoad, OpenLoad, SessionsLoad
-from loadcurve.load.rates import RateStretch
-from loadcurve.load.table import attributes
+from loadcurve.loads.http import ClosedLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.rates import RateStretch
+from loadcurve.loads.table import attributes
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
 from loadcurve.study.model import Study
 

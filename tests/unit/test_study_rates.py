@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from loadcurve.load.rates import RateStretch, parse_rate
+from loadcurve.loads.rates import RateStretch, parse_rate
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.load.requests import LongList, paths_to_verify
-from loadcurve.load.sent import HEADERS_IN_WORDS
+from loadcurve.loads.requests import LongList, paths_to_verify
+from loadcurve.loads.sent import HEADERS_IN_WORDS
 from loadcurve.toml.secret import GIVEN_IN_WORDS
 from support.cases import cases, changed
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in

@@ -16,8 +16,8 @@ from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
-from loadcurve.load.kinds import LoadKind, kind_of_model
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import LoadKind, kind_of_model
+from loadcurve.loads.values import Point
 from loadcurve.result.attempts import place_of
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run

@@ -10,7 +10,7 @@ import numpy as np
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import usable_logs
 from loadcurve.analysis.sections import NotComputed, Sections
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
     Difference,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import (
     LOADING,

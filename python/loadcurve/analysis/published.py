@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadcurve.analysis.sweep import TrialCurves, slices, trial_curves
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.stats.agreement import Agreement, agreement

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadcurve.analysis.curves import Curve, at_point, usable_logs
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.measures import Measure
 from loadcurve.stats.paired import Logs
 from loadcurve.stats.ranking import Ranking, rank

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord

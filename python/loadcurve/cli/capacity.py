@@ -15,8 +15,8 @@ from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
-from loadcurve.run.capacity import SearchOptions
-from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.runs.capacity import SearchOptions
+from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study

@@ -9,11 +9,11 @@ from loadcurve.cli.load_study import Options, cpus_of, database_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.load.plan import DatabasePlan
+from loadcurve.loads.plan import DatabasePlan
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
-from loadcurve.run.database import marked_by_count, refusal_in_words
-from loadcurve.run.database_plan import DatabasePlans
+from loadcurve.runs.database import marked_by_count, refusal_in_words
+from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.password import with_password
 from loadcurve.toml.secret import secret_in, variable
 

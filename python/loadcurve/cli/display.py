@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.generate.generator import Progress
-from loadcurve.load.kinds import WEB
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import WEB
+from loadcurve.loads.values import Point
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress

@@ -20,9 +20,9 @@ from loadcurve.host.fitness import Check, check_host
 from loadcurve.report.doctor import Programs, ceiling_table, check_lines, noise_table, programs_lines
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
-from loadcurve.run.ceiling import measure_ceiling
-from loadcurve.run.kept import keep
-from loadcurve.run.noise import measure_noise
+from loadcurve.runs.ceiling import measure_ceiling
+from loadcurve.runs.kept import keep
+from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.install import Packages, install_command_here

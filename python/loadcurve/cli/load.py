@@ -5,7 +5,7 @@ from loadcurve.cli.load_study import Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.load.plan import HttpPlan
+from loadcurve.loads.plan import HttpPlan
 from loadcurve.server.presence import announce
 from loadcurve.server.target import reachable_address, read_url
 

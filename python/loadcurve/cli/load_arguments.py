@@ -164,7 +164,7 @@ def load(
 ) -> None:
     """Put one load on one URL: a web server or a database."""
     from loadcurve.cli.load_study import Options
-    from loadcurve.load.kinds import WEB, kind_of_protocol
+    from loadcurve.loads.kinds import WEB, kind_of_protocol
     from loadcurve.protocol import protocol_of_url
     from loadcurve.redaction import without_passwords
 

@@ -8,18 +8,18 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
-from loadcurve.load.http import (
+from loadcurve.loads.http import (
     ClosedLoadTable,
     HttpLoad,
     HttpLoadTable,
     OpenLoadTable,
     SessionsLoadTable,
 )
-from loadcurve.load.kinds import DATABASE, KINDS, WEB, LoadKind
-from loadcurve.load.loads import LoadTables, keys_of, model_table
-from loadcurve.load.sent import FILE_MARK
-from loadcurve.load.table import Table, attributes
-from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.loads.kinds import DATABASE, KINDS, WEB, LoadKind
+from loadcurve.loads.models import LoadTables, keys_of, model_table
+from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.table import Table, attributes
+from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
 from loadcurve.toml.problems import Problem, problems_of

@@ -90,7 +90,7 @@ def run(
 ) -> None:
     """Run a study and write its run folder with report.html."""
     from loadcurve.cli.run import run_command
-    from loadcurve.run.study import RunOptions
+    from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
@@ -143,7 +143,7 @@ def capacity(
 ) -> None:
     """Search the highest load at which limits hold, for each server, with an interval."""
     from loadcurve.cli.capacity import capacity_command
-    from loadcurve.run.study import RunOptions
+    from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from loadcurve.run.study import RunOptions
+from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import bundled_studies
 
 

@@ -14,8 +14,8 @@ from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
-from loadcurve.run.resume import interrupted_run
-from loadcurve.run.study import RunOptions, StudyRun
+from loadcurve.runs.resume import interrupted_run
+from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement

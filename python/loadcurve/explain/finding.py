@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.load.values import Count, Point, Record
+from loadcurve.loads.values import Count, Point, Record
 from loadcurve.stats.interval import Estimate
 
 Weight = Literal["invalidates", "distorts", "explains"]

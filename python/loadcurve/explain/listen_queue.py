@@ -9,7 +9,7 @@ from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
 from loadcurve.result.run_files import TRIALS_FILE

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord
 

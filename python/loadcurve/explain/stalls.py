@@ -7,7 +7,7 @@ from statistics import fmean
 from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
 from loadcurve.result.machine import GENERATOR_PAUSED
 from loadcurve.result.pauses import Stretch, time_within, together

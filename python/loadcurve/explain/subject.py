@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord, RunRecord, ServerRecord

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from loadcurve.load.plan import DatabasePlan, HttpPlan
+from loadcurve.loads.plan import DatabasePlan, HttpPlan
 from loadcurve.result.load import LoadResult
 
 Plan = HttpPlan | DatabasePlan

@@ -8,7 +8,7 @@ from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.explain.finding import Finding
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words

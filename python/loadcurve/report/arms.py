@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.load.loads import keys_of
+from loadcurve.loads.models import keys_of
 from loadcurve.report import text
 
 LONGEST_VALUE = 40

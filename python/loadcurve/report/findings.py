@@ -10,7 +10,7 @@ from rich.text import Text
 
 from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 
 MOST_FINDINGS = 8

@@ -5,9 +5,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.rates import Rate
-from loadcurve.load.record import LoadAsRun
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.rates import Rate
+from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.distribution import Distribution

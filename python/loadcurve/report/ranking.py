@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
 from loadcurve.report.hopeless import hopeless_words

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.analysis.shape import Shape, SliceShapes
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.peak import Greatest

@@ -13,7 +13,7 @@ from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.errors import BadInput
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.stats.interval import Estimate
 
 Item = TypeVar("Item")

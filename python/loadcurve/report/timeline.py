@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcurve.explain.finding import Finding
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns

@@ -6,7 +6,7 @@ the server's figures would be a selection, and their mean would be of the select
 
 from collections.abc import Iterable, Sequence
 
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.machine import disturbance, is_disturbed
 from loadcurve.result.records import FailureRecord, PointRecord
 

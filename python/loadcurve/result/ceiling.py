@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadcurve.load.values import Count, Many, Record, Time
+from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict
 

@@ -15,8 +15,8 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
-from loadcurve.load.kinds import DATABASE, LoadKind
-from loadcurve.load.values import Count
+from loadcurve.loads.kinds import DATABASE, LoadKind
+from loadcurve.loads.values import Count
 
 
 class _Row(BaseModel):

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
-from loadcurve.load.kinds import LoadKind, kind_of_model
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import LoadKind, kind_of_model
+from loadcurve.loads.values import Point
 from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.records import (

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from loadcurve.load.record import LoadAsRun
-from loadcurve.load.values import Count, Many, Record, Time
+from loadcurve.loads.record import LoadAsRun
+from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.pauses import Pauses

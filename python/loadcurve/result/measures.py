@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
 
-from loadcurve.load.kinds import WEB, LoadKind
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import WEB, LoadKind
+from loadcurve.loads.values import Point
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import Operation
 from loadcurve.result.records import LOAD_PHASE, PointRecord

@@ -7,7 +7,7 @@ measured", never zero. METHODOLOGY.md says how each figure is measured and how f
 
 from typing import Literal
 
-from loadcurve.load.values import Count, Many, Record, Time
+from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.throttling import Throttling
 from loadcurve.result.verdict import Caveat

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 
-from loadcurve.load.values import Count, Many, Point, PositiveCount, Record
+from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
 from loadcurve.result.load import LoadResult

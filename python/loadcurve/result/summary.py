@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from loadcurve import __version__
 from loadcurve.files import read_regular
-from loadcurve.load.values import Count, Record
+from loadcurve.loads.values import Count, Record
 from loadcurve.result.checksum import unsealed
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 

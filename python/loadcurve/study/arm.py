@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.loads import Load, LoadTables
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.models import Load, LoadTables
+from loadcurve.loads.values import Point
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import KeyPath, Problem, own_problems, problems_of

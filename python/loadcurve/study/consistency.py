@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from loadcurve.load.loads import LoadTables
+from loadcurve.loads.models import LoadTables
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Sweep
 from loadcurve.toml.problems import Problem

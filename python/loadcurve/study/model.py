@@ -7,10 +7,10 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.loads import LoadTables, WrittenLoad
-from loadcurve.load.values import Point
-from loadcurve.load.ycsb import DatabaseLoadTable
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.models import LoadTables, WrittenLoad
+from loadcurve.loads.values import Point
+from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published

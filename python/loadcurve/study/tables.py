@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from loadcurve.load.loads import DURATION_KEYS, WrittenLoad
-from loadcurve.load.values import PositiveCount, SettingValue
+from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
+from loadcurve.loads.values import PositiveCount, SettingValue
 from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS

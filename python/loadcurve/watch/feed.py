@@ -13,7 +13,7 @@ from loadcurve.analysis.curves import curves
 from loadcurve.analysis.sections import Sections
 from loadcurve.errors import BadInput
 from loadcurve.files import is_regular
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns

@@ -6,7 +6,7 @@ import altair
 
 from loadcurve.analysis.curves import Curve, points_in
 from loadcurve.analysis.sweep import Slice
-from loadcurve.load.kinds import WEB, LoadKind
+from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (

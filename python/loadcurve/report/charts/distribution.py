@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
-from loadcurve.load.kinds import WEB, LoadKind
+from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (
     FIGURE_HEIGHT,

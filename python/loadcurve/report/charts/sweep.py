@@ -7,8 +7,8 @@ import altair
 
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.analysis.sweep import Slice
-from loadcurve.load.kinds import WEB, LoadKind
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import WEB, LoadKind
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import (

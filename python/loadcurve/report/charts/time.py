@@ -9,7 +9,7 @@ from typing import Literal
 
 import altair
 
-from loadcurve.load.kinds import WEB, LoadKind
+from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.report.charts.figure import Figure, layered, tooltips
 
 Source = Literal["load", "probe"]

@@ -11,7 +11,7 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES

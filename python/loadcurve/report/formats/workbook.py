@@ -12,7 +12,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from loadcurve.analysis.analysis import Analysis, RunFacts
-from loadcurve.load.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.formats.workbook_charts import add_charts
 

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from loadcurve.load.kinds import DATABASE, WEB, LoadKind
-from loadcurve.load.rates import Rate
-from loadcurve.load.values import Count, Many, Record, Time
-from loadcurve.load.workload import Workload
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.rates import Rate
+from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.loads.workload import Workload
 
 
 class _AsRun(Record, extra="allow"):

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcurve.load.http import HttpLoad
-from loadcurve.load.kinds import DATABASE, WEB, LoadKind
-from loadcurve.load.record import DatabaseAsRun, HttpAsRun
-from loadcurve.load.requests import LongList
-from loadcurve.load.sent import FILE_MARK
-from loadcurve.load.workload import Workload
-from loadcurve.load.ycsb import DatabaseLoad
+from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.record import DatabaseAsRun, HttpAsRun
+from loadcurve.loads.requests import LongList
+from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.workload import Workload
+from loadcurve.loads.ycsb import DatabaseLoad
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""

@@ -14,11 +14,11 @@ from pydantic import (
     model_validator,
 )
 
-from loadcurve.load.kinds import DATABASE, LoadKind
-from loadcurve.load.rates import Arrivals, RatePerSecond
-from loadcurve.load.table import LoadTable, Swept, attributes
-from loadcurve.load.values import PositiveCount, SettingValue
-from loadcurve.load.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
+from loadcurve.loads.kinds import DATABASE, LoadKind
+from loadcurve.loads.rates import Arrivals, RatePerSecond
+from loadcurve.loads.table import LoadTable, Swept, attributes
+from loadcurve.loads.values import PositiveCount, SettingValue
+from loadcurve.loads.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem, own_problems

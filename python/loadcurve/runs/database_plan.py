@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcurve.load.plan import DatabasePlan
-from loadcurve.load.values import SettingValue
-from loadcurve.load.workload import in_words
-from loadcurve.load.ycsb import DatabaseLoad
+from loadcurve.loads.plan import DatabasePlan
+from loadcurve.loads.values import SettingValue
+from loadcurve.loads.workload import in_words
+from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import without_password
 

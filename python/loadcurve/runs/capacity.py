@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
-from loadcurve.load.kinds import kind_of_model
-from loadcurve.load.table import sweep_keys
-from loadcurve.load.values import Point
+from loadcurve.loads.kinds import kind_of_model
+from loadcurve.loads.table import sweep_keys
+from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, SearchRecord
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final, Self
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
-from loadcurve.load.values import Point
-from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.loads.values import Point
+from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements
-from loadcurve.run.database_plan import DatabasePlans
+from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
 
 if TYPE_CHECKING:
-    from loadcurve.load.plan import DatabaseTarget
+    from loadcurve.loads.plan import DatabaseTarget
 
 RECORDS_MISSING: Final = "records_missing"
 """The code of a table that does not hold what was loaded into it."""

@@ -9,8 +9,8 @@ from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import Progress
 from loadcurve.host.cpus import CpuDivision
-from loadcurve.load.values import Point
-from loadcurve.load.ycsb import DatabaseLoadTable
+from loadcurve.loads.values import Point
+from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.machine import judged
 from loadcurve.result.measures import PointKey, point_key
@@ -24,14 +24,14 @@ from loadcurve.result.records import (
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
-from loadcurve.run.beside import Beside
-from loadcurve.run.database import DatabaseUnderLoad
-from loadcurve.run.database_plan import DatabasePlans
-from loadcurve.run.display import Display
-from loadcurve.run.points import PointChooser
-from loadcurve.run.prepare import Found, Served, serve
-from loadcurve.run.under_load import UnderLoad
-from loadcurve.run.web_server import WebServerUnderLoad
+from loadcurve.runs.beside import Beside
+from loadcurve.runs.database import DatabaseUnderLoad
+from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.display import Display
+from loadcurve.runs.points import PointChooser
+from loadcurve.runs.prepare import Found, Served, serve
+from loadcurve.runs.under_load import UnderLoad
+from loadcurve.runs.web_server import WebServerUnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.live import LiveServer

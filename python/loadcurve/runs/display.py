@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from loadcurve.generate.generator import Progress
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.model import Study

@@ -11,7 +11,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
 from loadcurve.host.machines import machine_table
-from loadcurve.load.kinds import WEB
+from loadcurve.loads.kinds import WEB
 from loadcurve.result.records import (
     ContainerRecord,
     ContentRecord,
@@ -19,7 +19,7 @@ from loadcurve.result.records import (
     MachineRecord,
     ServerRecord,
 )
-from loadcurve.run.fitting import misfits
+from loadcurve.runs.fitting import misfits
 from loadcurve.server.answers import content_name
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
-from loadcurve.load.kinds import DATABASE
-from loadcurve.load.plan import DatabaseTarget
-from loadcurve.load.values import Point
-from loadcurve.load.ycsb import DatabaseLoad
-from loadcurve.run.database_plan import DatabasePlans
+from loadcurve.loads.kinds import DATABASE
+from loadcurve.loads.plan import DatabaseTarget
+from loadcurve.loads.values import Point
+from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
 from loadcurve.study.arm import Arm

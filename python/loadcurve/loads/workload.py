@@ -10,8 +10,8 @@ from pydantic import Field
 
 from loadcurve._engine import workload
 from loadcurve.errors import BadInput
-from loadcurve.load.values import Count as Number
-from loadcurve.load.values import PositiveCount, Record, SettingValue, Time
+from loadcurve.loads.values import Count as Number
+from loadcurve.loads.values import PositiveCount, Record, SettingValue, Time
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, alternatives, show
 from loadcurve.toml.problems import Problem

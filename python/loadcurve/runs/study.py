@@ -28,14 +28,14 @@ from loadcurve.result.records import (
     ServerRecord,
 )
 from loadcurve.result.verdict import Caveat
-from loadcurve.run.beside import disturbing, not_alone
-from loadcurve.run.capacity import CapacitySearch, SearchOptions, search_document
-from loadcurve.run.display import Display
-from loadcurve.run.fitting import require_own_tables
-from loadcurve.run.kept import kept, rig_of
-from loadcurve.run.optional import not_installed, not_installed_in_words, without
-from loadcurve.run.points import PointChooser, RepeatedPoints, SweptPoints
-from loadcurve.run.prepare import (
+from loadcurve.runs.beside import disturbing, not_alone
+from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
+from loadcurve.runs.display import Display
+from loadcurve.runs.fitting import require_own_tables
+from loadcurve.runs.kept import kept, rig_of
+from loadcurve.runs.optional import not_installed, not_installed_in_words, without
+from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints
+from loadcurve.runs.prepare import (
     Served,
     chosen_cpus,
     describe_missing,
@@ -44,8 +44,8 @@ from loadcurve.run.prepare import (
     server_record,
     try_server,
 )
-from loadcurve.run.resume import InterruptedRun, require_as_before
-from loadcurve.run.trial import TrialRunner, utc_now
+from loadcurve.runs.resume import InterruptedRun, require_as_before
+from loadcurve.runs.trial import TrialRunner, utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer

@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import Self
 
 from loadcurve.generate.generator import Generator, Observe
-from loadcurve.load.http import HttpLoadTables
-from loadcurve.load.values import Point
+from loadcurve.loads.http import HttpLoadTables
+from loadcurve.loads.values import Point
 from loadcurve.result.records import MEASURED, ContentRecord, Measurements
-from loadcurve.run.plan import plan_at_point
+from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.live import LiveServer
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.attempts import asks_for_another, counting
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord

@@ -4,9 +4,9 @@ from typing import Annotated, get_args
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from loadcurve.load.http import HttpLoad, HttpLoadTables
-from loadcurve.load.table import attributes
-from loadcurve.load.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.loads.http import HttpLoad, HttpLoadTables
+from loadcurve.loads.table import attributes
+from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 
 LoadTables = HttpLoadTables | DatabaseLoadTable
 """A load as the file gives it."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from loadcurve.load.http import HttpLoad
-from loadcurve.load.plan import HttpPlan
-from loadcurve.load.requests import LongList
+from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.loads.requests import LongList
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
 

@@ -18,18 +18,18 @@ from pydantic import (
 
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
-from loadcurve.load.kinds import WEB, LoadKind
-from loadcurve.load.rates import Arrivals, Rate, RatePerSecond
-from loadcurve.load.requests import (
+from loadcurve.loads.kinds import WEB, LoadKind
+from loadcurve.loads.rates import Arrivals, Rate, RatePerSecond
+from loadcurve.loads.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
     LongList,
     open_requests,
     paths_to_verify,
 )
-from loadcurve.load.sent import Body, Headers, Method
-from loadcurve.load.table import LoadTable, Swept
-from loadcurve.load.values import PositiveCount, Think
+from loadcurve.loads.sent import Body, Headers, Method
+from loadcurve.loads.table import LoadTable, Swept
+from loadcurve.loads.values import PositiveCount, Think
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Self, TypeVar, get_args
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from loadcurve.load.kinds import LoadKind
-from loadcurve.load.values import Duration, Timeout, Warmup
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.values import Duration, Timeout, Warmup
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Kind, show, unknown_key
 from loadcurve.toml.problems import KeyPath, Problem

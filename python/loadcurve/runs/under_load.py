@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from loadcurve.generate.generator import Observe
-from loadcurve.load.values import Point
+from loadcurve.loads.values import Point
 from loadcurve.result.records import Measurements
 
 

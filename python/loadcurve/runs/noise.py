@@ -10,10 +10,10 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise, NoiseSpread
-from loadcurve.run.display import Display
-from loadcurve.run.kept import rig_of
-from loadcurve.run.study import RunOptions, StudyRun
-from loadcurve.run.trial import utc_now
+from loadcurve.runs.display import Display
+from loadcurve.runs.kept import rig_of
+from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.runs.trial import utc_now
 
 NOISE_MEASURES = ("throughput", "p50", "p99")
 CONNECTIONS = [10, 100]
