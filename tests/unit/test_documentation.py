@@ -1,5 +1,6 @@
 """The documents: their links lead somewhere, their commands and examples are accepted by the program."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 import typer
 
+from loadcurve.api import one_load, run_folder
 from loadcurve.cli.main import app
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from support import synthetic_run as synthetic
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("studies/**/*.md")])
@@ -80,6 +83,16 @@ def test_each_command_has_arguments_that_the_program_takes(path, text, tmp_path,
             (tmp_path / run).mkdir(parents=True, exist_ok=True)
             (tmp_path / run / "run.json").touch()
         command.commands[words[1]].make_context(words[1], words[2:])
+
+
+@pytest.mark.parametrize(("path", "text"), blocks("python"))
+def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
+    run = synthetic.write_run(tmp_path / "loadcurve-runs" / "RUN")
+    printed = {"load": json.dumps(synthetic.load_result("nginx", 50)), "run": f"{run}/report.html\n"}
+    monkeypatch.chdir(tmp_path)
+    for module in (one_load, run_folder):
+        monkeypatch.setattr(module, "printed_by", lambda words: printed[words[0]])
+    exec(compile(text, str(path), "exec"), {})
 
 
 @pytest.mark.parametrize(("path", "text"), blocks("toml"))
