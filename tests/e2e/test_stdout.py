@@ -67,7 +67,7 @@ def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox)
 
 @pytest.mark.parametrize("within", STDERR_THAT_TAKES_NOTHING.values(), ids=STDERR_THAT_TAKES_NOTHING.keys())
 def test_a_run_that_can_tell_nobody_how_it_goes_goes_on(within, sandbox):
-    sandbox.write("tiny.toml", study_text(connections="[1]", trials=1))
+    sandbox.write("tiny.toml", study_text(load="requests_total = 20", connections="[1]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "run", within=within)
     # The run cannot say what went wrong, but its records can.
     assert (finished.returncode, finished.stderr) == (0, ""), (sandbox.work / "run/trials.jsonl").read_text()
