@@ -75,9 +75,11 @@ test-rust: setup fuzz-corpus
 	cargo test --quiet --workspace --exclude loadcurve-python --locked
 
 # What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
+# Browsers come before the servers: theirs are many busy threads, which starve a load of a tenth of a second.
 test-python: setup
 	$(BIN)/pytest --quiet --numprocesses logical --maxprocesses 8 tests/unit
-	$(BIN)/pytest --quiet --numprocesses 4 --dist loadfile --ignore tests/unit -m '$(SHORT) and not alone'
+	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m '$(SHORT) and not alone' tests/browser
+	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m '$(SHORT) and not alone' tests/e2e tests/servers
 	$(BIN)/pytest --quiet --ignore tests/unit -m '$(SHORT) and alone'
 
 servers: setup ## Build the servers that the catalogue holds as source, and check each

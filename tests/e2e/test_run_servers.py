@@ -20,13 +20,15 @@ OTHER_VERSION = f"""\
 
 
 SEARCH_PATH = os.pathsep.join((os.environ["PATH"], *EXTRA_PROGRAM_FOLDERS))
+ENDS = "requests_total = 40"
+"""A load that ends when its requests are answered, however busy the machine is."""
 LIMIT_ARGUMENTS = '"limit", "--listen", "{address}:{port}", "--root", "{content}"'
 
 
 def run_servers(sandbox, servers):
     """Run a study of these servers, in a folder of its own, and return its record."""
     sandbox.write("study/bin/server", OTHER_VERSION).chmod(0o755)
-    sandbox.write("study/tiny.toml", study_text(servers, connections="[1]", trials=1))
+    sandbox.write("study/tiny.toml", study_text(servers, load=ENDS, connections="[1]", trials=1))
     finished = sandbox.run("run", "study/tiny.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
     lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
@@ -119,8 +121,7 @@ def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(sandbox
 
 def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(sandbox):
     servers = '[servers.limit]\n[servers.closing]\nuse = "limit"\nload = { calls = 1 }'
-    # A number of requests ends when they are answered, however busy the machine is.
-    study = study_text(servers, load="requests_total = 40", connections="[2]", trials=1)
+    study = study_text(servers, load=ENDS, connections="[2]", trials=1)
     sandbox.write("tiny.toml", study)
     finished = sandbox.run("run", "tiny.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr

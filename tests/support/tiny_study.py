@@ -1,4 +1,4 @@
-"""Studies of a few points of 100 ms, and catalogues with servers for them."""
+"""Studies of a few points of 100 ms, each measured once, and catalogues with servers for them."""
 
 import os
 import sys
@@ -43,6 +43,7 @@ connections = {connections}
 [trials]
 count = {trials}
 restart = "{restart}"
+repeat_disturbed = 0
 
 [host]
 {host}
