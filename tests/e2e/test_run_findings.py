@@ -4,6 +4,7 @@ What disturbs the whole machine would show, too: a test that needs it quiet trie
 what the counters say, where something else took the CPUs each time.
 """
 
+import functools
 import json
 import os
 import re
@@ -21,10 +22,13 @@ from loadcurve.explain.steal import STEAL_SHARE
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.run_files import TRIALS_FILE
 from support.sandbox import Sandbox, finish, wait_until
-from support.tiny_study import STAYS_OURS, study_text
+from support.tiny_study import STAYS_OURS
+from support.tiny_study import study_text as tiny_study_text
 
 pytestmark = pytest.mark.alone
 
+study_text = functools.partial(tiny_study_text, repeat_disturbed=3)
+"""What the host disturbs is measured again, as it is by default."""
 QUIET_ATTEMPTS = 3
 CPU_WAIT_MAX = 0.2
 """Nothing that these tests start waits for a CPU for so long, as long as nothing else runs."""

@@ -197,7 +197,7 @@ def test_an_address_without_a_page_is_a_mistake(sandbox):
     sandbox.write("long.toml", LONG)
     finished = sandbox.run("run", "long.toml", "--watch-address", "127.0.0.1:0")
     assert finished.returncode == 2
-    assert "--watch-address is for --watch" in finished.stderr
+    assert "--watch-address requires --watch" in finished.stderr
 
 
 def test_a_run_can_be_followed_from_another_process_and_looked_at_afterwards(sandbox):

@@ -23,6 +23,7 @@ def study_text(
     connections: str = "[1, 2]",
     trials: int = 2,
     restart: str = "sweep",
+    repeat_disturbed: int = 0,
     host: str = "",
 ) -> str:
     return f"""\
@@ -43,7 +44,7 @@ connections = {connections}
 [trials]
 count = {trials}
 restart = "{restart}"
-repeat_disturbed = 0
+repeat_disturbed = {repeat_disturbed}
 
 [host]
 {host}
