@@ -45,7 +45,6 @@ connections = {connections}
 count = {trials}
 restart = "{restart}"
 repeat_disturbed = {repeat_disturbed}
-
 [host]
 {host}
 
