@@ -14,11 +14,11 @@ __all__ = ["Load", "Run", "__version__", "load", "run"]
 
 
 def __getattr__(name: str) -> object:
-    """Look up what is asked for: the version takes a third of the time of ``--help``, and the rest longer."""
+    """Import what is asked for, when it is: starting the command must not wait for it."""
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 -- that is the point
+        from loadcurve.version import VERSION  # noqa: PLC0415 -- that is the point
 
-        return version("loadcurve")
+        return VERSION
     if name in __all__:
         from loadcurve import api  # noqa: PLC0415 -- that is the point
 

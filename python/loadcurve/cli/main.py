@@ -374,9 +374,9 @@ def doctor(
 def version_callback(asked: bool) -> None:  # noqa: FBT001 -- typer hands it over so
     """Print the version and end."""
     if asked:
-        from loadcurve import __version__
+        from loadcurve.version import VERSION
 
-        typer.echo(f"loadcurve {__version__}")
+        typer.echo(f"loadcurve {VERSION}")
         raise typer.Exit
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from loadcurve import _engine
+from loadcurve._engine import percentile_curve
 from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
@@ -119,7 +119,7 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
     if times is None or histogram is None:
         return {}
     try:
-        steps = [(0.0, 0.0), *_engine.percentile_curve([histogram])]
+        steps = [(0.0, 0.0), *percentile_curve([histogram])]
     except ValueError as error:
         raise BadInput(
             f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point} "

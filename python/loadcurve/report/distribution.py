@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from loadcurve import _engine
+from loadcurve._engine import percentile_curve
 from loadcurve.errors import BadInput
 from loadcurve.report import text
 from loadcurve.result.records import PointRecord
@@ -61,7 +61,7 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
         return None
     count = sum(count for count, _ in answered)
     try:
-        curve = _engine.percentile_curve([histogram for _, histogram in answered])
+        curve = percentile_curve([histogram for _, histogram in answered])
     except ValueError as error:
         raise BadInput(
             f"a latency histogram of {server} at {text.point(trials[0].point)} "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
-from loadcurve import _engine
+from loadcurve._engine import percentile_curve
 from loadcurve.report import text
 from loadcurve.result.load import LoadResult
 
@@ -61,7 +61,7 @@ def latency_bars(result: LoadResult) -> LatencyBars | None:
     count, histogram = result.latency_ms.count, result.histograms.latency
     if not count or histogram is None:
         return None
-    classes = latency_classes(_engine.percentile_curve([histogram]), count)
+    classes = latency_classes(percentile_curve([histogram]), count)
     return LatencyBars(classes) if classes else None
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import ValidationError
 
-from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
 from loadcurve.loads.kinds import LoadKind, kind_of_model
@@ -45,6 +44,7 @@ from loadcurve.result.trial_lines import (
     trial_line,
     whole_lines,
 )
+from loadcurve.version import VERSION
 
 BYTES_PER_POINT = 512 * 1024
 """A generous size for one line of ``trials.jsonl``: five histograms, and both series of two minutes."""
@@ -359,7 +359,7 @@ def _another_version(folder: Path, version: object, format_name: object, problem
     formats = " and ".join(get_args(RunFormat))
     return BadInput(
         f"{folder} was written by another version of Loadcurve, or changed since ({problem}): its {RUN_FILE} "
-        f"names version {version} and format {format_name}, and this is version {__version__}, which reads "
+        f"names version {version} and format {format_name}, and this is version {VERSION}, which reads "
         f"{formats}. Use the version that wrote it, or measure again: loadcurve run {folder / STUDY_FILE}"
     )
 

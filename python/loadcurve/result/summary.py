@@ -10,11 +10,11 @@ from typing import Literal
 from pydantic import ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from loadcurve import __version__
 from loadcurve.files import read_regular
 from loadcurve.loads.values import Count, Record
 from loadcurve.result.checksum import unsealed
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.version import VERSION
 
 NUMBERS_FILE = "numbers.json"
 HEAD_BYTES = 4096
@@ -81,7 +81,7 @@ class NumbersHead(Record):
 def source_of(folder: Path) -> NumbersSource:
     """Return the state of the files that a run's numbers are made of; taken before they are read."""
     return NumbersSource(
-        loadcurve_version=__version__,
+        loadcurve_version=VERSION,
         run=_state(folder / RUN_FILE),
         trials=_state(folder / TRIALS_FILE),
     )

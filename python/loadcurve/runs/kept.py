@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from loadcurve import __version__
 from loadcurve._engine import uring_refusal
 from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
@@ -15,6 +14,7 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.state import state_folder
 from loadcurve.result.ceiling import Ceiling, Rig
 from loadcurve.result.noise import Noise
+from loadcurve.version import VERSION
 
 OfRig = TypeVar("OfRig", Ceiling, Noise)
 
@@ -26,7 +26,7 @@ def rig_of(cpus: CpuDivision, facts: Mapping[str, Any]) -> Rig:
     return Rig(
         cpu_model=facts["cpu_model"],
         kernel=facts["kernel"],
-        loadcurve_version=__version__,
+        loadcurve_version=VERSION,
         server_cpus=cpus.server,
         load_cpus=cpus.load,
         io="epoll" if uring_refusal() else "uring",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadcurve import __version__
 from loadcurve.analysis.ending import ending
 from loadcurve.errors import BadInput
 from loadcurve.redaction import study_without_secrets
@@ -15,6 +14,7 @@ from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE
 from loadcurve.study.find import find_study
 from loadcurve.toml.text_file import read_text
+from loadcurve.version import VERSION
 
 LONGEST_SHOWN = 60
 """A longer value, such as a configuration, is only named."""
@@ -53,10 +53,10 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
             f"{path} is a search for a capacity, in which each load follows from those before it: it cannot "
             f"be resumed. Begin it again: loadcurve capacity {path / STUDY_FILE}"
         )
-    if run.run.loadcurve_version != __version__ or run.run.format != FORMAT:
+    if run.run.loadcurve_version != VERSION or run.run.format != FORMAT:
         raise BadInput(
             f"{path} was begun by version {run.run.loadcurve_version} of Loadcurve with the format "
-            f"{run.run.format}, and this is version {__version__} with {FORMAT}: blocks of two versions "
+            f"{run.run.format}, and this is version {VERSION} with {FORMAT}: blocks of two versions "
             "cannot be compared. "
             "Resume it with the version that began it, or begin it again."
         )

@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from loadcurve import __version__
 from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
@@ -57,6 +56,7 @@ from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.toml.document import TomlDocument
+from loadcurve.version import VERSION
 
 LARGEST_SEED = 2**31 - 1
 
@@ -249,7 +249,7 @@ class StudyRun:
     def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
         return RunRecord(
             format=FORMAT,
-            loadcurve_version=__version__,
+            loadcurve_version=VERSION,
             started_at=utc_now(),
             study_file=str(self.study_file.absolute()),
             seed=self._seed,
