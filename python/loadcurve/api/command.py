@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.server.spawn import ends_with_parent
 
 Value = str | int | float | bool | Path | None
 """What an option of the command can be given."""
 Option = Value | Sequence[str | int | float | Path]
 
-EXIT_INVALID = 3
-ENDED_WELL = frozenset({0, EXIT_INVALID})
+ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID})
 """An invalid result is a result: its verdict says why it is invalid."""
 PROGRAM = "from loadcurve.cli.main import main; main()"
 PREFIX = "loadcurve: "

@@ -9,8 +9,8 @@ from loadcurve.analysis.limits import observed
 from loadcurve.analysis.shape import shapes
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.run import followed, measured, show_results
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run

@@ -12,8 +12,8 @@ from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
-from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
 from loadcurve.result.differences import ConditionDifference
 from loadcurve.toml.quantities import parse_share

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.errors import BadInput
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
+from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.server.interrupts import INTERRUPTS
 
 

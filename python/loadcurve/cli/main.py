@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from loadcurve.cli.exit_codes import EXIT_INTERRUPTED
 from loadcurve.cli.interrupts import end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal
+from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.result.run_files import require_run_folder
 
 app = typer.Typer(

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
 from loadcurve.runs.resume import interrupted_run
