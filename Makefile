@@ -96,7 +96,7 @@ check-python: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/mypy -p benches
+	$(BIN)/mypy -p benches -p docs.generate
 	$(BIN)/stubtest loadcurve._engine
 
 check-rust:

@@ -1,4 +1,6 @@
-"""What few trials promise: the short form of ``python -m benches.few_trials``; METHODOLOGY.md has its table.
+"""What few trials promise: the short form of ``python -m benches.few_trials``.
+
+docs/methodology/statistics.md has its table.
 
 Each share is of 400 studies, so its bound lies three standard errors, √(p (1 - p) / 400), beyond the one that
 is promised: 3.3 % at 5 %, 3.8 % at 93 %. Seeds are fixed, so a test gives one answer.

@@ -1,6 +1,6 @@
 """The verdict of the machine: what disturbed it during a load, by its own figures and none of the server's.
 
-METHODOLOGY.md gives the thresholds and the reasons for them.
+docs/methodology/verdicts.md gives the thresholds and the reasons for them.
 """
 
 import math

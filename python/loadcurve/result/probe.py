@@ -2,7 +2,7 @@
 
 Everything is about the measured window. A share of 1 is one CPU for the whole time, so a server on several
 CPUs may have a share above 1; shares of a single CPU and of pressure lie between 0 and 1. ``None`` means "not
-measured", never zero. METHODOLOGY.md says how each figure is measured and how far it can be trusted.
+measured", never zero. docs/methodology/probe.md says how each figure is measured and how far to trust it.
 """
 
 from typing import Literal

@@ -7,7 +7,7 @@ the server's own is s² with d of them and what the others say is s0², worth d0
 Smyth finds d0 in the variances of thousands of genes. A dozen of one to three degrees of freedom say next to
 nothing of it, and servers may well be unlike. So d0 is half of the degrees of freedom that the others have,
 as many as are missing to a few, and less the more the own variance contradicts theirs, as in the robust
-version. METHODOLOGY.md has what comes of it, ``python -m benches.few_trials`` the simulation.
+version. docs/methodology/statistics.md has what comes of it, ``python -m benches.few_trials`` the simulation.
 
 Source: G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
 microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004); B. Phipson et

@@ -13,7 +13,7 @@ Point = dict[str, float]
 LEAST_ADAPTIVE_TRIALS = 8
 """An interval at which one stops because it is narrow covers the truth less often than it says.
 
-From this number of trials on it does so in at least 93 % of the studies; see METHODOLOGY.md.
+From this number of trials on it does so in at least 93 % of the studies (docs/methodology/statistics.md).
 """
 
 

@@ -1,7 +1,4 @@
-"""The tables of METHODOLOGY.md that are those of the code.
-
-``python -m loadcurve.report.formats.class_tables`` writes them anew in the folder where it is called.
-"""
+"""The tables of the methodology that are those of the code, each between two markers."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +7,7 @@ from pathlib import Path
 from loadcurve.explain.all import FINDINGS
 from loadcurve.result.classes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
 
-DOCUMENT = Path("METHODOLOGY.md")
+METHODOLOGY = Path("docs") / "methodology"
 
 _ORIGINS = {"server": "the server", "answer": "the server's answer", "generator": "the load's machine"}
 _MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
@@ -60,13 +57,17 @@ TABLES: Mapping[str, Callable[[], str]] = {
 """What makes each table, by the name that its marker gives."""
 
 
+def methodology_files(root: Path) -> dict[Path, str]:
+    """Return the text of each page of the methodology that has tables, with those of the code."""
+    texts = {
+        path.relative_to(root): path.read_text(encoding="utf-8") for path in (root / METHODOLOGY).glob("*.md")
+    }
+    return {path: with_tables(text) for path, text in texts.items() if _MARKED.search(text)}
+
+
 def with_tables(text: str) -> str:
     """Return a document whose marked tables are those of the code.
 
     Raises ``KeyError`` for a marker of a table that does not exist.
     """
     return _MARKED.sub(lambda mark: f"{mark['begin']}\n{TABLES[mark['name']]()}\n{mark['end']}", text)
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(with_tables(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")

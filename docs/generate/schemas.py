@@ -1,11 +1,14 @@
-"""The JSON Schemas of what a run and a load write; ``report.formats.schema`` publishes them."""
+"""The JSON Schemas of everything that Loadcurve writes, for readers in other languages."""
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
+from loadcurve.analysis.numbers import Numbers
+from loadcurve.explain.all import FINDINGS
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
@@ -15,6 +18,7 @@ from loadcurve.result.records import TRIAL_RECORD, RunRecord
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+SCHEMA_FOLDER = Path("docs") / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LINE_WIDTH = 110
 Schemas = dict[str, dict[str, Any]]
@@ -29,7 +33,22 @@ class Generator(GenerateJsonSchema):
         return False
 
 
-def schemas() -> Schemas:
+def schema_files() -> dict[Path, str]:
+    """Return the text of each schema's file."""
+    return {SCHEMA_FOLDER / name: schema_text(schema) for name, schema in published_schemas().items()}
+
+
+def published_schemas() -> Schemas:
+    """Return the schemas by file name: those of the records, and that of ``numbers.json``.
+
+    A definition that several have stands in one of them, to which the others refer by the name of its file.
+    """
+    numbers = Numbers.model_json_schema(mode="serialization", schema_generator=Generator)
+    numbers["$defs"]["Finding"]["properties"]["code"]["enum"] = list(FINDINGS)
+    return linked({**_complete(), "numbers.schema.json": {"$schema": DIALECT, **numbers}})
+
+
+def _complete() -> Schemas:
     """Return the schemas of a run folder's files, and of ``load --json``, each complete in itself."""
     models: dict[str, type[BaseModel]] = {
         "load": LoadResult,

@@ -1,0 +1,7 @@
+"""Write the generated files anew."""
+
+from docs.generate.files import ROOT, generated_files
+
+for path, text in generated_files().items():
+    (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+    (ROOT / path).write_text(text, encoding="utf-8")

@@ -1,0 +1,13 @@
+"""Every generated file of the project, by its path from the root folder."""
+
+from pathlib import Path
+
+from docs.generate.classes import methodology_files
+from docs.generate.schemas import schema_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def generated_files() -> dict[Path, str]:
+    """Return the text of each generated file as the code gives it."""
+    return {**schema_files(), **methodology_files(ROOT)}
