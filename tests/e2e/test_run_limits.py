@@ -1,6 +1,8 @@
 """`loadcurve run` with servers that are held to a share of the machine."""
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +19,17 @@ pytestmark = pytest.mark.alone
 MIB = 1 << 20
 
 
-def groups_left() -> list[str]:
-    """Return the control groups of servers that exist now."""
+def groups_of_servers() -> set[Path]:
+    """Return the control groups of servers that exist now, whoever made them."""
     folders = {tree.folder for tree in control_group_trees().values()}
-    return [str(group) for folder in folders for group in folder.glob(f"{FOLDER_PREFIX}*")]
+    return {group for folder in folders for group in folder.glob(f"{FOLDER_PREFIX}*")}
+
+
+@pytest.fixture
+def groups_left() -> Callable[[], set[Path]]:
+    """Return what lists the control groups of servers that were made since the test began."""
+    before = groups_of_servers()
+    return lambda: groups_of_servers() - before
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +42,9 @@ def _limits_can_be_set() -> None:
     group.remove()
 
 
-def test_a_limited_server_is_throttled_and_the_record_and_a_finding_say_so_and_another_is_not(sandbox):
+def test_a_limited_server_is_throttled_and_the_record_and_a_finding_say_so_and_another_is_not(
+    sandbox, groups_left
+):
     servers = """\
 [servers.free]
 use = "limit"
@@ -61,7 +72,7 @@ limits = { cpus = 0.04, memory = "64MiB" }
     assert run.run.servers["limited"].limits is not None
     assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.04, "memory_bytes": 64 * MIB}
     assert {one.server for one in findings(run) if one.code == "cpu_throttled"} == {"limited"}
-    assert groups_left() == []
+    assert groups_left() == set()
 
 
 GREEDY_SERVER = """\
@@ -106,7 +117,7 @@ limits = {{ memory = "64MiB" }}
     measured = [one.point["requests_total"] for one in run.points if one.server == "greedy"]
     assert measured == ([4] * 2 if restart == "sweep" else [4, 5] * 2)
     assert [one.point["requests_total"] for one in run.points if one.server == "limit"] == [4, 100, 5] * 2
-    assert groups_left() == []
+    assert groups_left() == set()
 
 
 def test_a_server_that_loses_a_process_to_its_limit_of_memory_and_goes_on_has_a_caveat(sandbox):
@@ -140,7 +151,7 @@ limits = {{ memory = "64MiB" }}
     assert f"1 point: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
 
 
-def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox):
+def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox, groups_left):
     servers = f"""\
 [servers.greedy]
 use = "command"
@@ -155,7 +166,7 @@ limits = {{ memory = "64MiB" }}
     (failure,) = read_run(sandbox.work / "out").failures
     assert failure.reason.code == "out_of_memory"
     assert "was ended by SIGKILL before it was ready. The kernel had killed 1" in failure.reason.text
-    assert groups_left() == []
+    assert groups_left() == set()
 
 
 def test_a_machine_type_limits_a_server_to_its_size_and_more_cpus_than_there_are_are_a_failure(sandbox):
@@ -203,7 +214,7 @@ def test_a_server_whose_limits_cannot_be_set_is_not_measured_without_them(sandbo
     assert failure.reason.text in finished.stderr
 
 
-def test_the_groups_of_a_killed_run_are_removed_by_the_next(sandbox):
+def test_the_groups_of_a_killed_run_are_removed_by_the_next(sandbox, groups_left):
     limited = '[servers.limit]\nlimits = { cpus = 1, memory = "64MiB" }'
     sandbox.write("tiny.toml", study_text(limited, load='duration = "10s"', trials=1))
     process = sandbox.start("run", "tiny.toml", "--out", "killed")
@@ -214,4 +225,4 @@ def test_the_groups_of_a_killed_run_are_removed_by_the_next(sandbox):
     assert groups_left()
     sandbox.write("next.toml", study_text(connections="[1]", trials=1))
     assert sandbox.run("run", "next.toml", "--out", "next").returncode == 0
-    assert groups_left() == []
+    assert groups_left() == set()
