@@ -89,7 +89,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_
 
 
 @pytest.mark.parametrize("restart", ["sweep", pytest.param("point", marks=pytest.mark.long)])
-def test_a_server_that_outgrows_its_memory_is_recorded_so_and_the_run_goes_on(restart, sandbox):
+def test_a_server_that_outgrows_its_memory_is_recorded_so_and_the_run_goes_on(restart, sandbox, groups_left):
     sandbox.write("greedy.py", GREEDY_SERVER)
     servers = f"""\
 [servers.greedy]
