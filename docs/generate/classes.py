@@ -1,8 +1,10 @@
 """The tables of the methodology that are those of the code, each between two markers."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from docs.generate.markdown import table
 
 from loadcurve.explain.all import FINDINGS
 from loadcurve.result.classes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
@@ -19,31 +21,26 @@ def _failures() -> str:
         operations = f"; operations: {row.happened_to_operations}" if row.happened_to_operations else ""
         remark = f" ({row.remark})" if row.remark else ""
         rows.append((f"`{code}`", f"{row.happened}{remark}{operations}", _ORIGINS[row.origin]))
-    return _table(("class", "requests that", "of"), rows)
+    return table(("class", "requests that", "of"), rows)
 
 
 def _statuses() -> str:
     rows = [(f"`{code}`", row.meaning, "an error" if row.is_error else "") for code, row in STATUSES.items()]
-    return _table(("class", "the answer says", ""), rows)
+    return table(("class", "the answer says", ""), rows)
 
 
 def _findings() -> str:
     rows = [(f"`{code}`", row.seen_where, row.because) for code, row in FINDINGS.items()]
-    return _table(("finding", "is seen where", "because"), rows)
+    return table(("finding", "is seen where", "because"), rows)
 
 
 def _reasons() -> str:
     rows = [(f"`{code}`", row.meaning, row.suspect or "", row.invalid or "") for code, row in REASONS.items()]
-    return _table(("code", "what it says", "suspect", "invalid"), rows)
+    return table(("code", "what it says", "suspect", "invalid"), rows)
 
 
 def _without_limits(codes: Mapping[str, VerdictCode]) -> str:
-    return _table(("code", "what it says"), [(f"`{code}`", row.meaning) for code, row in codes.items()])
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in lines)
+    return table(("code", "what it says"), [(f"`{code}`", row.meaning) for code, row in codes.items()])
 
 
 TABLES: Mapping[str, Callable[[], str]] = {

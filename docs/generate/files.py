@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from docs.generate.classes import methodology_files
+from docs.generate.command_page import PAGE, command_page
+from docs.generate.manual import manual_pages
 from docs.generate.schemas import schema_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -10,4 +12,4 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def generated_files() -> dict[Path, str]:
     """Return the text of each generated file as the code gives it."""
-    return {**schema_files(), **methodology_files(ROOT)}
+    return {**schema_files(), **methodology_files(ROOT), **manual_pages(ROOT), PAGE: command_page()}

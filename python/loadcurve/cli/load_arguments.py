@@ -87,7 +87,9 @@ def load(
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="For connecting, and for an answer.")
     ] = "10s",
-    method: Annotated[str, typer.Option("-X", "--method", metavar="NAME")] = "GET",
+    method: Annotated[
+        str, typer.Option("-X", "--method", metavar="NAME", help="The method of the requests.")
+    ] = "GET",
     header: Annotated[
         list[str] | None,
         typer.Option(
