@@ -1,5 +1,7 @@
 """The answer at the top of the report."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -23,12 +25,23 @@ def answer_of(run: Run, slo: str | None = None) -> Answer:
 def test_it_says_by_how_much_the_best_server_leads(run: Run):
     # All trials of a block have one factor, so that a block's ratios are those of the truth.
     found = answer_of(run)
-    first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS["apache"]
-    ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in synthetic.CONNECTIONS)
-    times = f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times"
-    [sentence] = found.sentences
-    assert sentence.startswith(f"Over the curve, nginx has {times} the throughput of apache; ")
+    apache, tiny = (times(server, synthetic.CONNECTIONS) for server in ("apache", "tiny"))
+    assert found.sentences == [f"Over the curve, nginx has the highest throughput, {apache} and {tiny}."]
     assert found.groups == [Group("1", ("nginx",)), Group("2", ("apache",)), Group("3", ("tiny",))]
+
+
+def times(server: str, connections: Iterable[int]) -> str:
+    """By how much nginx leads over another server, by the truth of the synthetic run."""
+    first, second = synthetic.SERVERS["nginx"], synthetic.SERVERS[server]
+    # An invalid point of tiny is in no pair, and the others of its trial have the same factor.
+    ratio = geometric_mean(first.throughput_rps(c) / second.throughput_rps(c) for c in connections)
+    return f"{ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times that of {server}"
+
+
+def test_a_ranking_at_one_point_names_the_point_and_no_curve(tmp_path: Path):
+    found = answer_of(read_run(synthetic.write_points(tmp_path, 10)))
+    apache, tiny = (times(server, [10]) for server in ("apache", "tiny"))
+    assert found.sentences == [f"At connections = 10, nginx has the highest throughput, {apache} and {tiny}."]
 
 
 def test_limits_that_were_asked_for_come_before_the_ranking():
@@ -60,8 +73,11 @@ def test_one_trial_answers_without_an_interval_and_says_so(run: Run):
     first = [record for record in run.records if record.block == 0]
     found = answer_of(synthetic.with_records(run, first))
     assert found.groups == []
-    # 42000 * 200 / 209 / 1.02 at the highest point.
-    assert found.sentences[0] == "nginx answers most at connections = 200: 39,403 requests/s."
+    # 42000 * 200 / 209 / 1.02 at the highest point, 21000 * 200 / 206 / 1.02 and 30000 * 200 / 225 / 1.02.
+    assert found.sentences[0] == (
+        "The most that each server answers, in requests/s: nginx 39,403 at connections = 200, "
+        "tiny 26,144 at connections = 200 and apache 19,989 at connections = 200."
+    )
     assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
 
 
@@ -71,6 +87,42 @@ def test_a_server_at_one_point_answers_there_and_not_at_most(tmp_path: Path):
     [sentence] = answer_of(synthetic.with_records(only, alone)).sentences
     # 42,000 at most, half of it at 9 connections: 4,200 at one, divided and multiplied by 1.050422.
     assert sentence == "nginx answers 4,200 (3,998 to 4,412) requests/s at connections = 1."
+
+
+def test_a_server_alone_answers_up_to_its_highest_throughput(run: Run):
+    alone = [one for one in run.points if one.server == "nginx"]
+    [sentence] = answer_of(synthetic.with_records(run, alone)).sentences
+    # 42000 * 200 / 209, divided and multiplied by 1.050422.
+    assert sentence == "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200."
+
+
+def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):
+    # Under a schedule the throughput is what was asked for.
+    study = {**run.run.study, "load": {**run.run.study["load"], "model": "open"}}
+    open_loop = replace(run, run=run.run.model_copy(update={"study": study}))
+    alone = [one for one in run.points if one.server == "nginx" and one.block == 0]
+    [sentence] = answer_of(synthetic.with_records(open_loop, alone)).sentences
+    p99_ms = {
+        point.point["connections"]: point.load.latency_ms.p99 for point in alone if point.load.latency_ms
+    }
+    assert sentence == (
+        f"The p99 of nginx is {p99_ms[1]:.3f} ms at connections = 1 and {p99_ms[200]:.1f} ms at "
+        "connections = 200."
+    )
+
+
+def test_where_every_trial_failed_the_answer_gives_the_first_reason(run: Run):
+    [failure] = run.failures
+    found = answer_of(synthetic.with_records(run, [failure]))
+    assert found.text == (
+        f"Nothing was measured: every trial failed, the first of {failure.server}: {failure.reason.text}."
+    )
+
+
+def test_without_any_server_installed_the_answer_says_so(run: Run):
+    missing = {"absent": run.run.servers["absent"]}
+    nothing = replace(run, run=run.run.model_copy(update={"servers": missing, "order": []}), records=[])
+    assert answer_of(nothing).sentences == ["Nothing was measured: no server of the study is installed."]
 
 
 def test_figures_that_are_not_to_be_used_are_named_beside_the_answer():

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from loadcurve.analysis.analysis import analyse
+from loadcurve.report.leader import leader_words
 from loadcurve.report.ranking import in_words, ranking_content
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import NoiseSpread
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.ranking import rank
+from loadcurve.stats.ranking import Ranking, rank
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED
 from support.report_pages import render_report
@@ -20,9 +21,16 @@ THROUGHPUT = MEASURES["throughput"]
 SPREAD = [0.99, 1.0, 1.01, 0.995, 1.005]
 
 
+def ranked(servers: dict[str, list[float]]) -> Ranking:
+    return rank({name: np.log(np.array([trials])).T for name, trials in servers.items()}, "higher")
+
+
 def words(**servers: list[float]) -> str:
-    logs = {name: np.log(np.array([trials])).T for name, trials in servers.items()}
-    return in_words(rank(logs, "higher"), THROUGHPUT)
+    return in_words(ranked(servers), THROUGHPUT)
+
+
+def lead(**servers: list[float]) -> str:
+    return leader_words(ranked(servers), THROUGHPUT)
 
 
 def test_servers_that_cannot_be_told_apart_are_ahead_together():
@@ -44,6 +52,41 @@ def test_each_place_that_is_clear_is_told_with_its_ratio():
     assert first.startswith("a has 2.00 (")
     assert first.endswith(") times the throughput of b")
     assert second.startswith("b has 2.00 (")
+
+
+def test_of_two_servers_the_better_one_has_the_higher_figure():
+    said = lead(a=[2 * x for x in SPREAD], b=[1.0] * 5)
+    assert said.startswith("a has the higher throughput, 2.00 (1.98 to 2.02) times that of b")
+
+
+def test_leaders_that_cannot_be_told_apart_are_named_before_the_lead_over_the_next_and_the_last():
+    said = lead(
+        nginx=[131.1 * x for x in SPREAD],
+        h2o=[131 * x for x in reversed(SPREAD)],
+        apache=[100.0] * 5,
+        node=[90.0] * 5,
+        php=[20.0] * 5,
+    )
+    leaders, ratios = said.split("; ")
+    assert leaders == "nginx and h2o have the highest throughput and cannot be told apart"
+    next_one, last = ratios.split(" and ")
+    assert next_one.startswith("nginx has 1.31 (")
+    assert next_one.endswith(") times that of apache")
+    # 131 / 20 is 6.55.
+    assert last.startswith("6.55 (")
+    assert last.endswith(") times that of php, the last of 5")
+
+
+def test_a_leader_is_alike_to_servers_that_are_not_alike_to_one_another():
+    # The trials of a vary by 10 %, those of b and c by nothing, so these two differ and a from neither.
+    varied = [1.9, 2.1, 2.3, 1.9, 2.1]
+    said = lead(a=varied, b=[2.05] * 5, c=[2.0 + x / 1e6 for x in range(5)])
+    assert said.startswith("a has the highest throughput, but cannot be told apart from b and c; b has 1.02")
+    assert said.endswith(") times the throughput of c")
+
+
+def test_where_nothing_differs_nobody_is_ahead():
+    assert lead(a=SPREAD, b=SPREAD[::-1]).endswith("cannot be told apart in throughput")
 
 
 def test_servers_without_common_blocks_are_not_ranked():

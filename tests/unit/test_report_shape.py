@@ -74,11 +74,11 @@ def test_loads_that_cannot_be_told_from_the_peak_are_named():
         ),
         (
             [TrialCapacity(850, "exact", None), TrialCapacity(1_000, "at_least", None)],
-            "keeps p99 < 1s, up to another load in each trial: 850, at least 1,000 connections.",
+            "keeps p99 < 1s up to a load that differs between trials: 850, at least 1,000 connections.",
         ),
         (
             [TrialCapacity(1.28, "exact", None), TrialCapacity(1, "below", None)],
-            "keeps p99 < 1s, up to another load in each trial: below 1, 1.28 connections.",
+            "keeps p99 < 1s up to a load that differs between trials: below 1, 1.28 connections.",
         ),
     ],
 )

@@ -1,7 +1,7 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
@@ -9,22 +9,21 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.hopeless import hopeless_words
+from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
 from loadcurve.report.shape_words import capacity_briefly, capacity_words
 from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.capacity import Capacity
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
 
-MOST_NAMED = 4
-"""A sentence names at most this many servers one by one."""
 MOST_CAUSES = 3
 """The answer names the causes of at most this many things that stand out."""
-MOST_TIERS = 3
-"""The sentence compares this many tiers of the ranking; the table of ranks has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,11 @@ class Answer:
     causes: list[str] = field(default_factory=list)
     """What stands out of the curves, with its shown cause: a sentence each."""
 
+    @property
+    def text(self) -> str:
+        """All of it as one text."""
+        return " ".join([*self.sentences, *self.causes])
+
 
 NO_ANSWER = Answer(["The answer is left out, by a fault of Loadcurve's."], "", [])
 
@@ -56,12 +60,7 @@ def answer(analysis: Analysis) -> Answer:
     ranking = ranked.over_curve if ranked else None
     limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(load, part)) is not None]
     hopeless = hopeless_words(analysis, measure)
-    said = (
-        _without_usable_points(analysis)
-        or limited
-        or ([hopeless] if hopeless else [])
-        or _by_ranking(load, ranking, measure, analysis.curves)
-    )
+    said = _without_usable_points(analysis) or limited or hopeless or _by_ranking(analysis, ranking, measure)
     return Answer(
         sentences=said,
         ranked_by=measure.title,
@@ -72,8 +71,7 @@ def answer(analysis: Analysis) -> Answer:
 
 def answer_words(analysis: Analysis) -> str:
     """Return the answer as one text, with the causes of what stands out."""
-    said = Sections(analysis.not_computed).get("the answer", lambda: answer(analysis), NO_ANSWER)
-    return " ".join([*said.sentences, *said.causes])
+    return Sections(analysis.not_computed).get("the answer", lambda: answer(analysis), NO_ANSWER).text
 
 
 def causes(findings: Sequence[Finding]) -> list[str]:
@@ -85,7 +83,7 @@ def causes(findings: Sequence[Finding]) -> list[str]:
 def _cause(group: FindingGroup) -> str:
     first, *others = group.findings
     servers = [name for name in group.servers if name != first.server]
-    likewise = text.listing(_first(servers)) if servers else "at other points"
+    likewise = text.listing(first_named(servers)) if servers else "at other points"
     also = f"; likewise {likewise}" if others else ""
     return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
 
@@ -97,14 +95,23 @@ def caution(findings: Sequence[Finding]) -> str | None:
         for finding in findings
         if finding.weight == "invalidates"
     ]
-    return f"Do not rely on the figures of {text.listing(_first(named))}." if named else None
+    return f"Do not rely on the figures of {text.listing(first_named(named))}." if named else None
 
 
 def _without_usable_points(analysis: Analysis) -> list[str]:
     points = [point for curve in analysis.curves for point in curve.points]
     if not any(point.trials for point in points):
-        return ["Nothing was measured: every trial failed." if analysis.failures else "Nothing was measured."]
+        return [_nothing_measured(analysis)]
     return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
+
+
+def _nothing_measured(analysis: Analysis) -> str:
+    if analysis.failures:
+        first = analysis.failures[0]
+        return f"Nothing was measured: every trial failed, the first of {first.server}: {first.reason.text}."
+    if all(server.status == "missing" for server in analysis.run.servers.values()):
+        return "Nothing was measured: no server of the study is installed."
+    return "Nothing was measured."
 
 
 def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
@@ -120,7 +127,7 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     said = f"{where}{best} {capacity_words(load, key, reached, limits)}"
     if others:
         named = [f"{name} {capacity_briefly(one)}" for name, one in others]
-        said += f" Of the others, {'; '.join(_first(named))}."
+        said += f" Of the others, {'; '.join(first_named(named))}."
     return said
 
 
@@ -128,37 +135,72 @@ def _safe_load(judged: tuple[str, Capacity]) -> float:
     return judged[1].safe_load
 
 
-def _by_ranking(
-    load: LoadKind, ranking: Ranking | None, measure: Measure, found: Sequence[Curve]
-) -> list[str]:
+def _by_ranking(analysis: Analysis, ranking: Ranking | None, measure: Measure) -> list[str]:
     if ranking is None:
         return []
     if len(ranking.ranks) > 1 and ranking.decides:
-        words = in_words(replace(ranking, tiers=ranking.tiers[:MOST_TIERS]), measure)
-        rest = "; the others follow" if len(ranking.tiers) > MOST_TIERS else ""
-        return [f"Over the curve, {words}{rest}."]
-    every = [sentence for curve in found if (sentence := _highest(load, curve)) is not None]
-    more = [f"So much of the first {MOST_NAMED} of {len(every)} servers."] if len(every) > MOST_NAMED else []
-    highest = [*every[:MOST_NAMED], *more]
+        return [f"{_where(analysis.points)}{leader_words(ranking, measure)}."]
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
-    return [*highest, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
+    each = _each_server(analysis, measure)
+    return [*each, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
 
 
-def _first(words: Sequence[str]) -> list[str]:
-    """Return the first of many, and how many more there are."""
-    more = [f"{len(words) - MOST_NAMED:,} more"] if len(words) > MOST_NAMED else []
-    return [*words[:MOST_NAMED], *more]
+def _where(points: Sequence[Point]) -> str:
+    """Say what a ranking rests on: the whole curve, or one point, which has a name where it is swept."""
+    if len(points) > 1:
+        return "Over the curve, "
+    return f"At {text.point(points[0])}, " if any(points) else ""
 
 
-def _highest(load: LoadKind, curve: Curve) -> str | None:
-    """Say how many requests a server answers, of several points at the one where it answers the most."""
-    known = [(rate, at.point) for at in curve.points if (rate := at.estimate(THROUGHPUT)) is not None]
-    if not known:
-        return None
-    most, point = max(known, key=lambda pair: pair[0].value)
+Known = list[tuple[Estimate, Point]]
+"""The points of a curve that have a figure, with it."""
+
+
+def _each_server(analysis: Analysis, measure: Measure) -> list[str]:
+    """Give each server's figure by itself: the highest throughput, or the latency at the highest load."""
+    by_throughput = measure.column == THROUGHPUT.column
+    known = {curve.server: found for curve in analysis.curves if (found := _known(curve, measure))}
     if len(known) == 1:
-        return f"{curve.server} answers {text.estimate(most)} {load.per_second} at {text.point(point)}."
-    return f"{curve.server} answers most at {text.point(point)}: {text.estimate(most)} {load.per_second}."
+        ((server, found),) = known.items()
+        unit = analysis.load_kind.per_second
+        return [_throughput_of(server, found, unit) if by_throughput else _latency_of(server, found, measure)]
+    if by_throughput:
+        what = f"The most that each server answers, in {analysis.load_kind.per_second}"
+        shown = sorted(
+            ((server, max(found, key=_value)) for server, found in known.items()),
+            key=lambda one: -one[1][0].value,
+        )
+    else:
+        what = f"The {measure.title} of each server at its highest load, in {measure.unit}"
+        shown = [(server, found[-1]) for server, found in known.items()]
+    named = [f"{server} {text.estimate(figure)}{_at(point)}" for server, (figure, point) in shown]
+    return [f"{what}: {text.listing(first_named(named))}."] if named else []
+
+
+def _known(curve: Curve, measure: Measure) -> Known:
+    return [(figure, at.point) for at in curve.points if (figure := at.estimate(measure)) is not None]
+
+
+def _value(known: tuple[Estimate, Point]) -> float:
+    return known[0].value
+
+
+def _throughput_of(server: str, known: Known, unit: str) -> str:
+    rate, point = max(known, key=_value)
+    if len(known) == 1:
+        return f"{server} answers {text.estimate(rate)} {unit}{_at(point)}."
+    return f"{server} answers up to {text.estimate(rate)} {unit},{_at(point)}."
+
+
+def _latency_of(server: str, known: Known, measure: Measure) -> str:
+    ends = known[:1] if len(known) == 1 else [known[0], known[-1]]
+    figures = [f"{text.estimate(figure)} {measure.unit}{_at(point)}" for figure, point in ends]
+    return f"The {measure.title} of {server} is {text.listing(figures)}."
+
+
+def _at(point: Point) -> str:
+    """Say at which point; nothing where a run has only one, without a name."""
+    return f" at {text.point(point)}" if point else ""
 
 
 def _groups(ranking: Ranking) -> list[Group]:

@@ -1,4 +1,4 @@
-"""A run whose trials spread too far to compare anything, in a sentence: why, and what would help."""
+"""A run whose trials spread too far to compare anything, in sentences: why, and what would help."""
 
 import math
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ DISTURBING_SHARE = 0.1
 """Of a CPU, or of the time: less spreads no trials so far."""
 
 
-def hopeless_words(analysis: Analysis, measure: Measure) -> str | None:
-    """Return why a run compares nothing, and what would help; ``None`` of a run that compares anything."""
+def hopeless_words(analysis: Analysis, measure: Measure) -> list[str]:
+    """Say why a run compares nothing, and what would help; empty for a run that compares anything."""
     found = analysis.ranking(measure)
     spread = {one.measure: one.spread for one in analysis.noise}.get(measure.column)
     if found is None or spread is None or _tells_anything(analysis):
-        return None
+        return []
     trials, servers = found.over_curve.blocks, len(found.over_curve.ranks)
     if trials < 2 or servers < 2:  # noqa: PLR2004 - one trial, or one server, compares nothing anywhere
-        return None
+        return []
     seen = visible_difference(spread, trials, servers).value
     if seen is not None and seen <= HOPELESS:
-        return None
+        return []
     enough = trials_to_show(math.log1p(USEFUL), spread.log_sd, servers)
     few = enough is not None and enough <= ENOUGH_TRIALS
     reason = (
@@ -40,10 +40,11 @@ def hopeless_words(analysis: Analysis, measure: Measure) -> str | None:
         else ("This machine was too disturbed to compare anything in this run")
     )
     causes = list(_causes(analysis.disturbance))
-    return (
-        f"{reason}: {text.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}. "
-        f"{_caused(causes, few=few)}{_help(causes, enough)}"
-    )
+    return [
+        f"{reason}: {text.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}.",
+        *_caused(causes, few=few),
+        _help(causes, enough),
+    ]
 
 
 def visible_words(analysis: Analysis) -> str | None:
@@ -94,10 +95,10 @@ def _causes(found: Disturbance) -> Iterator[str]:
         yield f"the process that sends the load was paused at {found.paused_points:,} of {of_all}"
 
 
-def _caused(causes: list[str], *, few: bool) -> str:
+def _caused(causes: list[str], *, few: bool) -> list[str]:
     if causes:
-        return f"What the records show of it: {text.listing(causes)}. "
-    return "" if few else "The records show no steal, pressure, throttling or pause that explains it. "
+        return [f"What the records show of it: {text.listing(causes)}."]
+    return [] if few else ["The records show no steal, pressure, throttling or pause that explains it."]
 
 
 def _help(causes: list[str], enough: int | None) -> str:

@@ -10,6 +10,7 @@ from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
 from loadcurve.report.hopeless import hopeless_words
+from loadcurve.report.leader import uncompared
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -69,7 +70,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
     if not rankings:
         return None
     hopeless = hopeless_words(analysis, analysis.measure(analysis.ranked_by))
-    if hopeless is not None:
+    if hopeless:
         return RankingContent(
             extent=_extent(rankings),
             caution=None,
@@ -79,7 +80,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
             at_points=[],
             left_out=_left_out_in_words(rankings),
             visible=[],
-            hopeless=hopeless,
+            hopeless=" ".join(hopeless),
         )
     over_curve = {measure.title: in_words(one.over_curve, measure) for measure, one in rankings}
     if not any(one.over_curve.decides for _, one in rankings):
@@ -135,10 +136,7 @@ def in_words(ranking: Ranking, measure: Measure) -> str:
             parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
         if following is not None:
             parts.append(_lead(tier, following, measure, of_many=bool(alike)))
-    untested = [f"{pair.first} and {pair.second}" for pair in ranking.pairs if pair.p_value is None]
-    if untested:
-        parts.append(f"without two usable blocks in common: {', '.join(untested)}")
-    return "; ".join(parts)
+    return "; ".join([*parts, *uncompared(ranking)])
 
 
 def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> str:

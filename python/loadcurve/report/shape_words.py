@@ -195,7 +195,7 @@ def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: st
         said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
     else:
         figure = f"{capacity_figure(found)} {text.load_unit(key)}"
-        said = f"keeps {objective_text}, up to another load in each trial: {figure}"
+        said = f"keeps {objective_text} up to a load that differs between trials: {figure}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
         said += f", where it answers {text.short_estimate(rate)} {load.per_second}"
@@ -231,7 +231,7 @@ def capacity_briefly(found: Capacity) -> str:
     if found.bound == "below":
         return "meets the limits at no measured load"
     if found.load is None and found.bound != "at_least":
-        return f"keeps them up to another load in each trial ({capacity_figure(found)})"
+        return f"keeps them up to a load that differs between trials ({capacity_figure(found)})"
     return f"keeps them up to {capacity_figure(found)}"
 
 

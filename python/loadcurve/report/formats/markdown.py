@@ -26,7 +26,7 @@ def markdown_bytes(content: Content) -> bytes:
     blocks = [
         f"## {escaped(content.title)}",
         *([f"**Question.** {escaped(content.question)}"] if content.question else []),
-        f"**Answer.** {escaped(' '.join([*content.answer.sentences, *content.answer.causes]))}",
+        f"**Answer.** {escaped(content.answer.text)}",
         *([f"**With care.** {escaped(content.caution)}"] if content.caution else []),
         escaped(" ".join(content.summary)),
         *_ranking(content),

@@ -1,0 +1,73 @@
+"""Which server is ahead by a measure, and by how much, in one sentence."""
+
+from collections.abc import Sequence
+
+from loadcurve.report import text
+from loadcurve.result.measures import Measure
+from loadcurve.stats.ranking import Pair, Ranking
+
+MOST_NAMED = 4
+"""A sentence names at most this many servers one by one."""
+
+
+def leader_words(ranking: Ranking, measure: Measure) -> str:
+    """Say who is ahead, who cannot be told apart from it, and its ratio to the next and to the last server.
+
+    ``ranking`` has two servers or more, and decides.
+    """
+    leader, *_ = (rank.server for rank in ranking.ranks)
+    compared = [pair for pair in ranking.pairs if pair.first == leader and pair.p_value is not None]
+    alike = [pair.second for pair in compared if not pair.told_apart]
+    behind = [pair for pair in compared if pair.told_apart]
+    ends = {"lower": ("lower", "lowest"), "higher": ("higher", "highest")}
+    of_two, of_many = ends[measure.better or "higher"]
+    best = f"the {of_many if len(ranking.ranks) > 2 else of_two} {measure.title}"  # noqa: PLR2004
+    together = any({leader, *alike} <= set(group) for group in ranking.groups)
+    if not alike:
+        said = f"{leader} has {best}{_lead(behind, ranking, ', ')}"
+    elif together and behind:
+        said = f"{_named([leader, *alike])} have {best} and cannot be told apart; {leader} has "
+        said += _lead(behind, ranking)
+    elif together:
+        said = f"{_named([leader, *alike])} cannot be told apart in {measure.title}"
+    else:
+        said = f"{leader} has {best}, but cannot be told apart from {_named(alike)}"
+        said += f"; it has {_lead(behind, ranking)}" if behind else _other_difference(ranking, measure)
+    return "; ".join([said, *uncompared(ranking)])
+
+
+def uncompared(ranking: Ranking) -> list[str]:
+    """Name the pairs of servers that no two blocks have in common; empty where there are none."""
+    pairs = [f"{pair.first} and {pair.second}" for pair in ranking.pairs if pair.p_value is None]
+    return [f"without two usable blocks in common: {', '.join(pairs)}"] if pairs else []
+
+
+def first_named(words: Sequence[str]) -> list[str]:
+    """Return the first of many, and how many more there are."""
+    more = [f"{len(words) - MOST_NAMED:,} more"] if len(words) > MOST_NAMED else []
+    return [*words[:MOST_NAMED], *more]
+
+
+def _named(servers: Sequence[str]) -> str:
+    return text.listing(first_named(servers))
+
+
+def _lead(behind: Sequence[Pair], ranking: Ranking, before: str = "") -> str:
+    """Give the leader's ratio to the first and to the last of the servers that are told apart from it."""
+    if not behind:
+        return ""
+    ratios = [f"{text.estimate(pair.ratio)} times that of {pair.second}" for pair in behind]
+    if len(ratios) > 1:
+        is_last = len(ratios) > 2 and behind[-1].second == ranking.ranks[-1].server  # noqa: PLR2004
+        last = f", the last of {len(ranking.ranks)}" if is_last else ""
+        ratios = [ratios[0], f"{ratios[-1]}{last}"]
+    return f"{before}{text.listing(ratios)}"
+
+
+def _other_difference(ranking: Ranking, measure: Measure) -> str:
+    """Name the difference between the outermost servers that are told apart, where the leader has none."""
+    apart = [pair for pair in ranking.pairs if pair.told_apart]
+    if not apart:
+        return ""
+    widest = [pair for pair in apart if pair.first == apart[0].first][-1]
+    return f"; {widest.first} has {text.estimate(widest.ratio)} times the {measure.title} of {widest.second}"
