@@ -32,5 +32,5 @@ def test_the_doctor_speaks_json_and_fails_only_where_something_is_bad(sandbox):
 def test_the_noise_of_an_unknown_server_is_refused_at_once(sandbox):
     finished = sandbox.run("doctor", "--noise", "--noise-server", "ngix")
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert "--noise-server ngix: the catalogue has no such server" in finished.stderr
+    assert "--noise-server ngix: not in the catalogue" in finished.stderr
     assert 'did you mean "nginx"?' in finished.stderr

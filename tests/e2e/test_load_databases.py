@@ -99,7 +99,7 @@ def test_a_table_of_another_is_neither_written_to_nor_dropped_unless_named(sandb
     for arguments in (["--phase", "load"], ["--phase", "load", "--drop"], ["-n", "5"]):
         finished = load(sandbox, database, *arguments)
         assert finished.returncode == 2
-        assert "was not made by Loadcurve" in finished.stderr
+        assert "was not created by Loadcurve" in finished.stderr
     assert ask("select theirs from loadcurve.usertable") == "1"
     dropping = load(sandbox, database, "--phase", "load", "--records", "5", "--drop-table", "usertable")
     assert dropping.returncode == 0, dropping.stderr
@@ -131,7 +131,7 @@ def test_a_study_refuses_a_running_database_with_the_table_of_another(sandbox, d
     sandbox.write("theirs.toml", tiny_study(database.url, namespace="theirs"))
     refused = sandbox.run("run", "theirs.toml", "--out", "refused")
     assert refused.returncode == 2
-    assert "theirs.toml:14: servers.there.url: theirs.usertable is there already" in refused.stderr
+    assert "theirs.toml:14: servers.there.url: theirs.usertable already exists" in refused.stderr
     assert not (sandbox.work / "refused").exists()
     # A password may also stand among the options.
     user, _, place = database.url.removeprefix("postgresql://").rpartition("@")

@@ -170,7 +170,7 @@ def test_a_run_that_may_open_no_more_files_records_what_fails_and_keeps_what_was
     assert (finished.returncode, finished.stdout) == (1, "")
     assert "Traceback" not in finished.stderr
     assert "Too many open files. What was measured is kept" in finished.stderr
-    assert finished.stderr.endswith("this makes its report: loadcurve report run\n")
+    assert finished.stderr.endswith("To write the report: loadcurve report run\n")
     run = read_run(sandbox.work / "run")
     assert run.complete
     assert run.points

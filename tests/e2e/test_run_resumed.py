@@ -42,7 +42,7 @@ def test_a_run_that_was_killed_and_interrupted_ends_with_the_records_of_an_undis
 def test_the_options_of_a_run_cannot_be_changed_when_it_is_resumed(sandbox):
     refused = sandbox.run("run", "--resume", "run", "--trials", 3)
     assert refused.returncode == 2
-    assert "keeps the options that it was begun with" in refused.stderr
+    assert "a resumed run keeps its original options" in refused.stderr
 
 
 def test_a_run_without_a_study_is_refused(sandbox):

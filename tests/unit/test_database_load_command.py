@@ -79,8 +79,8 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
     [
         ([], "--workload: missing"),
         (["--workload", "g"], '--workload: found "g"; expected "a", "b"'),
-        (["--workload", "a", "-c", "5"], "--connections: an option for web servers"),
-        (["--workload", "a", "--http", "1.1"], "--http: an option for web servers"),
+        (["--workload", "a", "-c", "5"], "--connections: this option is for web servers"),
+        (["--workload", "a", "--http", "1.1"], "--http: this option is for web servers"),
         (["--workload", "a", "-n", "5", "-d", "1s"], "--operations: given beside a duration; keep one"),
         (
             ["--workload", "a", "--phase", "load", "-n", "5"],
@@ -91,7 +91,7 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
         (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
         (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),
         (["--workload", "a", "--drop-table", "other"], "expected the same name"),
-        (["--workload", "a"], "loadcurve.usertable is not there; insert its records first"),
+        (["--workload", "a"], "loadcurve.usertable does not exist; insert its records first"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(engine, arguments, said):
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_by_name(engine, arguments, said):
 @pytest.mark.parametrize("option", ["--workload=a", "--records=5", "--drop", "--phase=load", "--set=a=b"])
 def test_an_option_for_databases_is_refused_with_a_web_server(option):
     name = option.partition("=")[0]
-    assert refused(option, url="http://127.0.0.1:1/").startswith(f"{name}: an option for databases")
+    assert refused(option, url="http://127.0.0.1:1/").startswith(f"{name}: this option is for databases")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_url_of_nothing_that_is_known_is_told_before_its_options(url, fault):
 @pytest.mark.parametrize("arguments", [["--phase", "load"], ["-n", "5"]])
 def test_the_table_of_another_is_neither_filled_nor_changed(engine, arguments):
     engine.tables = {TABLE: 7}
-    assert "was not made by Loadcurve" in refused("--workload", "a", *arguments)
+    assert "was not created by Loadcurve" in refused("--workload", "a", *arguments)
     assert engine.tables == {TABLE: 7}
 
 
@@ -152,8 +152,8 @@ def test_records_that_are_missing_make_the_load_invalid(engine):
 @pytest.mark.parametrize(
     ("error", "held", "hint"),
     [
-        ("not_found", 20, "holds 20 records now, and this load took it to begin with 1,000"),
-        ("rejected", 5_000, "holds 5,000 records now"),
+        ("not_found", 20, "holds 20 records, but this load assumed 1,000"),
+        ("rejected", 5_000, "holds 5,000 records, but"),
         ("rejected", 1_000, None),
         ("timeout", 20, None),
     ],
@@ -161,7 +161,7 @@ def test_records_that_are_missing_make_the_load_invalid(engine):
 def test_failures_on_a_table_of_other_records_are_told_with_the_count(engine, error, held, hint):
     engine.tables, engine.ours, engine.errors = {TABLE: held}, {TABLE}, {error: 3}
     said = " ".join(load("--workload", "a", "-n", "50").stderr.split())
-    assert ("records now" not in said) if hint is None else (f"{TABLE} {hint}" in said)
+    assert ("but this load assumed" not in said) if hint is None else (f"{TABLE} {hint}" in said)
 
 
 def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):

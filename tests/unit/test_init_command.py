@@ -52,7 +52,7 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path):
     command.write("study.toml", "mine")
     ended = command.run("init")
     assert ended.returncode == 2
-    assert "study.toml is there already and stays as it is" in ended.stderr
+    assert "study.toml already exists and was not changed" in ended.stderr
     assert (tmp_path / "study.toml").read_text() == "mine"
 
 

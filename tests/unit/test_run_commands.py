@@ -91,7 +91,7 @@ def test_a_run_of_invalid_points_alone_ends_with_3(scripted):
 
 def test_a_run_of_failures_alone_measures_nothing_and_names_the_file_with_the_reasons(scripted):
     scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
-    with pytest.raises(NothingMeasured, match=r"trials\.jsonl says why for each trial"):
+    with pytest.raises(NothingMeasured, match=r"trials\.jsonl records the reason for each trial"):
         scripted.command(study_text(LIMIT, trials=1))
 
 

@@ -77,7 +77,7 @@ def own_tables(folder, keys=""):
 def test_a_running_database_whose_table_is_anothers_is_refused_with_the_line(engine, tmp_path):
     engine.tables = {"loadcurve.usertable": 5}
     with pytest.raises(
-        BadInput, match=r"loadcurve\.usertable is there already and was not made by Loadcurve"
+        BadInput, match=r"loadcurve\.usertable already exists and was not created by Loadcurve"
     ):
         own_tables(tmp_path)
     assert engine.tables == {"loadcurve.usertable": 5}

@@ -37,9 +37,9 @@ def test_the_page_lies_in_the_newest_run_and_its_path_comes_last(runs: Command):
     ("arguments", "said"),
     [
         (["base", "base"], "base is named twice"),
-        (["base", "later", "--findings"], "are for one run"),
-        (["base", "later", "--slo", "p99 < 1ms"], "are for one run"),
-        (["base", "later", "--format", "md"], "are for one run"),
+        (["base", "later", "--findings"], "accept one run"),
+        (["base", "later", "--slo", "p99 < 1ms"], "accept one run"),
+        (["base", "later", "--format", "md"], "accept one run"),
         (["base", "later", "--out", "gone"], "cannot be written to gone/comparison.html"),
     ],
 )

@@ -70,12 +70,12 @@ def _require_same_conditions(differences: Sequence[ConditionDifference], despite
     for name in despite:
         if name not in known:
             differing = ", ".join(sorted(known)) or "nothing"
-            raise BadInput(f"--despite {name}: the runs do not differ in that; they differ in: {differing}")
+            raise BadInput(f"--despite {name}: the runs do not differ in this; they differ in: {differing}")
     refused = [one for one in differences if one.name not in despite and one.aspect not in despite]
     if refused:
         lines = "\n".join(f"  {one.aspect}: {difference_line(one)}" for one in refused)
         raise BadInput(
-            f"the runs were not measured under the same conditions:\n{lines}\n"
-            "The ratio would show their effect as well as the servers'. Measure both under the "
-            f"same conditions, or compare even though they differ: --despite {refused[0].aspect}."
+            f"the runs were not measured under the same conditions:\n{lines}\nThe ratio would include the "
+            "effect of these differences. Measure both under the same conditions, or compare even though "
+            f"they differ: --despite {refused[0].aspect}."
         )

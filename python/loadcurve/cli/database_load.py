@@ -61,7 +61,7 @@ def _with_given_password(url: str, options: Options) -> str:
     if file is None and name is None:
         return url
     if file is not None and name is not None:
-        raise BadInput("--password-env: given beside --password-file; keep one of the two")
+        raise BadInput("--password-env: cannot be combined with --password-file; use one of the two")
     try:
         return with_password(url, variable(name) if file is None else secret_in(file))
     except BadInput as error:
@@ -75,9 +75,9 @@ def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -
         return
     where = f"{plan.load.namespace}.{plan.load.table}"
     talk().print(
-        f"{where} holds {found:,} records now, and this load took it to begin with "
-        f"{plan.workload.records:,}: those that are missing are not found, and those that are there already "
-        "cannot be inserted. Say with --records how many there are, or start over with --phase load --drop."
+        f"{where} holds {found:,} records, but this load assumed {plan.workload.records:,} at its start: "
+        "reads of missing records fail, and inserts of existing ones are refused. Set --records to the "
+        "number of records in the table, or start over with --phase load --drop."
     )
 
 
@@ -105,20 +105,20 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     is_ours = exists and table.is_ours()
     if exists and drop and not is_ours and drop_table is None:
         raise BadInput(
-            f"--drop: {where} was not made by Loadcurve, so it may hold another's data; "
-            f"if it is to go, name it: --drop-table {plan.load.table}"
+            f"--drop: {where} was not created by Loadcurve and may contain other data; to remove it "
+            f"anyway, name it: --drop-table {plan.load.table}"
         )
     if exists and (drop or drop_table is not None):
         table.remove()
         exists = False
     if exists and not is_ours and options.values["table"] is None:
         raise BadInput(
-            f"{where} is there already and was not made by Loadcurve; choose another with --namespace or "
-            f"--table, or say that you mean it: --table {plan.load.table}"
+            f"{where} already exists and was not created by Loadcurve; choose another with --namespace or "
+            f"--table, or confirm that it is meant: --table {plan.load.table}"
         )
     if plan.load.phase == "run":
         if not exists:
-            raise BadInput(f"{where} is not there; insert its records first, with --phase load")
+            raise BadInput(f"{where} does not exist; insert its records first, with --phase load")
         return 0
     if not exists:
         table.create()
@@ -126,7 +126,7 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     held = table.count()
     if held and not plan.workload.insert_start:
         raise BadInput(
-            f"{where} holds {held:,} records already; start over with --drop, or insert others with "
-            f"-p insertstart={held}"
+            f"{where} holds {held:,} records already; start over with --drop, or insert different ones "
+            f"with -p insertstart={held}"
         )
     return held

@@ -137,7 +137,7 @@ class RunDisplay:
     def __rich__(self) -> RenderableType:
         """Draw the two lines of the display."""
         if self._trial is None:
-            return Text("looking at the servers")
+            return Text("checking the servers")
         bar = ProgressBar(total=self._points_planned, completed=self._points_over, width=BAR_WIDTH)
         done = Table.grid(padding=(0, 1))
         done.add_row(bar, Text(self._time_left()))

@@ -39,10 +39,10 @@ TOOLS = {
     "bombardier": Packages(everywhere="go install github.com/codesenberg/bombardier@latest"),
     "vegeta": Packages(everywhere="go install github.com/tsenart/vegeta/v12@latest"),
 }
-"""Other load generators, with which results can be cross-checked, and what carries them."""
+"""Other load generators, to cross-check results with, and the packages that contain them."""
 
 DISTURBING = ("steal", "other load")
-"""Checks that tell whether something else had a part of the machine."""
+"""Checks that show whether other work used a part of the machine."""
 
 
 def doctor_command(
@@ -58,7 +58,7 @@ def doctor_command(
     if noise_of is not None and noise_of not in (catalog := load_catalog()):
         raise BadInput(
             unknown_name(
-                f"--noise-server {noise_of}: the catalogue has no such server",
+                f"--noise-server {noise_of}: not in the catalogue",
                 noise_of,
                 [entry.name for entry in catalog],
             )
@@ -66,7 +66,7 @@ def doctor_command(
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)
     if json_output:
-        talk.print("watching the machine for a second …")
+        talk.print("observing the machine for one second …")
         checks = list(check_host(cpus, connection_rate_cps))
         ceiling = _measured(cpus, talk) if with_ceiling else None
         noise = _noise(cpus, noise_of, talk)
@@ -86,7 +86,9 @@ def doctor_command(
         noise = _noise(cpus, noise_of, talk)
         if noise is not None:
             out.print()
-            out.print(Text(f"the rig's noise: the smallest difference that {noise.server} can show", "bold"))
+            out.print(
+                Text(f"the rig's noise: the smallest difference detectable with {noise.server}", "bold")
+            )
             out.print(noise_table(noise))
     for measured, what in ((ceiling, "the ceiling"), (noise, "the noise")):
         if measured is not None:
@@ -112,21 +114,21 @@ def _keep(measured: Ceiling | Noise, checks: Sequence[Check]) -> str:
     """Keep what nothing has disturbed, and say what was done."""
     disturbances = [check.topic for check in checks if check.topic in DISTURBING and check.fitness != "good"]
     if disturbances:
-        return f"not kept for later runs, because the machine was not quiet: {', '.join(disturbances)}"
-    return f"kept for later runs in {keep(measured)}"
+        return f"not saved for later runs, because the machine was not idle: {', '.join(disturbances)}"
+    return f"saved for later runs in {keep(measured)}"
 
 
 def _print_programs(out: Console) -> None:
     rows = catalog_rows(load_catalog())
     servers = Programs(
         title="servers",
-        why="a study measures those of its servers that are installed, and names the others",
+        why="a study measures its installed servers and lists the missing ones",
         present=[f"{row.name} {row.version}" for row in rows if row.version is not None],
         absent={row.name: row.install for row in rows if row.version is None},
     )
     tools = Programs(
         title="other load generators",
-        why="what two independent load generators agree on can be believed",
+        why="a result confirmed by two independent load generators is more reliable",
         present=[tool for tool in TOOLS if shutil.which(tool)],
         absent={
             tool: install_command_here(packages) for tool, packages in TOOLS.items() if not shutil.which(tool)

@@ -14,13 +14,13 @@ from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 
 HEAD = """\
-# A study for `loadcurve run`. What stands behind # is a comment: remove the # to use it.
+# A study for `loadcurve run`. Lines that begin with # are comments: remove the # to use one.
 # For a first look, shortened: loadcurve run {name} --quick
 
 title = "My study"
 question = "How much throughput does each server give, and what happens to its latency, as connections grow?"
 
-# What the servers serve: files that the run makes, by name and size, or a folder of yours.
+# What the servers serve: files that the run generates, by name and size, or a folder of yours.
 [content]
 "1k.txt" = "1KiB"
 # "hello.txt" = {{ text = "Hello, World!" }}
@@ -42,31 +42,31 @@ connections = [1, 4, 16, 64, 256]
 # A trial is one fresh start of one server, taken through all points. More trials give narrower intervals.
 [trials]
 count = 5
-# until = "5 %"             # more of them, until every interval is this narrow; then count = 8 or more
+# until = "5 %"             # more trials, until every interval is this narrow; requires count = 8 or more
 
 # By default each side gets half of the CPUs.
 # [host]
 # server_cpus = [0]
 # load_cpus = [1]
 
-# The servers that this machine has. `loadcurve servers NAME` shows the settings of one.
-# `limit` does the least that any server can do: the others are read against it.
+# The servers found on this machine. `loadcurve servers NAME` shows the settings of one.
+# `limit` does the least work a server can do: compare the others with it.
 [servers.limit]
 """
 
 TAIL = """
-# The same server with other settings stands beside it under another name:
+# The same server can be added again, with other settings and another name:
 # [servers.python-http-1-0]
 # use = "python-http"
 # keepalive = false
 
-# A program of yours, which Loadcurve starts for each trial:
+# Your own program, started by Loadcurve for each trial:
 # [servers.mine]
 # use = "command"
 # start = ["./server", "--port", "{port}", "--folder", "{content}"]
 # version = "1.0"
 
-# A server that runs already, here or elsewhere:
+# A server that is already running, here or elsewhere:
 # [servers.running]
 # use = "url"
 # url = "http://127.0.0.1:8080"
@@ -85,7 +85,7 @@ def init_command(file: Path, catalogs: Sequence[Path]) -> None:
             opened.write(text)
     except FileExistsError:
         raise BadInput(
-            f"{file} is there already and stays as it is; name another file: loadcurve init OTHER.toml"
+            f"{file} already exists and was not changed; name another file: loadcurve init OTHER.toml"
         ) from None
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {refusal(error)}") from None
@@ -117,7 +117,7 @@ def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
         ),
     ]
     if others:
-        parts += ["\n# Installed, too:\n", *map(_comment, others)]
+        parts += ["\n# Also installed:\n", *map(_comment, others)]
     if missing:
         parts += ["\n# Not installed:\n", *map(_comment, missing)]
     return "".join([*parts, TAIL])

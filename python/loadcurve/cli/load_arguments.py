@@ -20,7 +20,7 @@ def load(
         str,
         typer.Argument(
             metavar="URL",
-            help="Where the load goes: http://host:port/path, mongodb://host:port or postgresql://host:port.",
+            help="Target of the load: http://host:port/path, mongodb://host:port or postgresql://host:port.",
         ),
     ],
     connections: Annotated[
@@ -34,17 +34,27 @@ def load(
             "--threads",
             min=1,
             metavar="N",
-            help="Sending threads; of a database its clients; default 1.",
+            help="Sending threads; for a database: clients; default 1.",
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option("-d", "--duration", metavar="TIME", help="Such as 500ms, 10s or 1m; default 10s."),
+        typer.Option(
+            "-d",
+            "--duration",
+            metavar="TIME",
+            help="Length of the measurement, such as 500ms, 10s or 1m; default 10s.",
+        ),
     ] = None,
     requests: Annotated[
         int | None,
         typer.Option(
-            "-n", "--requests", "--operations", min=1, metavar="N", help="Ends after N of them instead."
+            "-n",
+            "--requests",
+            "--operations",
+            min=1,
+            metavar="N",
+            help="End after N requests instead of after a duration.",
         ),
     ] = None,
     rate: Annotated[
@@ -53,39 +63,44 @@ def load(
             "-R",
             "--rate",
             metavar="RPS",
-            help="Open loop: requests or operations per second, or stretches such as 100-1000:30s.",
+            help="Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s.",
         ),
     ] = None,
     arrivals: Annotated[
-        Literal["constant", "poisson"], typer.Option(help="How arrivals are spread in time.")
+        Literal["constant", "poisson"], typer.Option(help="Distribution of arrivals in time.")
     ] = "constant",
     connection_rate: Annotated[
         str | None,
-        typer.Option(metavar="CPS", help="Sessions: connections per second, each with its calls."),
+        typer.Option(metavar="CPS", help="Sessions: new connections per second, each with --calls requests."),
     ] = None,
     num_connections: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Sessions: ends after N connections.")
+        int | None, typer.Option(min=1, metavar="N", help="Sessions: end after N connections.")
     ] = None,
     pipeline: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Requests under way at once on a connection.")
+        int, typer.Option(min=1, metavar="N", help="Requests in flight on each connection.")
     ] = 1,
     calls: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Requests on a connection before it is closed.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Requests per connection, after which it is closed."),
     ] = None,
     think: Annotated[
-        str, typer.Option(metavar="TIME", help="Between an answer and the next request.")
+        str, typer.Option(metavar="TIME", help="Pause between an answer and the next request.")
     ] = "0s",
-    urls: Annotated[Path | None, typer.Option(metavar="FILE", help="Paths to take from, one a line.")] = None,
+    urls: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of request paths, one per line.")
+    ] = None,
     pick: Annotated[
-        Literal["in-order", "random", "weighted"], typer.Option(help="How paths are taken from --urls.")
+        Literal["in-order", "random", "weighted"], typer.Option(help="How paths are chosen from --urls.")
     ] = "in-order",
-    http: Annotated[Literal["1.0", "1.1"], typer.Option(help="Version of the requests.")] = "1.1",
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Repeats what is drawn at random.")] = 0,
+    http: Annotated[Literal["1.0", "1.1"], typer.Option(help="HTTP version of the requests.")] = "1.1",
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of all random choices, to repeat a load.")
+    ] = 0,
     warmup: Annotated[
-        str, typer.Option("--warmup", metavar="TIME", help="Load before the measured part.")
+        str, typer.Option("--warmup", metavar="TIME", help="Load before the measurement, not measured.")
     ] = "0s",
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For connecting, and for an answer.")
+        str, typer.Option("--timeout", metavar="TIME", help="Timeout for connecting, and for each answer.")
     ] = "10s",
     method: Annotated[
         str, typer.Option("-X", "--method", metavar="NAME", help="The method of the requests.")
@@ -93,46 +108,59 @@ def load(
     header: Annotated[
         list[str] | None,
         typer.Option(
-            "-H", "--header", metavar="'NAME: VALUE'", help="Or @FILE, which has one a line; repeatable."
+            "-H",
+            "--header",
+            metavar="'NAME: VALUE'",
+            help="Request header, or @FILE with one per line; repeatable.",
         ),
     ] = None,
     header_env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VARIABLE", help="A header whose value the environment has; repeatable."),
+        typer.Option(
+            metavar="NAME=VARIABLE",
+            help="Request header with its value from an environment variable; repeatable.",
+        ),
     ] = None,
     body: Annotated[
-        str, typer.Option("--body", metavar="TEXT", help="Or @FILE: what the file holds, however long.")
+        str,
+        typer.Option(
+            "--body", metavar="TEXT", help="Request body, or @FILE: the file's content, of any length."
+        ),
     ] = "",
     cpus: Annotated[
-        str, typer.Option("--cpus", metavar="LIST", help="CPUs of the threads, such as 1 or 2,3.")
+        str,
+        typer.Option("--cpus", metavar="LIST", help="CPUs to run the sending threads on, such as 1 or 2,3."),
     ] = "",
     io: Annotated[
         Literal["auto", "uring", "epoll"],
-        typer.Option("--io", help="How to talk to the kernel; auto takes what costs less."),
+        typer.Option("--io", help="Kernel interface; auto takes the cheaper one available."),
     ] = "auto",
     workload: Annotated[
         str | None,
         typer.Option(
-            "--workload", metavar="a…f|FILE", help="Databases: YCSB's core workload, or a file of properties."
+            "--workload",
+            metavar="a…f|FILE",
+            help="Databases: a YCSB core workload, a to f, or a properties file.",
         ),
     ] = None,
     properties: Annotated[
         list[str] | None,
         typer.Option(
-            "-p", "--property", metavar="NAME=VALUE", help="Databases: a property of YCSB; repeatable."
+            "-p", "--property", metavar="NAME=VALUE", help="Databases: a YCSB property; repeatable."
         ),
     ] = None,
     phase: Annotated[
-        Literal["load", "run"], typer.Option(help="Databases: insert the records, or put load on them.")
+        Literal["load", "run"],
+        typer.Option(help="Databases: insert the records (load), or run operations on them (run)."),
     ] = "run",
     records: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Databases: records of the table.")
+        int | None, typer.Option(min=1, metavar="N", help="Databases: number of records in the table.")
     ] = None,
     batch: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Databases: records that one request inserts.")
+        int, typer.Option(min=1, metavar="N", help="Databases: records inserted by each request.")
     ] = 1,
     namespace: Annotated[
-        str, typer.Option(metavar="NAME", help="Databases: the database or schema with the table.")
+        str, typer.Option(metavar="NAME", help="Databases: the database or schema that contains the table.")
     ] = "loadcurve",
     table: Annotated[
         str | None,
@@ -140,18 +168,18 @@ def load(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Databases: a setting of the driver; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Databases: a driver setting; repeatable."),
     ] = None,
     verify_values: Annotated[
-        bool, typer.Option("--verify-values", help="Databases: compare what is read with what was written.")
+        bool, typer.Option("--verify-values", help="Databases: compare the values read with those written.")
     ] = False,
     password_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Databases: what holds the password of the URL's user."),
+        typer.Option(metavar="FILE", help="Databases: file with the password of the URL's user."),
     ] = None,
     password_env: Annotated[
         str | None,
-        typer.Option(metavar="VARIABLE", help="Databases: the variable that holds it."),
+        typer.Option(metavar="VARIABLE", help="Databases: environment variable with that password."),
     ] = None,
     drop: Annotated[
         bool, typer.Option("--drop", help="Databases: first remove the table, if Loadcurve created it.")
@@ -162,7 +190,7 @@ def load(
             metavar="NAME", help="Databases: first remove this table, even if Loadcurve did not create it."
         ),
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Put one load on one URL: a web server or a database."""
     from loadcurve.cli.load_study import Options

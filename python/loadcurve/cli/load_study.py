@@ -107,7 +107,9 @@ class Options:
             text = f"no option {_MODELS_IN_WORDS[self.model]}; leave it out"
         else:
             [other] = [kind for kind in KINDS if kind is not self.kind]
-            text = f"an option for {other.servers}, and the URL leads to {self.kind.server}; leave it out"
+            text = (
+                f"this option is for {other.servers}, but the URL is that of {self.kind.server}; leave it out"
+            )
         raise BadInput(f"{self._written[name]}: {text}")
 
     def read(self, table: type[Table], defaults: Mapping[str, Any]) -> Table:
@@ -205,7 +207,7 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
     defaults: dict[str, Any] = {}
     if load.phase == "run":
         if options.gives_any("batch"):
-            raise BadInput("--batch: only the load phase inserts in batches; leave it out")
+            raise BadInput("--batch: only the load phase inserts in batches; remove the option")
         if (
             not options.gives_any("requests", "duration")
             and not {"requests_total", "duration_s"} & said.keys()
@@ -240,7 +242,7 @@ def headers_of(text: str) -> dict[str, str]:
 def _header(text: str, where: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon:
-        raise BadInput(f"{where}: there is no colon; expected 'NAME: VALUE', or @ and the name of a file")
+        raise BadInput(f"{where}: no colon found; expected 'NAME: VALUE', or @ and a file name")
     return name.strip(), value.strip()
 
 
@@ -249,14 +251,12 @@ def cpus_of(text: str) -> tuple[int, ...]:
     try:
         cpus = tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError as error:
-        raise BadInput(
-            f"--cpus {text}: expected CPU numbers with commas between them, such as 2,3"
-        ) from error
+        raise BadInput(f"--cpus {text}: expected CPU numbers separated by commas, such as 2,3") from error
     usable = sorted(os.sched_getaffinity(0))
     missing = [cpu for cpu in cpus if cpu not in usable]
     if missing:
         raise BadInput(
-            f"--cpus {text}: CPU {missing[0]} is not there; this process may use "
+            f"--cpus {text}: CPU {missing[0]} is not available; this process may use "
             f"{', '.join(map(str, usable))}"
         )
     return cpus

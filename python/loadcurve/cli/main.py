@@ -30,20 +30,30 @@ app = typer.Typer(
 
 CatalogOption = Annotated[
     list[Path] | None,
-    typer.Option("--catalog", metavar="DIR", help="A folder with servers of your own; may be repeated."),
+    typer.Option("--catalog", metavar="DIR", help="A folder with your own servers; may be repeated."),
 ]
 
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The new run folder.")]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The new run folder; default: one in loadcurve-runs."),
+]
 TrialsOption = Annotated[
     int | None, typer.Option("--trials", min=1, metavar="N", help="Trials of each server.")
 ]
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--only", metavar="SERVER", help="Only this server; may be repeated.")
 ]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Shortened, for a first look.")]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Shorter loads and fewer points, for a first look.")
+]
 SeedOption = Annotated[
     int | None,
-    typer.Option("--seed", min=0, metavar="N", help="Repeats the order and content of another run."),
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Seed of the order of trials and of the content, to repeat another run.",
+    ),
 ]
 ResumeOption = Annotated[
     Path | None,
@@ -57,7 +67,7 @@ WatchOption = Annotated[
 WatchAddressOption = Annotated[
     str | None,
     typer.Option(
-        metavar="HOST:PORT", help="Where that page listens, instead of any free port of this machine alone."
+        metavar="HOST:PORT", help="Where that page listens; default: a free port on the loopback interface."
     ),
 ]
 
@@ -98,7 +108,7 @@ def run(
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
     if resume is not None and options != RunOptions():
         raise typer.BadParameter(
-            "an interrupted run keeps the options that it was begun with; expected none but --watch",
+            "a resumed run keeps its original options; expected only --watch",
             param_hint="--resume",
         )
     raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address), resume))
@@ -107,7 +117,8 @@ def run(
 @app.command()
 def init(
     file: Annotated[
-        Path, typer.Argument(metavar="STUDY.toml", help="The new file; one that is there is kept.")
+        Path,
+        typer.Argument(metavar="STUDY.toml", help="The new file; an existing file is never overwritten."),
     ] = Path("study.toml"),
     catalog: CatalogOption = None,
 ) -> None:
@@ -124,7 +135,7 @@ def capacity(
     slo: SloOption,
     key: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="What is searched along: connections, threads, rate or the like."),
+        typer.Option(metavar="KEY", help="The key to vary in the search: connections, threads or rate."),
     ] = None,
     low: Annotated[
         float | None, typer.Option("--from", metavar="LOAD", help="The lowest load; default: the sweep's.")
@@ -168,22 +179,21 @@ def servers(
     first: Annotated[
         str | None, typer.Argument(metavar="check", help="Start the server, verify its answers, stop it.")
     ] = None,
-    second: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One server; without a name, all of them.")
-    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="NAME", help="One server; default: all.")] = None,
     catalog: CatalogOption = None,
     engine: Annotated[
         Literal["podman", "docker"] | None, typer.Option(help="check: run the server in a container.")
     ] = None,
     image: Annotated[
-        str | None, typer.Option(help="check: of this image, not of the server's own Containerfile.")
+        str | None, typer.Option(help="check: use this image instead of the server's Containerfile.")
     ] = None,
     rootfs: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="check: of this root filesystem, a folder or a tar file."),
+        typer.Option(metavar="DIR", help="check: use this root filesystem, a folder or a tar file."),
     ] = None,
     network: Annotated[
-        Literal["host", "private"] | None, typer.Option(help="check: on this machine's network, or its own.")
+        Literal["host", "private"] | None,
+        typer.Option(help="check: the container's network: this machine's, or its own."),
     ] = None,
 ) -> None:
     """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
@@ -209,26 +219,27 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="A run folder; or several, laid side by side.",
+            help="A run folder; or several, to compare side by side.",
             callback=run_folders_there,
         ),
     ],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
     findings: Annotated[
-        bool, typer.Option("--findings", help="Only the findings, as JSON on stdout; no file is written.")
+        bool, typer.Option("--findings", help="Print only the findings, as JSON, to stdout; write no file.")
     ] = False,
     formats: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="LIST",
-            help="Of html, md, csv, xlsx, parquet, png, svg, pdf, json, such as md,png; prints the paths.",
+            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, separated by commas; "
+            "prints the paths.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Where the files go, if not into RUN, or into the newest of several."
+            "--out", metavar="DIR", help="Folder for the files; default: RUN, or the newest of several."
         ),
     ] = None,
 ) -> None:
@@ -239,9 +250,9 @@ def report(
     raise_on_interrupts()
     first, *others = run_folders
     if others and (findings or slo is not None or formats is not None):
-        raise typer.BadParameter("--findings, --slo and --format are for one run; found several")
+        raise typer.BadParameter("--findings, --slo and --format accept one run; found several")
     if findings and (formats is not None or out is not None):
-        raise typer.BadParameter("--findings writes no file; leave out --format and --out")
+        raise typer.BadParameter("--findings writes no file; remove --format and --out")
     if others:
         from loadcurve.cli.side_by_side import side_by_side_command
 
@@ -278,12 +289,15 @@ def watch(
     run_folder: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", help="The folder of a run, under way or over.", callback=run_folders_there
+            metavar="RUN", help="The folder of a run, in progress or finished.", callback=run_folders_there
         ),
     ],
     address: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Where to listen, instead of any free port of this machine."),
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where the page listens; default: a free port on the loopback interface.",
+        ),
     ] = None,
 ) -> None:
     """Serve a page that follows a run by its folder, until Ctrl-C."""
@@ -295,13 +309,13 @@ def watch(
 
 @app.command()
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder with the run folders.")] = Path(
-        "loadcurve-runs"
-    ),
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder that contains the run folders.")
+    ] = Path("loadcurve-runs"),
     html: Annotated[
         bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
     ] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """List runs with their questions and answers, the newest first."""
     from loadcurve.cli.runs import runs_command
@@ -314,7 +328,9 @@ def runs(
 def compare(
     base: Annotated[
         Path,
-        typer.Argument(metavar="RUN_A", help="The run folder to compare with.", callback=run_folders_there),
+        typer.Argument(
+            metavar="RUN_A", help="The run folder of the base, to compare with.", callback=run_folders_there
+        ),
     ],
     new: Annotated[
         Path,
@@ -324,14 +340,17 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Compare even though this differs: load, content, machine, generator, or one by its name.",
+            help="Compare even though this differs: load, content, machine, generator, or a single "
+            "difference by its name.",
         ),
     ] = None,
     fail_on_regression: Annotated[
         str | None,
-        typer.Option(metavar="SHARE", help="Exit code 3 if something is shown to be worse by, say, 5%."),
+        typer.Option(
+            metavar="SHARE", help="Exit code 3 if a regression of at least this size is shown, such as 5%."
+        ),
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Compare two runs of one study: ratios with intervals, and what is shown to differ."""
     from loadcurve.cli.compare import CompareOptions, compare_command
@@ -345,18 +364,20 @@ def compare(
 def doctor(
     connection_rate: Annotated[
         float | None,
-        typer.Option(min=0, metavar="CPS", help="New connections per second that shall be reached."),
+        typer.Option(
+            min=0, metavar="CPS", help="New connections per second that the machine should sustain."
+        ),
     ] = None,
     no_ceiling: Annotated[
-        bool, typer.Option("--no-ceiling", help="Leave the rig's ceiling unmeasured, which takes 15 s.")
+        bool, typer.Option("--no-ceiling", help="Do not measure the rig's ceiling, which takes 15 s.")
     ] = False,
     noise: Annotated[
-        bool, typer.Option("--noise", help="Measure the rig's noise, too, which takes a minute.")
+        bool, typer.Option("--noise", help="Also measure the rig's noise, which takes a minute.")
     ] = False,
     noise_server: Annotated[
-        str, typer.Option(metavar="NAME", help="The server that --noise holds against itself.")
+        str, typer.Option(metavar="NAME", help="The server that --noise compares with itself.")
     ] = "limit",
-    json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
     from loadcurve.cli.doctor import doctor_command
@@ -403,13 +424,13 @@ def main() -> None:
         _say(f"loadcurve: {hidden(str(error))}")
         sys.exit(error.exit_code)
     except OSError as error:
-        _say(f"loadcurve: the system refused what the command needs: {refusal(error)}")
+        _say(f"loadcurve: the system refused an operation that the command requires: {refusal(error)}")
         sys.exit(LoadcurveError.exit_code)
     except MemoryError:
         _say(f"loadcurve: {NO_MEMORY}")
         sys.exit(LoadcurveError.exit_code)
     except ImportError as error:
-        _say(f"loadcurve: a part of the program cannot be loaded, for a lack of memory perhaps: {error}")
+        _say(f"loadcurve: a part of the program cannot be loaded, possibly for lack of memory: {error}")
         sys.exit(LoadcurveError.exit_code)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)

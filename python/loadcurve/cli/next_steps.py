@@ -23,7 +23,7 @@ def next_steps(argument: str, study_file: Path, folder: Path, options: RunOption
         return None
     steps: dict[tuple[str, ...], str] = {("open", str(folder)): "the report in the browser"}
     if options.quick:
-        steps["run", argument] = "the whole study, with narrower intervals"
+        steps["run", argument] = "the full study, with narrower intervals"
     if is_bundled:
         steps["init",] = "a study of your own, for the servers found here"
     program = program_name()

@@ -10,7 +10,7 @@ from pathlib import Path
 from loadcurve.cli.console import new_console
 from loadcurve.errors import refusal
 
-NO_BROWSER = "no browser was found: open this file in one, or name a browser in the variable BROWSER"
+NO_BROWSER = "no browser was found: open this file in a browser, or set the environment variable BROWSER"
 
 
 def open_command(folder: Path) -> None:

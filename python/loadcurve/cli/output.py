@@ -111,7 +111,9 @@ def results_on_stdout() -> Iterator[None]:
     sys.stderr = _talk(sys.stderr)
     given = sys.stdout
     if given is None:
-        raise BadInput("stdout is closed, and the results go there; give it a place, such as a file")
+        raise BadInput(
+            "stdout is closed, but the results are written to it; redirect it, for example to a file"
+        )
     results = io.BufferedWriter(_Results(given.fileno(), "wb", closefd=False))
     errors = PLAIN if given.errors in {"strict", "surrogateescape"} else given.errors
     sys.stdout = io.TextIOWrapper(

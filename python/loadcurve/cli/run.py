@@ -81,7 +81,7 @@ def measured(study_run: StudyRun) -> bool:
         return True
     if not points:
         raise NothingMeasured(
-            f"no point could be measured; {study_run.folder}/trials.jsonl says why for each trial"
+            f"no point could be measured; {study_run.folder}/trials.jsonl records the reason for each trial"
         )
     return False
 
@@ -99,7 +99,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     except (BadInput, ImportError, OSError, MemoryError) as error:
         said = _in_words(error)
         raise LoadcurveError(
-            f"the report cannot be made: {said}. What was measured is kept, and this makes its report: "
+            f"the report could not be written: {said}. What was measured is kept. To write the report: "
             f"loadcurve report {folder}"
         ) from error
 

@@ -48,7 +48,7 @@ def _rows(entries: Iterable[CatalogEntry]) -> list[tuple[str, str, str]]:
     entries = list(entries)
     rows = catalog_rows(entries)
     named = [
-        (entry.name, "any", f"what the study names with {entry.description.from_study} = …")
+        (entry.name, "any", f"set in the study with {entry.description.from_study} = …")
         for entry in entries
         if entry.description.from_study is not None
     ]
@@ -165,5 +165,5 @@ def _where(row: CatalogRow) -> str:
     if row.found is None:
         return row.install or f"unknown; see: loadcurve servers {row.name}"
     if row.found.binary.is_relative_to(NATIVE_FOLDER):
-        return "comes with Loadcurve"
+        return "part of Loadcurve"
     return str(row.found.binary)

@@ -10,7 +10,7 @@ from loadcurve.report.comparison import comparison_lines
 from loadcurve.report.side_by_side import write_side_by_side
 
 OTHER_CONDITIONS = (
-    "They were not measured under the same conditions, and a ratio is that of the conditions, too."
+    "They were not measured under the same conditions, so a ratio includes the effect of the conditions."
 )
 
 

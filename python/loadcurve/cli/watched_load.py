@@ -68,5 +68,5 @@ def failures_in_words(result: LoadResult) -> str:
     counts = result.errors.nonzero()
     return (
         ", ".join(f"{count} {name}" for name, count in counts.items())
-        or "the load ended before an answer came"
+        or "the load ended before the first answer"
     )

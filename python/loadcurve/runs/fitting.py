@@ -57,8 +57,8 @@ def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[st
         if _is_foreign(target):
             where = f"{target.namespace}.{target.table}"
             text = (
-                f"{where} is there already and was not made by Loadcurve, so it may hold another's data; "
-                "name another namespace or table in [load], or remove it"
+                f"{where} already exists and was not created by Loadcurve, so it may contain other data; "
+                "choose another namespace or table in [load], or remove it"
             )
             raise BadInput(document.report(Problem(("servers", name, "url"), text)))
 
