@@ -2,9 +2,17 @@
 
 import pytest
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import NothingMeasured
+from loadcurve.report.content import content_of
+from loadcurve.report.formats.markdown import markdown_bytes
+from loadcurve.report.html import render_page
+from loadcurve.report.terminal import closing
+from loadcurve.result.left_out import LeftOut
 from loadcurve.server.catalog import load_catalog
+from support.page import Page
 from support.scripted_run import ScriptedRun
+from support.terminal import printed
 from support.tiny_study import study_text, write_entry
 
 LIMIT_AND_OPTIONAL = "[servers.limit]\n[servers.gone]\noptional = true\n[servers.lost]\noptional = true\n"
@@ -34,6 +42,16 @@ def test_what_is_not_installed_takes_one_line_with_one_command_and_is_no_part_of
         in scripted.talk
     )
     assert "gone is not measured" not in scripted.talk
+    line = "left out, not installed: gone, lost; to add them: apt-get install gone-bin tools lost"
+    run = scripted.run
+    assert run.run.left_out == LeftOut(
+        servers=["gone", "lost"], installable=["gone", "lost"], install="apt-get install gone-bin tools lost"
+    )
+    analysis = analyse(run)
+    assert line in printed(closing(analysis), width=200)
+    content = content_of(run, analysis)
+    assert f"{line}." in markdown_bytes(content).decode()
+    assert f"L{line[1:]}" in Page(render_page(content)).text
     assert set(scripted.run.run.servers) == {"limit"}
     assert set(scripted.run.run.study["servers"]) == {"limit"}
 
@@ -48,6 +66,11 @@ def test_without_a_known_package_the_line_has_no_command(scripted):
     assert "left out, not installed: odd\n" in scripted.talk
 
 
+def test_one_server_is_added_by_its_own_command(scripted):
+    scripted.measure(study_text("[servers.limit]\n[servers.gone]\noptional = true"))
+    assert "left out, not installed: gone; to add it: apt-get install gone-bin tools\n" in scripted.talk
+
+
 def test_a_server_that_is_not_optional_is_reported_as_missing(scripted):
     scripted.measure(study_text("[servers.limit]\n[servers.gone]"))
     assert "gone is not measured: no program no-such-program-anywhere was found" in scripted.talk
@@ -57,6 +80,7 @@ def test_a_server_that_is_not_optional_is_reported_as_missing(scripted):
 def test_an_optional_server_that_is_installed_is_measured(scripted):
     scripted.measure(study_text("[servers.limit]\noptional = true\n[servers.gone]\noptional = true"))
     assert {record.server for record in scripted.run.points} == {"limit"}
+    assert scripted.run.run.left_out.servers == ["gone"]
 
 
 def test_an_optional_server_that_is_asked_for_by_name_is_not_optional(scripted):

@@ -21,6 +21,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.attempts import place_of
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run
+from loadcurve.result.left_out import LeftOut
 from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord
@@ -61,6 +62,8 @@ class RunFacts:
     servers: dict[str, ServerFacts]
     conditions: dict[Aspect, dict[str, Any]]
     """What must be the same before two runs can be compared."""
+    left_out: LeftOut | None = None
+    """The optional servers that were not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,4 +220,5 @@ def _facts(run: Run) -> RunFacts:
             for name, server in record.servers.items()
         },
         conditions=conditions_of(run),
+        left_out=record.left_out,
     )

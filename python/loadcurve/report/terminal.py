@@ -73,7 +73,9 @@ def closing(analysis: Analysis) -> RenderableType:
     words = answer_words(analysis)
     said = [Text("Answer", style="bold"), Text(words)] if words else []
     lines = Sections(analysis.not_computed).several("the curves in lines", lambda: sparklines(analysis))
-    return Group(*said, *lines, Text())
+    left_out = analysis.run.left_out
+    quiet = [Text(f"\n{left_out.words}", style="dim")] if left_out else []
+    return Group(*said, *lines, *quiet, Text())
 
 
 def summary_table(analysis: Analysis) -> Table:

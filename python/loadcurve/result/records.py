@@ -8,6 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSch
 from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
+from loadcurve.result.left_out import LeftOut
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
@@ -145,6 +146,8 @@ class RunRecord(SealedRecord):
     noise: Noise | None = None
     """The rig's noise, likewise; runs of the first versions do not have the key."""
     servers: dict[str, ServerRecord]
+    left_out: LeftOut | None = None
+    """The optional servers that were not installed; runs of the first versions do not have the key."""
     content: dict[str, ContentRecord]
     study_sha256: str | None = None
     """The digest of ``study.toml``; runs of the first versions do not have the key."""

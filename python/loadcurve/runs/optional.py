@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from loadcurve.result.left_out import LeftOut
 from loadcurve.server.found import MissingServer
 from loadcurve.server.install import install_command_here
 from loadcurve.study.model import Study
@@ -30,11 +31,11 @@ def without(study: Study, left_out: Collection[str]) -> Study:
     return study.model_copy(update={"servers": kept})
 
 
-def not_installed_in_words(left_out: Mapping[str, MissingServer]) -> str:
-    """Name the servers that a run leaves out, with one command that installs all that this system has."""
+def left_out_record(left_out: Mapping[str, MissingServer]) -> LeftOut | None:
+    """Return the servers that a run leaves out, with one command that installs all that this system has."""
+    if not left_out:
+        return None
     packages = {name: server.entry.description.install for name, server in left_out.items()}
     known = [name for name, given in packages.items() if install_command_here(given) is not None]
     command = install_command_here(*(packages[name] for name in known))
-    which = "" if len(known) == len(left_out) else f" {', '.join(known)}"
-    hint = "" if command is None else f"; to add{which or ' them'}: {command}"
-    return f"left out, not installed: {', '.join(left_out)}{hint}"
+    return LeftOut(servers=list(left_out), installable=known, install=command)

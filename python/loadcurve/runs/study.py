@@ -32,7 +32,7 @@ from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_docume
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.kept import kept, rig_of
-from loadcurve.runs.optional import not_installed, not_installed_in_words, without
+from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints
 from loadcurve.runs.prepare import (
     Served,
@@ -138,8 +138,9 @@ class StudyRun:
         self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
         catalog = load_catalog(options.catalogs)
         found = find_servers(self.study, self._document, catalog, display.note)
-        self._left_out = not_installed(self.study, found, options.only)
-        self.study = without(self.study, self._left_out)
+        missing = not_installed(self.study, found, options.only)
+        self._left_out = left_out_record(missing)
+        self.study = without(self.study, missing)
         self._servers = {name: found[name] for name in self.study.servers}
         require_own_tables(self.study, self._document, self._servers)
         self.order = trial_order(
@@ -181,7 +182,7 @@ class StudyRun:
             if isinstance(server, MissingServer):
                 self._display.note(describe_missing(name, server))
         if self._left_out:
-            self._display.note(not_installed_in_words(self._left_out))
+            self._display.note(self._left_out.words)
         caveats = (*self._shared_cpus(), *_others_at_work())
         for caveat in caveats:
             self._display.note(caveat.text)
@@ -263,6 +264,7 @@ class StudyRun:
             ceiling=self._ceiling,
             noise=self._noise,
             servers=self._server_records(served),
+            left_out=self._left_out,
             content=dict(served.records) if served else {},
             caveats=caveats,
         )

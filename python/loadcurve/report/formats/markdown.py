@@ -29,6 +29,7 @@ def markdown_bytes(content: Content) -> bytes:
         f"**Answer.** {escaped(content.answer.text)}",
         *([f"**With care.** {escaped(content.caution)}"] if content.caution else []),
         escaped(" ".join(content.summary)),
+        *([escaped(f"{left_out.words}.")] if (left_out := content.run.run.left_out) else []),
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
