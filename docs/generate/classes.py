@@ -1,18 +1,13 @@
-"""The tables of the methodology that are those of the code, each between two markers."""
+"""Tables of classes: failures, statuses, codes of verdicts, findings."""
 
-import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-from docs.generate.markdown import table
+from docs.generate.markdown import Tables, table
 
 from loadcurve.explain.all import FINDINGS
 from loadcurve.result.classes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
 
-METHODOLOGY = Path("docs") / "methodology"
-
 _ORIGINS = {"server": "the server", "answer": "the server's answer", "generator": "the load's machine"}
-_MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
 def _failures() -> str:
@@ -43,7 +38,7 @@ def _without_limits(codes: Mapping[str, VerdictCode]) -> str:
     return table(("code", "what it says"), [(f"`{code}`", row.meaning) for code, row in codes.items()])
 
 
-TABLES: Mapping[str, Callable[[], str]] = {
+CLASS_TABLES: Tables = {
     "failures": _failures,
     "statuses": _statuses,
     "reasons": _reasons,
@@ -51,20 +46,3 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "caveats": lambda: _without_limits(CAVEATS),
     "findings": _findings,
 }
-"""What makes each table, by the name that its marker gives."""
-
-
-def methodology_files(root: Path) -> dict[Path, str]:
-    """Return the text of each page of the methodology that has tables, with those of the code."""
-    texts = {
-        path.relative_to(root): path.read_text(encoding="utf-8") for path in (root / METHODOLOGY).glob("*.md")
-    }
-    return {path: with_tables(text) for path, text in texts.items() if _MARKED.search(text)}
-
-
-def with_tables(text: str) -> str:
-    """Return a document whose marked tables are those of the code.
-
-    Raises ``KeyError`` for a marker of a table that does not exist.
-    """
-    return _MARKED.sub(lambda mark: f"{mark['begin']}\n{TABLES[mark['name']]()}\n{mark['end']}", text)

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from docs.generate.classes import methodology_files
-from docs.generate.command_page import PAGE, command_page
 from docs.generate.manual import manual_pages
 from docs.generate.schemas import schema_files
+from docs.generate.tables import documents
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def generated_files() -> dict[Path, str]:
     """Return the text of each generated file as the code gives it."""
-    return {**schema_files(), **methodology_files(ROOT), **manual_pages(ROOT), PAGE: command_page()}
+    return {**schema_files(), **documents(ROOT), **manual_pages(ROOT)}

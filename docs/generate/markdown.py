@@ -1,6 +1,9 @@
 """Pieces of Markdown."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+
+Tables = Mapping[str, Callable[[], str]]
+"""What makes each table, by the name that its marker gives."""
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

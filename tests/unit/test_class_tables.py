@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from docs.generate.classes import TABLES, methodology_files
 from docs.generate.schemas import published_schemas
 from pydantic import TypeAdapter, ValidationError
 
@@ -38,11 +37,6 @@ def product_code_in_rust(*crates: str) -> str:
 def variant(code: str) -> str:
     """What Rust calls the row of a code."""
     return "".join(word.capitalize() for word in code.split("_"))
-
-
-def test_every_table_is_on_one_page_of_the_methodology():
-    marked = re.findall(r"<!-- table: (\w+) -->", "".join(methodology_files(ROOT).values()))
-    assert sorted(marked) == sorted(TABLES)
 
 
 def test_every_class_of_failures_is_told_by_the_engine_or_by_a_database():

@@ -81,17 +81,21 @@ class HttpLoadTable(LoadTable):
     kind: ClassVar[LoadKind] = WEB
 
     requests: Requests
-    """The paths. A text in the study names a file of them; a short one is read here and into ``weights``."""
+    """The paths that are requested, or a file of them, one a line."""
     pick: Literal["in-order", "random", "weighted"] = "in-order"
+    """In which order the paths are taken."""
     weights: Weights | None = None
-    """One for each request; given where ``pick`` is ``"weighted"`` and nowhere else."""
+    """One for each request; only with `pick = "weighted"`."""
     method: Method = "GET"
+    """The method of the requests."""
     headers: Headers = Field(default_factory=dict)
+    """Header fields of the requests."""
     body: Body = ""
-    """A text, or ``@`` and a file that the engine reads while it sends it."""
+    """The body of the requests: a text, or `@` and the name of a file."""
     http: Literal["1.0", "1.1"] = "1.1"
+    """The version of HTTP."""
     threads: PositiveCount | None = None
-    """Sending threads; ``None`` leaves their number to the run."""
+    """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
 
     _places: tuple[str, ...] = PrivateAttr(())
 
@@ -209,12 +213,15 @@ class ClosedLoadTable(HttpLoadTable):
 
     model: Literal["closed"]
     connections: PositiveCount | None = None
+    """How many connections are kept open."""
     requests_total: PositiveCount | None = None
+    """Ends the load after this many requests, instead of `duration`."""
     pipeline: Pipeline = 1
+    """Requests under way at once on a connection."""
     calls: PositiveCount | None = None
-    """Requests after which a connection is closed; ``None`` for never."""
+    """Requests after which a connection is closed; it is kept open unless this is given."""
     think_s: Think = Field(0.0, alias="think")
-    """How long a client rests after each answer; not together with a pipeline."""
+    """How long a client rests after each answer; not with a pipeline."""
 
     @property
     def complete(self) -> "type[ClosedLoad]":
@@ -243,11 +250,15 @@ class OpenLoadTable(HttpLoadTable):
     rate_rps: RatePerSecond | None = Field(None, alias="rate")
     """Requests per second; the clock of its stretches starts with the warm-up."""
     arrivals: Arrivals = "constant"
+    """How arrivals are spread in time."""
     connections: PositiveCount | None = None
+    """How many connections are kept open."""
     requests_total: PositiveCount | None = None
+    """Ends the load after this many requests, instead of `duration`."""
     pipeline: Pipeline = 1
+    """Requests under way at once on a connection."""
     calls: PositiveCount | None = None
-    """Requests after which a connection is closed; ``None`` for never."""
+    """Requests after which a connection is closed; it is kept open unless this is given."""
 
     @property
     def complete(self) -> "type[OpenLoad]":
@@ -264,16 +275,17 @@ class SessionsLoadTable(HttpLoadTable):
     connection_rate_cps: RatePerSecond | None = Field(None, alias="connection_rate")
     """Connections per second; the clock of its stretches starts with the warm-up."""
     arrivals: Arrivals = "constant"
+    """How arrivals are spread in time."""
     connections_total: PositiveCount | None = Field(None, alias="num_connections")
-    """How many connections arrive in the measured window."""
+    """Ends the load after this many connections, instead of `duration`."""
     calls: PositiveCount = 1
     """Requests after which a connection is closed."""
     pipeline: Pipeline = Field(1, alias="burst")
-    """Requests that are written together, and answered before the next."""
+    """Requests that are written together and answered before the next; at most `calls`."""
     think_s: Think = Field(0.0, alias="think")
     """How long a client rests between two bursts."""
     connections: PositiveCount | None = None
-    """How many may be open at once; one that arrives while so many are waits, and its wait is latency."""
+    """How many may be open at once; `num_connections`, at most 10,000, unless it is given."""
 
     @property
     def complete(self) -> "type[SessionsLoad]":

@@ -29,7 +29,9 @@ class LoadTable(TomlTable):
 
     model: str
     warmup_s: Warmup = Field(1.0, alias="warmup")
+    """Load before the measured window, on the same schedule."""
     duration_s: Duration | None = Field(None, alias="duration")
+    """The length of the measured window; may be swept."""
     timeout_s: Timeout = Field(5.0, alias="timeout")
     """How long connecting may take, and how long an answer may take."""
 

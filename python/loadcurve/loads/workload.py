@@ -30,34 +30,56 @@ class MixTable(TomlTable):
     """How often each kind of operation comes."""
 
     read: Weight = 0.0
+    """Reads of one record."""
     update: Weight = 0.0
+    """Updates of one record."""
     insert: Weight = 0.0
+    """Inserts of a new record."""
     scan: Weight = 0.0
+    """Scans from one record on."""
     read_modify_write: Weight = 0.0
+    """Reads of a record, each followed by its update."""
     delete: Weight = 0.0
+    """Deletions of one record."""
 
 
 class WorkloadTable(TomlTable):
     """A workload of one's own; what is ``None`` is as YCSB has it."""
 
     mix: MixTable
+    """How often each kind of operation comes."""
     request_distribution: (
         Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"] | None
     ) = None
+    """How the records of operations are chosen."""
     hotspot_records: ShareOfOne | None = None
+    """The share of the records that is hot, with `hotspot`."""
     hotspot_operations: ShareOfOne | None = None
+    """The share of the operations that goes to the hot records, with `hotspot`."""
     field_count: PositiveCount | None = None
+    """Fields of a record."""
     field_bytes: Annotated[SizeBytes, Field(gt=0), Expected('a size above 0, such as "100B"')] | None = None
+    """The length of a field, or its greatest length."""
     field_bytes_min: SizeBytes | None = None
+    """The least length of a field."""
     field_bytes_distribution: Lengths | None = None
+    """How lengths of fields are drawn."""
     field_prefix: str | None = None
+    """What the names of fields begin with."""
     read_all_fields: bool | None = None
+    """Whether reads ask for all fields, or for one."""
     write_all_fields: bool | None = None
+    """Whether updates write all fields, or one."""
     scan_records_min: PositiveCount | None = None
+    """The least number of records of a scan."""
     scan_records_max: PositiveCount | None = None
+    """The greatest number of records of a scan."""
     scan_records_distribution: Literal["uniform", "zipfian"] | None = None
+    """How lengths of scans are drawn."""
     insert_order: Literal["hashed", "ordered"] | None = None
+    """Whether keys are hashes of record numbers, or the numbers themselves."""
     zero_padding: PositiveCount | None = None
+    """Digits to which record numbers in keys are filled with zeros."""
 
     def properties(self) -> dict[str, SettingValue]:
         """Return the table under YCSB's names."""

@@ -55,23 +55,25 @@ class DatabaseLoadTable(LoadTable):
 
     model: Literal["ycsb"]
     workload: WorkloadChoice
-    """What is asked. A text in the study is read here, with ``properties``."""
+    """What is asked: a core workload of YCSB, a file of properties, or a mix of your own."""
     properties: dict[str, SettingValue] = Field(default_factory=dict)
     """What differs from the workload, under YCSB's own names."""
     phase: Literal["run", "load"] = "run"
     """Which part is measured: the operations, or the insertion of the records."""
     records: PositiveCount | None = None
-    """``None`` for as many as the workload says."""
+    """Records of the table; as many as the workload says unless it is given."""
     requests_total: PositiveCount | None = Field(None, alias="operations")
+    """Ends the load after this many operations, instead of `duration`."""
     threads: PositiveCount | None = None
-    """Clients, each with one operation under way: what YCSB calls threads."""
+    """Clients, each with one operation under way, as YCSB's threads."""
     rate_rps: RatePerSecond | None = Field(None, alias="rate")
-    """Operations per second over all clients; ``None`` for a closed loop."""
+    """Operations per second over all clients; a closed loop unless it is given."""
     arrivals: Arrivals = "constant"
+    """How arrivals are spread in time."""
     batch: PositiveCount = 1
     """Records that one request inserts while they are loaded."""
     verify_values: bool = False
-    """Whether every value that is read is compared with the one that was written."""
+    """Compares every value that is read with the one that was written."""
     reload: Literal["point", "trial"] = "point"
     """Whether every point begins with freshly loaded records, or only every start of the server.
 
@@ -81,8 +83,9 @@ class DatabaseLoadTable(LoadTable):
     namespace: Text = DEFAULT_NAMESPACE
     """What holds the table: a database of MongoDB, a schema of PostgreSQL."""
     table: Text = DEFAULT_TABLE
+    """The table or collection."""
     generator_threads: PositiveCount | None = None
-    """Threads of the generator that the clients share; ``None`` leaves their number to the run."""
+    """Threads of the generator that the clients share; one for each load CPU unless it is given."""
 
     def unsaid(self, key: str) -> int | float | None:
         """Return what the workload's file says of a key that the study is silent about."""

@@ -103,7 +103,9 @@ class VersionSource(TomlTable):
     """
 
     command: Argv
+    """The command that prints the version."""
     pattern: str
+    """The regular expression that finds it, with a group around each part."""
 
     @model_validator(mode="after")
     def _check_pattern(self) -> Self:
@@ -124,14 +126,18 @@ class Ready(TomlTable):
     """
 
     path: str | None = Field(default=None, pattern="^/")
+    """The path that is asked for; the first file of the content unless it is given. Databases have none."""
     timeout_s: Timeout = Field(default=10.0, alias="timeout")
+    """How long a start may take."""
 
 
 class Stop(TomlTable):
     """How a server is asked to stop, and how long it may take before it is killed."""
 
     signal: SignalName = "SIGTERM"
+    """The signal that asks the server to stop."""
     timeout_s: Timeout = Field(default=5.0, alias="timeout")
+    """How long it may take before it is killed."""
 
 
 class ServerDescription(TomlTable):
@@ -151,7 +157,9 @@ class ServerDescription(TomlTable):
     Tables join key by key, lists are replaced as a whole, and this one's templates may include its templates.
     """
     title: str
+    """What the server is called in reports."""
     documentation: str | None = None
+    """The URL of its manual."""
     from_study: Literal["start", "url"] | None = None
     """The key by which the study says what is measured, where the catalogue names no program.
 
@@ -168,15 +176,17 @@ class ServerDescription(TomlTable):
     build: Argv | None = None
     """The command that builds the server from the sources in this folder, before it is first needed."""
     version: VersionSource | None = None
+    """How the version is found out."""
     install: Packages = Packages()
+    """The packages that carry the server."""
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Folders of the installed server, such as that of its modules: the first that exists is taken."""
     files: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Files of the installed server, such as a module: the last match of the first pattern that has any."""
     config: dict[str, str] = Field(default_factory=dict)
-    """The files that are written into the private folder, each with the template it is rendered from."""
+    """Files that are written into the private folder, each with the template it is rendered from."""
     prepare: Argv | None = None
-    """A command that ends before the server starts: run in the private folder, as the server's user."""
+    """A command that ends before the server starts, run in the private folder as the server's user."""
     start: Argv | None = None
     """The command of the server, which must stay in the foreground."""
     check: Argv | None = None
@@ -184,11 +194,15 @@ class ServerDescription(TomlTable):
     environment: dict[str, str] = Field(default_factory=dict)
     """Environment variables of the server, besides those of the command."""
     ready: Ready = Ready()
+    """When a started server counts as ready."""
     stop: Stop = Stop()
+    """How the server is stopped."""
     settings: dict[str, Setting] = Field(default_factory=dict)
+    """What a study can set, by name."""
     logs: list[str] = Field(default_factory=list)
     """Files in the private folder, besides what the server prints, whose end is shown on failure."""
     notes: list[str] = Field(default_factory=list)
+    """Sentences that `loadcurve servers NAME` shows."""
 
     @model_validator(mode="after")
     def _check_program(self) -> Self:

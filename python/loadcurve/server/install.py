@@ -13,11 +13,17 @@ class Packages(TomlTable):
     """
 
     debian: list[str] | None = None
+    """Packages of Debian and Ubuntu."""
     fedora: list[str] | None = None
+    """Packages of Fedora."""
     arch: list[str] | None = None
+    """Packages of Arch Linux."""
     alpine: list[str] | None = None
+    """Packages of Alpine Linux."""
     suse: list[str] | None = None
+    """Packages of openSUSE."""
     everywhere: str | None = None
+    """A whole command, for a server that comes from no distribution."""
 
 
 INSTALL_COMMANDS = {

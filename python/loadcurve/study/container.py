@@ -20,20 +20,21 @@ class ContainerTable(TomlTable):
     """How a server runs in a container; without an engine it runs on this machine itself."""
 
     engine: EngineName | None = None
+    """Runs the server in a container of this engine."""
     image: Text | None = None
-    """The image by its name; without it and without ``rootfs`` the entry's own Containerfile is built."""
+    """The image by its name; unless it or `rootfs` is given, the entry's own Containerfile is built."""
     rootfs: StudyPath | None = None
-    """A folder, or a tar file, that holds a root filesystem of which an image is made."""
+    """A folder, or a tar file, with a root filesystem of which an image is made."""
     network: Network = "host"
-    """The network of this machine, or one of its own from which one port leads to 127.0.0.1."""
+    """The network of this machine, or a private one from which one port leads to 127.0.0.1."""
     port: Annotated[int, Field(ge=1, le=65535), Expected("a port, from 1 to 65535")] | None = None
-    """Where a server listens that cannot be told; otherwise a free port is chosen and told."""
+    """Where a server listens that cannot be told; otherwise a free port is chosen."""
     content_folder: Annotated[str, Field(pattern="^/"), Expected("an absolute path, in quotes")] | None = None
     """Where in the container the content is found as well, for a server that cannot be told."""
     engine_arguments: Arguments = Field(default_factory=list)
-    """What the engine is told before each of its subcommands."""
+    """Arguments of the engine, before each of its subcommands."""
     run_arguments: Arguments = Field(default_factory=list)
-    """What its subcommand ``run`` is told besides."""
+    """Further arguments of its subcommand `run`."""
 
     @model_validator(mode="after")
     def _keys_fit_together(self) -> Self:

@@ -58,22 +58,31 @@ class Study(TomlTable):
     """A whole study. Its parts are consistent: every point of the sweep gives a complete load."""
 
     title: Text
+    """What the report is called."""
     question: Text | None = None
+    """What the study asks; the report shows it above the answer."""
     content: Content | None = None
-    """Databases have none, and servers that run already need none; then any answer of status 200 is right."""
+    """What the servers serve.
+
+    Databases have none, and servers that run already need none; then any answer of status 200 is right.
+    """
     load: WrittenLoad
-    """Of every server that has none of its own."""
+    """The load of every server that has none of its own."""
     sweep: Sweep
+    """What is swept: each key of the load with its values; several keys give every combination."""
     trials: Trials = Trials()
+    """How often each server is measured."""
     host: Host = Host()
+    """Which CPUs serve and which load."""
     published: Published | None = None
-    """What was published of such servers, for the report to lay beside what is measured here."""
+    """Published figures of such servers, which the report lays beside what is measured."""
     servers: Annotated[
         dict[ServerName, StudyServer],
         Field(min_length=1),
         BeforeValidator(_as_arms),
         Expected("at least one table [servers.NAME]"),
     ]
+    """The servers, by name."""
 
     def points(self) -> list[Point]:
         """Return every setting of the sweep: the product of its keys, the last key changing fastest."""

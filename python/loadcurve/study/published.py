@@ -21,20 +21,23 @@ class PublishedFigure(TomlTable):
     """One figure: a measure of several servers or machines along a key of the load."""
 
     title: Text
+    """What the figure is called."""
     axis: Text
-    """The key of the load along which the values run, such as ``connections``."""
+    """The key of the load along which the values run, such as `connections`."""
     values: Annotated[
         list[Place], Field(min_length=2), Expected("at least two rising numbers, such as [1, 10, 100]")
     ]
+    """The values along the axis."""
     measure: PublishedMeasureName
+    """The measure that the figure shows."""
     unit: Text
-    """The publication's own; units are not converted, for shapes alone are compared."""
+    """The publication's own unit; units are not converted, because only shapes are compared."""
     series: Annotated[
         dict[Text, list[Value]],
         Field(min_length=1),
         Expected('lists of numbers by name, such as "A" = [1, 2]'),
     ]
-    """By the publication's own name of a server or machine: a value for each of ``values``."""
+    """By the publication's name of a server or machine: a value for each of `values`."""
 
     @model_validator(mode="after")
     def _values_fit(self) -> Self:
@@ -56,11 +59,15 @@ class PublishedFile(TomlTable):
     """A file of published figures."""
 
     source: Text
+    """The publication."""
     year: (
         Annotated[int, Field(ge=EARLIEST_YEAR), Expected("the year of the publication, such as 2018")] | None
     ) = None
+    """The year of the publication."""
     url: Text | None = None
+    """Where the publication is found."""
     figures: Annotated[list[PublishedFigure], Field(min_length=1), Expected("at least one [[figures]]")]
+    """The figures."""
 
     @property
     def names(self) -> list[str]:
@@ -79,8 +86,9 @@ def _read(value: object, info: ValidationInfo) -> object:
 class Published(TomlTable):
     """Which published figures a study is laid beside, and which of its servers their series stand for."""
 
+    # Written as a path; a record of the study holds what the file says, so that it needs no other file.
     file: Annotated[PublishedFile, BeforeValidator(_read), Expected("the path of a file, in quotes")]
-    """Written as a path; a record of the study holds what the file says, so that it needs no other file."""
+    """The file, by its path from the folder of the study."""
     servers: dict[Text, Text] = Field(default={})
     """The study's server by the name of a series; a series with the name of a server needs no entry."""
 

@@ -147,6 +147,7 @@ class Content(TomlTable, extra="allow"):
         Annotated[StudyPath, AfterValidator(_existing_folder), Expected("the path of a folder, in quotes")]
         | None
     ) = None
+    """A folder of your own that is served, instead of generated files."""
 
     @model_validator(mode="after")
     def _files_or_folder(self) -> Self:
@@ -181,13 +182,17 @@ class Trials(TomlTable):
     """
 
     count: PositiveCount = 5
+    """Trials of each server; with `until` the least number, 8 unless it is given."""
     restart: Literal["sweep", "point"] = "sweep"
+    """Whether each sweep or each point begins with a fresh start of the server."""
     until_share: Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")] | None = (
         Field(None, alias="until")
     )
-    """How far an interval may reach from its value; ``None`` for exactly ``count`` trials."""
+    """Repeats trials until every interval of the measure lies within this share of its value."""
     at_most: PositiveCount = 20
+    """The greatest number of trials; only with `until`."""
     measure: MeasureName = "throughput"
+    """The measure whose interval `until` limits."""
     repeat_disturbed: Annotated[int, Field(ge=0, le=100), Expected("a whole number from 0 to 100")] = 3
     """How often a point is measured again in its trial because the machine was disturbed."""
 
@@ -237,8 +242,11 @@ class Host(TomlTable):
     """
 
     server_cpus: CpuList | None = None
+    """CPUs of the servers; half of the machine's unless they are given."""
     load_cpus: CpuList | None = None
+    """CPUs of the load generator; the other half unless they are given."""
     probe_interval_s: ProbeInterval = Field(0.1, alias="probe_interval")
+    """How often the server's CPU, memory and the kernel's counters are read."""
 
 
 class LimitsTable(TomlTable):
@@ -247,9 +255,11 @@ class LimitsTable(TomlTable):
     cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
         None
     )
+    """Processor time: this many CPUs' worth in each period of 100 ms."""
     memory_bytes: Annotated[SizeBytes, Field(ge=1 << 20), Expected('a size of at least "1MiB"')] | None = (
         Field(None, alias="memory")
     )
+    """Memory of all its processes together, page cache included, without swap."""
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
@@ -300,15 +310,15 @@ class StudyServer(ContainerTable, extra="allow"):
 
     __pydantic_extra__: dict[str, SettingValue]
     use: Text
-    """The entry of the catalogue; without this key, the server's own name."""
+    """The entry of the catalogue."""
     optional: bool = False
-    """Whether a run leaves the server out, without a failure, where it is not installed."""
+    """Leaves the server out, without a failure, where it is not installed."""
     binary: StudyPath | None = None
     """Another program than those that the catalogue names, such as a second version of the server."""
     url: Annotated[Text, AfterValidator(_remembered_url)] | None = None
-    """Where the server runs already, for one that is not started."""
+    """Where a server runs already; only with `use = "url"`."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
-    """The password of the user that the URL of a database names, for one that is not started."""
+    """The password of the user that the URL of a database names; only with `use = "url"`."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders."""
     version: Text | None = None
@@ -318,15 +328,16 @@ class StudyServer(ContainerTable, extra="allow"):
     driver: dict[str, SettingValue] = Field(default_factory=dict)
     """How the load asks a database, by its driver's settings, such as its write concern."""
     environment: Variables = Field(default_factory=dict)
-    """Variables of its environment, besides those that every server and this one's description has."""
+    """Environment variables, besides those that every server and this one's description has."""
     user: Text | None = None
-    """Whom the server becomes where root starts it; ``"root"`` lets it stay root's."""
+    """The user that the server becomes where root starts it; `"root"` lets it stay root's."""
     limits: LimitsTable | None = None
-    """What the server is held to by control groups."""
+    """What control groups hold the server to."""
     machine: Text | None = None
-    """The machine type that this machine stands for, by limits of its size."""
+    """A machine type, such as `"t2.micro"`, whose size the server is held to; not with `limits`."""
+    # Complete when it was read, with the keys of the study's load.
     load: WrittenLoad | None = None
-    """The complete load, where the server's own table overrides keys of the study's."""
+    """Keys of the load that differ for this server alone."""
 
     @model_validator(mode="after")
     def _limits_once(self) -> Self:

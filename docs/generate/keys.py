@@ -1,0 +1,59 @@
+"""The tables of the keys of a study and of a ``server.toml``."""
+
+from functools import partial
+from typing import get_args
+
+from docs.generate.markdown import Tables
+from docs.generate.models import key_table
+
+from loadcurve.loads.http import ClosedLoadTable, HttpLoadTable, OpenLoadTable, SessionsLoadTable
+from loadcurve.loads.models import LoadTables
+from loadcurve.loads.table import LoadTable, sweep_keys
+from loadcurve.loads.workload import MixTable, WorkloadTable
+from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.server.description import Ready, ServerDescription, Stop, VersionSource
+from loadcurve.server.install import Packages
+from loadcurve.study.container import ContainerTable
+from loadcurve.study.model import Study
+from loadcurve.study.published import Published, PublishedFigure, PublishedFile
+from loadcurve.study.tables import Content, Host, LimitsTable, StudyServer, Trials
+
+
+def _swept() -> str:
+    lines = []
+    for model in get_args(LoadTables):
+        (name,) = get_args(model.model_fields["model"].annotation)
+        lines.append(f"- `{name}`: {', '.join(f'`{key}`' for key in sweep_keys(model))}\n")
+    return "".join(lines)
+
+
+_ALL, _WEB = LoadTable.model_fields, HttpLoadTable.model_fields
+
+KEY_TABLES: Tables = {
+    "study": partial(key_table, Study),
+    "content": partial(key_table, Content),
+    "load": partial(key_table, LoadTable, but={"model"}),
+    "load-web": partial(key_table, HttpLoadTable, but=_ALL),
+    "load-closed": partial(key_table, ClosedLoadTable, but=_WEB),
+    "load-open": partial(key_table, OpenLoadTable, but=_WEB),
+    "load-sessions": partial(key_table, SessionsLoadTable, but=_WEB),
+    "load-ycsb": partial(key_table, DatabaseLoadTable, but=_ALL),
+    "workload": partial(key_table, WorkloadTable),
+    "mix": partial(key_table, MixTable),
+    "swept": _swept,
+    "trials": partial(key_table, Trials),
+    "host": partial(key_table, Host),
+    "published": partial(key_table, Published),
+    "published-file": partial(key_table, PublishedFile),
+    "published-figure": partial(key_table, PublishedFigure),
+    "study-server": partial(
+        key_table, StudyServer, but=ContainerTable.model_fields, defaults={"use": "the name"}
+    ),
+    "container": partial(key_table, ContainerTable),
+    "limits": partial(key_table, LimitsTable),
+    "server": partial(key_table, ServerDescription),
+    "server-version": partial(key_table, VersionSource),
+    "server-install": partial(key_table, Packages),
+    "server-ready": partial(key_table, Ready),
+    "server-stop": partial(key_table, Stop),
+}
