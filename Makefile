@@ -24,6 +24,9 @@ BUILT_SERVERS := $(RUST_SERVERS) $(GO_SERVERS)
 # Modules are compiled once for all processes of the tests, whatever the person's own habit is.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The first start compiles what it imports; without this that would be a person's.
+compile_the_command = @$(BIN)/loadcurve --version > /dev/null
+
 # The tests of `make test`.
 SHORT := not long and not builds
 # How long each target is fuzzed.
@@ -49,12 +52,14 @@ $(STAMPS)/environment: $(STAMPS)/toolchain $(LOCKS)
 
 $(STAMPS)/native: $(STAMPS)/environment $(NATIVE_SOURCES)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/install_editable.py
+	$(compile_the_command)
 	@touch $@
 
 # A first demo needs no databases, and compiles in half the time without their drivers.
 $(STAMPS)/demo: $(STAMPS)/environment $(NATIVE_SOURCES)
 	@if [ -e $(STAMPS)/native ]; then $(MAKE) --no-print-directory $(STAMPS)/native; \
 	else PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/install_editable.py --without-databases; fi
+	$(compile_the_command)
 	@touch $@
 
 setup: $(STAMPS)/native ## Make the virtual environment and build the native parts
@@ -158,7 +163,7 @@ pictures: setup ## Make the README's pictures from a new run of the quickstart (
 	$(BIN)/loadcurve run studies/quickstart.toml --quick --out target/pictures
 	$(BIN)/python docs/pictures/make.py target/pictures
 
-bench: setup ## Compare the engine with others and the floor; time the probe, findings and pages
+bench: setup ## Compare the engine with others and the floor; time the probe, findings, pages and the start
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.lateness
@@ -170,6 +175,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.findings_speed
 	$(BIN)/python -m benches.page_speed
 	$(BIN)/python -m benches.watch_cost
+	$(BIN)/python -m benches.command_start
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.killed_runs
 

@@ -15,6 +15,7 @@ INSTALL_HINTS = {
     "nginx": "apt-get install nginx",
     "setpriv": "apt-get install util-linux",
     "ss": "apt-get install iproute2",
+    "zsh": "apt-get install zsh",
 }
 settings.register_profile(
     "reproducible",

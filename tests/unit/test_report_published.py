@@ -13,7 +13,7 @@ from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.published_content import PublishedContent
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.agreement import agreement, ranks
-from loadcurve.study.find import bundled_studies
+from loadcurve.study.bundled import bundled_studies
 from loadcurve.study.published import PublishedFile
 from loadcurve.toml.document import read_toml_model
 from support import synthetic_run as synthetic

@@ -3,6 +3,7 @@
 What a subcommand needs is imported when it runs, so that ``--help`` answers at once.
 """
 
+import functools
 import shutil
 import sys
 import textwrap
@@ -11,22 +12,26 @@ from typing import Annotated, Literal
 
 import typer
 
+from loadcurve.cli import completion
 from loadcurve.cli.interrupts import end_on_interrupts, raise_on_interrupts
 from loadcurve.cli.load_arguments import load
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
+from loadcurve.cli.parsing import Command, CommandGroup
 from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal
 from loadcurve.exit_codes import EXIT_INTERRUPTED
-from loadcurve.result.run_files import require_run_folder
+from loadcurve.result.run_files import RUNS_FOLDER, require_run_folder
 
 app = typer.Typer(
     name="loadcurve",
+    cls=CommandGroup,
     help="Puts real servers under load and returns the curve, with an interval on every number.",
     no_args_is_help=True,
-    add_completion=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+command = functools.partial(app.command, cls=Command)
 
 CatalogOption = Annotated[
     list[Path] | None,
@@ -41,7 +46,13 @@ TrialsOption = Annotated[
     int | None, typer.Option("--trials", min=1, metavar="N", help="Trials of each server.")
 ]
 OnlyOption = Annotated[
-    list[str] | None, typer.Option("--only", metavar="SERVER", help="Only this server; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="SERVER",
+        help="Only this server; may be repeated.",
+        autocompletion=completion.servers,
+    ),
 ]
 QuickOption = Annotated[
     bool, typer.Option("--quick", help="Shorter loads and fewer points, for a first look.")
@@ -58,7 +69,10 @@ SeedOption = Annotated[
 ResumeOption = Annotated[
     Path | None,
     typer.Option(
-        "--resume", metavar="RUN", help="Resume the interrupted run in this folder, with its own options."
+        "--resume",
+        metavar="RUN",
+        help="Resume the interrupted run in this folder, with its own options.",
+        autocompletion=completion.run_folders,
     ),
 ]
 WatchOption = Annotated[
@@ -83,10 +97,13 @@ SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
 SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
 
 
-@app.command()
+@command()
 def run(
     study: Annotated[
-        str | None, typer.Argument(metavar="STUDY.toml", help="A study file, or a bundled study.")
+        str | None,
+        typer.Argument(
+            metavar="STUDY.toml", help="A study file, or a bundled study.", autocompletion=completion.studies
+        ),
     ] = None,
     out: OutOption = None,
     trials: TrialsOption = None,
@@ -114,7 +131,7 @@ def run(
     raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address), resume))
 
 
-@app.command()
+@command()
 def init(
     file: Annotated[
         Path,
@@ -129,9 +146,14 @@ def init(
     init_command(file, tuple(catalog or ()))
 
 
-@app.command()
+@command()
 def capacity(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or a bundled study.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY", help="A study file, or a bundled study.", autocompletion=completion.studies
+        ),
+    ],
     slo: SloOption,
     key: Annotated[
         str | None,
@@ -171,15 +193,23 @@ def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001
     return (address or ANY_LOOPBACK_PORT) if watch else None
 
 
-app.command()(load)
+command()(load)
 
 
-@app.command()
+@command()
 def servers(
     first: Annotated[
-        str | None, typer.Argument(metavar="check", help="Start the server, verify its answers, stop it.")
+        str | None,
+        typer.Argument(
+            metavar="check",
+            help="Start the server, verify its answers, stop it.",
+            autocompletion=completion.servers_or_check,
+        ),
     ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="NAME", help="One server; default: all.")] = None,
+    second: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="One server; default: all.", autocompletion=completion.servers),
+    ] = None,
     catalog: CatalogOption = None,
     engine: Annotated[
         Literal["podman", "docker"] | None, typer.Option(help="check: run the server in a container.")
@@ -213,7 +243,7 @@ def servers(
         raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
 
 
-@app.command()
+@command()
 def report(
     run_folders: Annotated[
         list[Path],
@@ -221,6 +251,7 @@ def report(
             metavar="RUN...",
             help="A run folder; or several, to compare side by side.",
             callback=run_folders_there,
+            autocompletion=completion.run_folders,
         ),
     ],
     slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
@@ -271,10 +302,16 @@ def report(
         report_command(first, slo)
 
 
-@app.command("open")
+@command("open")
 def open_report(
     run_folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run folder.", callback=run_folders_there)
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="A run folder.",
+            callback=run_folders_there,
+            autocompletion=completion.run_folders,
+        ),
     ],
 ) -> None:
     """Open the report of a run in the browser, and print its path."""
@@ -284,12 +321,15 @@ def open_report(
     open_command(run_folder)
 
 
-@app.command()
+@command()
 def watch(
     run_folder: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", help="The folder of a run, in progress or finished.", callback=run_folders_there
+            metavar="RUN",
+            help="The folder of a run, in progress or finished.",
+            callback=run_folders_there,
+            autocompletion=completion.run_folders,
         ),
     ],
     address: Annotated[
@@ -307,11 +347,11 @@ def watch(
     watch_command(run_folder, address)
 
 
-@app.command()
+@command()
 def runs(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder that contains the run folders.")
-    ] = Path("loadcurve-runs"),
+    ] = RUNS_FOLDER,
     html: Annotated[
         bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
     ] = False,
@@ -324,17 +364,25 @@ def runs(
     runs_command(folder, json_output=json_output, html=html)
 
 
-@app.command()
+@command()
 def compare(
     base: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN_A", help="The run folder of the base, to compare with.", callback=run_folders_there
+            metavar="RUN_A",
+            help="The run folder of the base, to compare with.",
+            callback=run_folders_there,
+            autocompletion=completion.run_folders,
         ),
     ],
     new: Annotated[
         Path,
-        typer.Argument(metavar="RUN_B", help="The run folder of the change.", callback=run_folders_there),
+        typer.Argument(
+            metavar="RUN_B",
+            help="The run folder of the change.",
+            callback=run_folders_there,
+            autocompletion=completion.run_folders,
+        ),
     ],
     despite: Annotated[
         list[str] | None,
@@ -360,7 +408,7 @@ def compare(
     raise typer.Exit(compare_command(options, json_output=json_output))
 
 
-@app.command()
+@command()
 def doctor(
     connection_rate: Annotated[
         float | None,
@@ -375,7 +423,12 @@ def doctor(
         bool, typer.Option("--noise", help="Also measure the rig's noise, which takes a minute.")
     ] = False,
     noise_server: Annotated[
-        str, typer.Option(metavar="NAME", help="The server that --noise compares with itself.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The server that --noise compares with itself.",
+            autocompletion=completion.servers,
+        ),
     ] = "limit",
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
@@ -406,6 +459,8 @@ def root(
     _version: Annotated[
         bool, typer.Option("--version", callback=version_callback, is_eager=True, help="Show the version.")
     ] = False,
+    _install: completion.InstallOption = False,
+    _show: completion.ShowOption = False,
 ) -> None:
     """Puts real servers under load and returns the curve, with an interval on every number."""
 

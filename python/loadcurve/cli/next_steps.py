@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.text import Text
 
 from loadcurve.runs.study import RunOptions
-from loadcurve.study.find import bundled_studies
+from loadcurve.study.bundled import bundled_studies
 
 
 def next_steps(argument: str, study_file: Path, folder: Path, options: RunOptions) -> Text | None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 
+RUNS_FOLDER = Path("loadcurve-runs")
+"""Where run folders go, below the current folder, unless another place is named."""
 RUN_FILE = "run.json"
 RUN_COPY_FILE = "run-copy.json"
 """The same again: without it no figure can be read."""

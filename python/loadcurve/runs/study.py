@@ -26,6 +26,7 @@ from loadcurve.result.records import (
     RunRecord,
     ServerRecord,
 )
+from loadcurve.result.run_files import RUNS_FOLDER
 from loadcurve.result.verdict import Caveat
 from loadcurve.runs.beside import disturbing, not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
@@ -325,4 +326,4 @@ def _changed(study: Study, options: RunOptions) -> Study:
 
 def _new_folder(name: str) -> Path:
     """Return a folder under loadcurve-runs that is named after the study and the time of day."""
-    return Path("loadcurve-runs") / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    return RUNS_FOLDER / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"

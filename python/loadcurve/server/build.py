@@ -16,10 +16,11 @@ from pathlib import Path
 
 from loadcurve.errors import refusal
 from loadcurve.host.state import cache_folder
-from loadcurve.server.catalog import DESCRIPTION_FILE, CatalogEntry
+from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.environment import environment_of_builds
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.interrupts import interrupts_deferred
+from loadcurve.server.packaged import DESCRIPTION_FILE
 from loadcurve.server.spawn import run_to_its_end
 
 CACHE_TAG = "CACHEDIR.TAG"

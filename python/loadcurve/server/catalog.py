@@ -7,15 +7,12 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.server.description import ServerDescription
+from loadcurve.server.packaged import DESCRIPTION_FILE, PACKAGED_CATALOG
 from loadcurve.server.settings import unknown_name
 from loadcurve.server.templates import Templates
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import Problem
-
-PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
-PACKAGED_CATALOG = PACKAGE_FOLDER / "catalog"
-DESCRIPTION_FILE = "server.toml"
 
 
 @dataclass(frozen=True)

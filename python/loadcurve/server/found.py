@@ -15,7 +15,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.build import Build, build_of
-from loadcurve.server.catalog import PACKAGE_FOLDER, PACKAGED_CATALOG, CatalogEntry
+from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import (
     PLACES,
     VersionSource,
@@ -25,6 +25,7 @@ from loadcurve.server.description import (
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.toml.secret import SecretText

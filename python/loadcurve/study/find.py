@@ -1,9 +1,9 @@
 """Finding study files."""
 
-from importlib.resources import files
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.study.bundled import bundled_studies
 from loadcurve.toml.expected import nearest
 
 
@@ -27,9 +27,3 @@ def find_study(argument: str) -> Path:
             f"these do: {', '.join(bundled)}{nearest(name, list(bundled))}"
         )
     return bundled[name]
-
-
-def bundled_studies() -> dict[str, Path]:
-    """Return the studies that come with Loadcurve, by name."""
-    folder = Path(str(files("loadcurve") / "studies"))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
