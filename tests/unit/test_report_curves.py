@@ -13,7 +13,7 @@ from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
-from loadcurve.report.charts.intervals import bands_and_lines
+from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
 from loadcurve.result.ceiling import Ceiling
@@ -209,6 +209,15 @@ def test_curves_further_apart_than_a_factor_of_ten_have_a_logarithmic_axis(
     figure = measure_figure(THROUGHPUT, *drawn(synthetic.with_records(run, records)), LOOKS)
     scales = {layer["encoding"]["y"]["scale"].get("type") for layer in figure.specification["layer"]}
     assert scales == {scale}
+
+
+def test_curves_are_compared_where_both_have_a_point():
+    # At 1 connection the two are a factor of 4 apart; at 100 only one of them was measured.
+    whole = [{"server": "a", "x": 1, "y": 400.0}, {"server": "a", "x": 100, "y": 40_000.0}]
+    assert not are_far_apart([*whole, {"server": "b", "x": 1, "y": 100.0}])
+    assert are_far_apart([*whole, {"server": "b", "x": 1, "y": 39.0}])
+    # Without a sweep each server has a place of its own.
+    assert are_far_apart([{"server": name, "x": name, "y": y} for name, y in (("a", 400.0), ("b", 39.0))])
 
 
 @pytest.mark.parametrize("reach", [1.05, 1.2, 1.7, 2, 3, 5, 9.9, 100, 20_000])

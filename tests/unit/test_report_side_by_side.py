@@ -8,11 +8,13 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
+from loadcurve.report.appearance import appearances
 from loadcurve.report.side_by_side import render_side_by_side, side_by_side, write_side_by_side
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 from support.page import HOSTILE, Page
+from support.report_pages import render_report
 
 LATER = "2026-03-15T08:00:00Z"
 REACH = math.exp(2.776445 * math.log(1.02) * math.sqrt(2 / 3))
@@ -63,8 +65,38 @@ def test_runs_are_told_by_dash_and_mark_and_share_the_colour_of_the_server(page:
     shapes = layers["point"]["encoding"]["shape"]["scale"]
     assert dashes["domain"] == shapes["domain"] == ["A", "B"]
     assert len({tuple(dash) for dash in dashes["range"]}) == len(set(shapes["range"])) == 2
-    assert layers["line"]["mark"]["color"] == layers["point"]["mark"]["color"]
-    assert not [layer for layer in layers.values() if "color" in layer["encoding"]]
+    [colour] = {layer["encoding"]["color"]["value"] for layer in layers.values()}
+    assert "color" not in layers["line"]["mark"] | layers["point"]["mark"]
+    assert colour == appearances(synthetic.run_record().servers)["nginx"].colour
+
+
+def test_a_wide_interval_of_one_run_is_a_line_and_the_others_keep_their_bands(tmp_path: Path):
+    base = written(tmp_path / "a")
+    # One of three trials at one point has a tenth of the throughput: its interval is wider than the figure.
+    disturbed = [
+        synthetic.with_throughput(one, 0.1)
+        if (one.server, one.block, one.point) == ("nginx", 0, {"connections": 50})
+        else one
+        for one in base.points
+    ]
+    new = read_run(synthetic.write_run(tmp_path / "b", base.run, disturbed))
+    [chart, *_] = page_of([base, new], tmp_path).charts.values()
+    layers = {layer["mark"]["type"]: layer for layer in chart["layer"]}
+    bands, lines = (chart["datasets"][layers[kind]["data"]["name"]] for kind in ("area", "rule"))
+    assert [(row["run"], row["x"]) for row in lines] == [("B", 50)]
+    assert {row["x"] for row in bands if row["run"] == "A"} == set(synthetic.CONNECTIONS)
+    assert {row["x"] for row in bands if row["run"] == "B"} == {*synthetic.CONNECTIONS} - {50}
+    # No axis reaches further than the curves and their bands.
+    assert max(row["high"] for row in lines) <= max(row["high"] for row in bands)
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(0.2, None), (0.05, "log")])
+def test_runs_further_apart_than_a_factor_of_ten_have_a_logarithmic_axis(
+    tmp_path: Path, factor: float, scale: str | None
+):
+    runs = [written(tmp_path / "a"), written(tmp_path / "b", factor)]
+    [chart, *_] = page_of(runs, tmp_path).charts.values()
+    assert {layer["encoding"]["y"]["scale"].get("type") for layer in chart["layer"]} == {scale}
 
 
 def test_the_ratio_table_holds_ratios_with_their_intervals_and_says_what_is_worse(page: Page):
@@ -95,6 +127,19 @@ def test_a_run_links_to_its_report_by_a_relative_path_where_there_is_one(page: P
 def test_the_findings_of_each_run_are_shown(page: Page):
     after = page.text.split("Findings")[-1]
     assert after.index("A base") < after.index("B new")
+
+
+def test_findings_of_one_cause_are_one_entry_as_in_the_report(page: Page, tmp_path: Path):
+    # Every server of the synthetic run changes its number of processes, so there is one cause, seen of each.
+    findings = [attributes for tag, attributes in page.elements if tag == "details" and "id" in attributes]
+    assert [one["id"] for one in findings] == [
+        f"finding-{run}-{place}" for run in "AB" for place in range(len(synthetic.SERVERS))
+    ]
+    report = Page(render_report(synthetic.write_run(tmp_path)))
+    after, in_report = (
+        text.split("The number of processes changed :")[1] for text in (page.text, report.text)
+    )
+    assert after.split("To do.")[0] == in_report.split("To do.")[0]
 
 
 def test_hostile_text_is_shown_and_not_run(tmp_path: Path):

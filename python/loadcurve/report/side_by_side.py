@@ -22,7 +22,16 @@ from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_f
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
 from loadcurve.report.files import write_part
-from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, where
+from loadcurve.report.findings import (
+    CAUSE_TITLES,
+    MOST_SERVERS,
+    WEIGHT_TITLES,
+    FindingGroup,
+    grouped,
+    where,
+)
+from loadcurve.report.findings import figure as evidence_figure
+from loadcurve.report.hopeless import visible_words
 from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.measures import PointKey, measures, point_key
@@ -41,6 +50,8 @@ class ShownRun:
     answer: str
     report: str | None
     """Where its report is, seen from the page; ``None`` where there is none."""
+    findings: list[FindingGroup]
+    """By cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +159,8 @@ def render_side_by_side(shown: SideBySide) -> str:
         "where": where,
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
+        "evidence_figure": evidence_figure,
+        "most_servers": MOST_SERVERS,
         "plural": text.plural,
         "with_columns": with_columns,
     }
@@ -163,6 +176,7 @@ def _shown(letter: str, folder: Path, analysis: Analysis, look: RunLook, seen_fr
         analysis=analysis,
         answer=answer_words(analysis),
         report=quote(os.path.relpath(report, seen_from)) if report.is_file() else None,
+        findings=grouped(analysis.findings, visible_words(analysis)),
     )
 
 

@@ -38,9 +38,6 @@ ALL_DIGITS = ",.12~g"
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
-FAR_INTERVAL = 2.5
-"""An interval that reaches so many times as far as all curves is cut off at the edge of the figure."""
-
 FIGURE_HEIGHT = 340
 MAIN_FIGURE_HEIGHT = 250
 """Of the two figures that stand beside each other in the first screen."""
@@ -72,10 +69,9 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
 
-def axis_from_zero(field: str, top: float | None = None) -> altair.Y:
-    """Return a linear vertical axis that begins at zero, and ends at ``top`` or where its data do."""
-    scale = altair.Scale(zero=True) if top is None else altair.Scale(domain=[0, top])
-    return altair.Y(f"{field}:Q", title=None, scale=scale, axis=altair.Axis(tickCount=6))
+def axis_from_zero(field: str) -> altair.Y:
+    """Return a linear vertical axis that begins at zero."""
+    return altair.Y(f"{field}:Q", title=None, scale=altair.Scale(zero=True), axis=altair.Axis(tickCount=6))
 
 
 def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
@@ -84,16 +80,6 @@ def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
     scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
     axis = altair.Axis(format=",~r", values=log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
     return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
-
-
-def readable_reach(curves: tuple[float, float], intervals: tuple[float, float]) -> tuple[float, float]:
-    """Return from where to where an axis shows curves with their intervals, of values above zero.
-
-    Wide intervals, as a few trials that disagree have, would press the curves into a line: no axis reaches
-    more than FAR_INTERVAL times as far as the curves.
-    """
-    low, high = curves
-    return max(intervals[0], low / FAR_INTERVAL), min(intervals[1], high * FAR_INTERVAL)
 
 
 def extent(values: Iterable[float]) -> tuple[float, float]:

@@ -1,6 +1,8 @@
 """Intervals around a curve: bands where they are narrow, and else thin lines, which hide no other curve."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import altair
 
@@ -11,6 +13,32 @@ WIDE_INTERVAL = 2
 
 DrawRows = Callable[[list[Row], str], altair.Chart]
 """Begins a layer from rows and the field of the vertical axis."""
+
+
+FAR_APART = 10
+"""Curves whose greatest values differ by more than this factor are drawn on a logarithmic axis."""
+
+
+def are_far_apart(rows: Iterable[Row], curve: str = "server") -> bool:
+    """Say whether curves differ so much that on an axis from zero the lower ones would lie on it.
+
+    Two curves are compared where both have a point: a server that is measured at low loads alone is not
+    slower for that.
+    """
+    curves: dict[str, dict[Any, float]] = {}
+    for row in rows:
+        if row["y"] is not None:
+            curves.setdefault(row[curve], {})[row["x"]] = row["y"]
+    if any(value <= 0 for values in curves.values() for value in values.values()):
+        return False
+    return any(_factor(one, other) > FAR_APART for one, other in itertools.combinations(curves.values(), 2))
+
+
+def _factor(one: dict[Any, float], other: dict[Any, float]) -> float:
+    """Return the factor between the greatest values of two curves, at the places that both have, if any."""
+    shared = one.keys() & other.keys()
+    low, high = sorted(max(values[x] for x in shared or values) for values in (one, other))
+    return high / low
 
 
 def is_wide(row: Row) -> bool:
@@ -28,18 +56,25 @@ def reach_of(rows: Iterable[Row], others: Iterable[float] = ()) -> tuple[float, 
 
 
 def interval_marks(
-    base: DrawRows, rows: Sequence[Row], reach: tuple[float, float], *, as_bands: bool, from_zero: bool
+    base: DrawRows,
+    rows: Sequence[Row],
+    reach: tuple[float, float],
+    *,
+    as_bands: bool,
+    from_zero: bool,
+    curve: str = "server",
 ) -> list[altair.Chart]:
     """Draw the intervals of rows in the order of the axis; one that goes beyond ``reach`` ends in a triangle.
 
-    Each row gets the number of its ``stretch``: a band does not run across a wide interval between two
-    narrow ones.
+    ``curve`` is the field that tells curves apart. Each row gets the number of its ``stretch``: a band does
+    not run across a wide interval between two narrow ones.
     """
-    bands, lines = bands_and_lines(rows) if as_bands else ([], list(rows))
+    bands, lines = bands_and_lines(rows, curve) if as_bands else ([], list(rows))
     cut = [_cut(row, reach, from_zero=from_zero) for row in lines]
     marks = []
     if bands:
-        marks.append(base(bands, "low").encode(y2="high:Q", detail="stretch:N").mark_area(opacity=0.18))
+        of_one = [f"{curve}:N", "stretch:N"]
+        marks.append(base(bands, "low").encode(y2="high:Q", detail=of_one).mark_area(opacity=0.18))
     if cut:
         marks.append(base(cut, "low").encode(y2="high:Q").mark_rule(strokeWidth=1.5, opacity=0.6))
     for end, beyond, triangle in (("high", "is_above", "triangle-up"), ("low", "is_below", "triangle-down")):
@@ -49,17 +84,17 @@ def interval_marks(
     return marks
 
 
-def bands_and_lines(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def bands_and_lines(rows: Sequence[Row], curve: str = "server") -> tuple[list[Row], list[Row]]:
     """Divide rows into those of bands and those of lines: the wide ones, and narrow ones between them."""
     stretches: dict[tuple[str, int], list[Row]] = {}
     wide: dict[str, list[Row]] = {}
     for row in rows:
-        of_server = wide.setdefault(row["server"], [])
+        of_curve = wide.setdefault(row[curve], [])
         if is_wide(row):
-            of_server.append(row)
+            of_curve.append(row)
         else:
-            row["stretch"] = len(of_server)
-            stretches.setdefault((row["server"], len(of_server)), []).append(row)
+            row["stretch"] = len(of_curve)
+            stretches.setdefault((row[curve], len(of_curve)), []).append(row)
     bands = [row for stretch in stretches.values() if len(stretch) > 1 for row in stretch]
     alone = [row for stretch in stretches.values() if len(stretch) == 1 for row in stretch]
     return bands, [*(row for found in wide.values() for row in found), *alone]

@@ -18,13 +18,12 @@ from loadcurve.report.charts.figure import (
     Row,
     axis_from_zero,
     compact,
-    extent,
     latency_axis,
     layered,
-    readable_reach,
     sweep_axis,
     tooltips,
 )
+from loadcurve.report.charts.intervals import interval_marks, reach_of
 from loadcurve.stats.interval import Estimate
 
 Origin = Literal["published", "measured"]
@@ -92,26 +91,24 @@ def _row(line: Line, place: float, estimate: Estimate) -> Row:
 def _drawn(title: str, rows: list[Row], lines: Sequence[Line], axes: Axes) -> Figure | None:
     if not rows:
         return None
-    of_curves = extent(row["y"] for row in rows)
-    whole = extent(row[end] for row in rows for end in ("y", "low", "high") if row[end] is not None)
-    reach = readable_reach(of_curves, whole)
-    top = reach[1] if reach[1] < whole[1] else None
+    reach = reach_of(rows)
 
     def base(data: list[Row], field: str) -> altair.Chart:
         return altair.Chart(altair.InlineData(values=data)).encode(
             x=_along(axes.along),
-            y=axis_from_zero(field, top) if axes.from_zero else latency_axis(field, reach),
+            y=axis_from_zero(field) if axes.from_zero else latency_axis(field, reach),
             color=_colour(lines),
         )
 
     titles = {"line": "curve", "origin": "origin", "at": text.axis_title(axes.along.key), "value": title}
     curves = base(rows, "y").encode(tooltip=tooltips(**titles))
-    bounded = [row for row in rows if row["low"] is not None and (axes.from_zero or row["low"] > 0)]
+    bounded = [row for row in rows if row["low"] is not None]
+    intervals = interval_marks(base, bounded, reach, as_bands=True, from_zero=axes.from_zero, curve="line")
     dash = altair.StrokeDash(
         "origin:N", scale=altair.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None
     )
     marks = [
-        *([base(bounded, "low").mark_area(opacity=0.18, clip=True).encode(y2="high:Q")] if bounded else []),
+        *intervals,
         curves.mark_line(strokeWidth=2).encode(strokeDash=dash),
         curves.mark_point(filled=True, size=50, opacity=1).encode(shape=_shape(lines)),
     ]

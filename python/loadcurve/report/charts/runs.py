@@ -15,16 +15,17 @@ from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES
 from loadcurve.report.charts.figure import (
     SMALL_FIGURE_HEIGHT,
+    Datasets,
     Figure,
     Row,
     axis_from_zero,
     compact,
-    extent,
     latency_axis,
     layered,
     sweep_axis,
     tooltips,
 )
+from loadcurve.report.charts.intervals import are_far_apart, interval_marks, reach_of
 from loadcurve.result.measures import Measure
 
 DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
@@ -70,31 +71,25 @@ def runs_figure(
     ]
     if not rows:
         return None
-    reach = extent(row[field] for row in rows for field in ("y", "low", "high") if row[field] is not None)
-    bounded = [row for row in rows if row["low"] is not None and (measure.from_zero or row["low"] > 0)]
+    from_zero = measure.from_zero and not are_far_apart(rows, "run")
+    reach = reach_of(rows)
+    datasets = Datasets()
 
     def base(data: list[Row], field: str) -> altair.Chart:
-        vertical = axis_from_zero(field) if measure.from_zero else latency_axis(field, reach)
-        return altair.Chart(altair.InlineData(values=data)).encode(
-            x=sweep_axis(shown, list(looks)), y=vertical
-        )
+        vertical = axis_from_zero(field) if from_zero else latency_axis(field, reach)
+        along = sweep_axis(shown, list(looks))
+        return altair.Chart(datasets.named(data)).encode(x=along, y=vertical, color=altair.value(colour))
 
     tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.heading, n="trials")
     means = base(rows, "y").encode(tooltip=tooltip)
-    marks = []
-    # A layer without rows would have no extent for its axes, so it is left out.
-    if bounded:
-        interval = base(bounded, "low").encode(y2="high:Q", detail="run:N")
-        marks.append(
-            interval.mark_area(color=colour, opacity=0.15)
-            if shown.key
-            else interval.mark_rule(color=colour, strokeWidth=2)
-        )
-    if shown.key:
-        marks.append(means.mark_line(color=colour, strokeWidth=2).encode(strokeDash=_dash(looks)))
-    marks.append(means.mark_point(color=colour, filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
+    bounded = [row for row in rows if row["low"] is not None]
+    swept = shown.key is not None
+    marks = interval_marks(base, bounded, reach, as_bands=swept, from_zero=from_zero, curve="run")
+    if swept:
+        marks.append(means.mark_line(strokeWidth=2).encode(strokeDash=_dash(looks)))
+    marks.append(means.mark_point(filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
     alternative = _alternative(measure, shown, rows)
-    return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, []), alternative)
+    return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, [], datasets), alternative)
 
 
 def _row(run: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row | None:

@@ -27,7 +27,7 @@ from loadcurve.report.charts.figure import (
     sweep_axis,
     tooltips,
 )
-from loadcurve.report.charts.intervals import interval_marks, reach_of
+from loadcurve.report.charts.intervals import are_far_apart, interval_marks, reach_of
 from loadcurve.report.charts.overlay import (
     NOTHING,
     Overlay,
@@ -47,10 +47,6 @@ SINGLE_TRIALS = "single_trials"
 
 SHOWN_RESOURCES = ("cpu_share", "cpu_per_request_us", "memory_mean_mib")
 """The measures of what a server used that are shown."""
-
-
-FAR_APART = 10
-"""Curves whose greatest values differ by more than this factor are drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +210,6 @@ def _marks(
     if measure.bound is not None or measure.has_ceiling:
         marks += capacity_marks(overlay, shown, looks)
     return marks
-
-
-def are_far_apart(means: Sequence[Row]) -> bool:
-    """Say whether curves differ so much that on an axis from zero the lower ones would lie on it."""
-    known = [row for row in means if row["y"] is not None]
-    if any(row["y"] <= 0 for row in known):
-        return False
-    greatest: dict[str, float] = {}
-    for row in known:
-        greatest[row["server"]] = max(greatest.get(row["server"], 0.0), row["y"])
-    return len(greatest) > 1 and max(greatest.values()) > FAR_APART * min(greatest.values())
 
 
 def _mean_row(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> Row:
