@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+from loadcurve.analysis.claims import JudgedClaim, judged_claims
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
 from loadcurve.analysis.ending import Ending, ending, unknown_ending
@@ -99,6 +100,8 @@ class Analysis:
     findings: list[Finding]
     """The weightiest first."""
     failures: list[FailureRecord]
+    claims: list[JudgedClaim] = field(default_factory=list)
+    """What the authors of a publication concluded, each judged."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -192,6 +195,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         shapes=shaped,
         published=published,
         findings=explained,
+        claims=sections.several("the claims", partial(judged_claims, run)),
         failures=run.failures,
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),

@@ -105,7 +105,7 @@ def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scal
     top = peak(curve.loads, throughput) if is_sweep else None
     bend = knee(curve.loads, throughput, latency) if is_sweep else None
     scales = fit_scalability(curve.loads, throughput) if is_sweep and is_scalable else None
-    limit = None if objective is None else _capacity(run, curve, objective)
+    limit = None if objective is None else capacity_of(run, curve, objective)
     at_limit = limit.throughput_rps if limit else None
     rate = at_limit if objective is not None else top and top.value
     machine = run.run.servers[curve.server].machine
@@ -119,7 +119,8 @@ def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scal
     )
 
 
-def _capacity(run: Run, curve: TrialCurves, objective: Objective) -> Capacity | None:
+def capacity_of(run: Run, curve: TrialCurves, objective: Objective) -> Capacity | None:
+    """Return the highest load at which one server keeps limits; ``None`` where no trial can be judged."""
     trials = {
         block: [
             observed(record, load, objective)

@@ -42,15 +42,15 @@ class Slice:
         return bool(values) and values[0] > 0 and values[-1] / values[0] > LOG_SPAN
 
 
-def slices(points: list[Point]) -> list[Slice]:
-    """Split the points of a sweep into figures: the key with the most values runs along the axis.
+def slices(points: list[Point], along: str | None = None) -> list[Slice]:
+    """Split the points of a sweep into figures: one key, or else that with the most values, is the axis.
 
     A sweep of one key is one slice; a sweep of two has one slice for each value of the key with fewer values.
     """
     if len(points) <= 1:
         return [Slice(None, {}, points)] if points else []
     keys = list(dict.fromkeys(key for point in points for key in point))
-    axis = max(keys, key=lambda key: len({point.get(key) for point in points}))
+    axis = along or max(keys, key=lambda key: len({point.get(key) for point in points}))
     varying = [key for key in keys if key != axis and len({point.get(key) for point in points}) > 1]
     groups: dict[tuple[float | None, ...], list[Point]] = {}
     for point in points:

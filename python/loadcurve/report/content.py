@@ -17,6 +17,7 @@ from loadcurve.report.arms import loads_in_words, own_loads
 from loadcurve.report.charts.figure import Figure, Row
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.charts.time import panel_figure
+from loadcurve.report.claims import ClaimRow, claim_rows
 from loadcurve.report.columns import Columns
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
@@ -98,6 +99,8 @@ class Content:
     distribution: Distribution | None
     published: PublishedContent | None
     """Published figures, where the study names some."""
+    claims: list[ClaimRow]
+    """What the authors of a publication concluded, each judged."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
@@ -131,6 +134,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     published = sections.get(
         "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
     )
+    claims = sections.several("the claims in words", lambda: claim_rows(analysis))
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
@@ -171,6 +175,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         shapes=shaped,
         distribution=distributed,
         published=published,
+        claims=claims,
         trials=trials,
         keys=analysis.keys,
         rows=rows,

@@ -12,6 +12,7 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
+from loadcurve.report.claims import ClaimsInTerminal, claim_rows
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import Detail, findings_text
 from loadcurve.report.hopeless import visible_words
@@ -72,10 +73,13 @@ def closing(analysis: Analysis) -> RenderableType:
     """Return what a person looks for first when a run has ended: the answer, and the curves in lines."""
     words = answer_words(analysis)
     said = [Text("Answer", style="bold"), Text(words)] if words else []
-    lines = Sections(analysis.not_computed).several("the curves in lines", lambda: sparklines(analysis))
+    sections = Sections(analysis.not_computed)
+    claims = sections.several("the claims in words", lambda: claim_rows(analysis))
+    judged: list[RenderableType] = [ClaimsInTerminal(claims), Text()] if claims else []
+    lines = sections.several("the curves in lines", lambda: sparklines(analysis))
     left_out = analysis.run.left_out
     quiet = [Text(f"\n{left_out.words}", style="dim")] if left_out else []
-    return Group(*said, *lines, *quiet, Text())
+    return Group(*judged, *said, *lines, *quiet, Text())
 
 
 def summary_table(analysis: Analysis) -> Table:

@@ -63,6 +63,14 @@ class Capacity:
             return self.load.low
         return min(0.0 if trial.bound == "below" else trial.load for trial in self.trials)
 
+    @property
+    def greatest_load(self) -> float:
+        """The load that the capacity is not above: the interval's upper end; infinite where none is known."""
+        if self.load is not None:
+            return math.inf if self.load.high is None else self.load.high
+        is_below = all(trial.bound == "below" for trial in self.trials)
+        return max(trial.load for trial in self.trials) if is_below else math.inf
+
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:
     """Return the highest load up to which the limits held at every load of one trial.

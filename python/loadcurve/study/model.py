@@ -12,6 +12,7 @@ from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm, overridden_load
+from loadcurve.study.claims import ClaimsFile, read_claims
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
@@ -83,6 +84,10 @@ class Study(TomlTable):
         Expected("at least one table [servers.NAME]"),
     ]
     """The servers, by name."""
+    claims: (
+        Annotated[ClaimsFile, BeforeValidator(read_claims), Expected("the path of a file, in quotes")] | None
+    ) = None
+    """What the authors of a publication concluded, for the report to judge."""
 
     def points(self) -> list[Point]:
         """Return every setting of the sweep: the product of its keys, the last key changing fastest."""

@@ -3,8 +3,10 @@
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,7 +22,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 class TomlTable(BaseModel):
     """A table of a TOML file: unknown keys are refused, no value is converted, nothing changes after reading.
 
-    Validators find the folder of the file in ``info.context["folder"]``.
+    Validators find the folder of the file in ``info.context["folder"]``, beside what its reader adds.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -67,14 +69,14 @@ class TomlDocument:
         """Return this document with what ``base`` says where this one is silent: tables join key by key."""
         return type(self)(self.path, _joined(base.data, self.data), base.places | self.places)
 
-    def to_model(self, model: type[Model]) -> Model:
-        """Read the document as ``model``.
+    def to_model(self, model: type[Model], known: Mapping[str, object] = MappingProxyType({})) -> Model:
+        """Read the document as ``model``, whose validators find what is ``known`` in their context.
 
         Raises ``BadInput``: the document does not fit; the text has one line for each problem, in the file's
         order.
         """
         try:
-            return model.model_validate(self.data, context={"folder": self.path.parent})
+            return model.model_validate(self.data, context={**known, "folder": self.path.parent})
         except ValidationError as error:
             problems = sorted(problems_of(error, model), key=lambda problem: self._place(problem.path))
             raise BadInput("\n".join(self.report(problem) for problem in problems)) from error
@@ -118,10 +120,12 @@ def _joined(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def read_toml_model(path: Path, model: type[Model]) -> Model:
-    """Read the TOML file at ``path`` as ``model``.
+def read_toml_model(
+    path: Path, model: type[Model], known: Mapping[str, object] = MappingProxyType({})
+) -> Model:
+    """Read the TOML file at ``path`` as ``model``, whose validators find what is ``known`` in their context.
 
     Raises ``BadInput``: the file cannot be read, is not TOML, or does not fit the model; the text has one
     line per problem, as ``file:line: key: what was found; what was expected``, with the nearest known key.
     """
-    return TomlDocument.read(path).to_model(model)
+    return TomlDocument.read(path).to_model(model, known)

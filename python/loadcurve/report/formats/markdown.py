@@ -33,6 +33,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
+        *_claims(content),
         *_published(content),
         *_findings(content),
         *_failures(content),
@@ -140,6 +141,14 @@ def _shapes(content: Content) -> list[str]:
         blocks.append(_table(part.titles, part.rows))
         blocks += [_table(cost_titles(content.run.kind), part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
+
+
+def _claims(content: Content) -> list[str]:
+    if not content.claims:
+        return []
+    titles = ["outcome", "claim", "what was checked", "why"]
+    rows = [[one.title, one.text, one.statement, one.why] for one in content.claims]
+    return ["### Claims of the authors", _table(titles, rows)]
 
 
 def _published(content: Content) -> list[str]:

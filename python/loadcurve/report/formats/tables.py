@@ -1,5 +1,6 @@
 """The tables of a report as polars data frames, in the order in which a workbook shows them."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.values import Point
+from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
@@ -41,6 +43,7 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
         "ranking": lambda: _table(_rank_rows(analysis), keys, _RANKING),
         "ratios": lambda: _table(_ratio_rows(analysis), keys, _RATIOS),
         "shapes": lambda: _table(_shape_rows(analysis), keys, _SHAPES),
+        "claims": lambda: _claims(analysis),
         "published": lambda: _published(analysis),
         "findings": lambda: _table(_finding_rows(analysis.findings), [], _FINDINGS),
         "evidence": lambda: _table(_evidence_rows(analysis.findings), [], _EVIDENCE),
@@ -48,6 +51,12 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
     }
     made = {name: sections.get(f"the table of {name}", make, None) for name, make in makers.items()}
     return {name: table for name, table in made.items() if table is not None}
+
+
+def _claims(analysis: Analysis) -> polars.DataFrame | None:
+    """Return the table of claims; most studies have none, and no table for them."""
+    rows = [dataclasses.asdict(row) for row in claim_rows(analysis)]
+    return _table([{**row, "outcome": row.pop("title")} for row in rows], [], _CLAIMS) if rows else None
 
 
 def _published(analysis: Analysis) -> polars.DataFrame | None:
@@ -101,6 +110,7 @@ _PUBLISHED: Schema = {
     **_ESTIMATE,
     **column_types("unit"),
 }
+_CLAIMS = column_types("outcome text statement why")
 _FINDINGS = column_types(
     "finding:int server code weight certainty seen_at trials:int trials_measured:int seen cause advice"
 )

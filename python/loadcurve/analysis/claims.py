@@ -1,0 +1,302 @@
+"""The claims of a study's authors, held against what a run has measured."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from loadcurve.analysis.limits import GENERATOR_FAULTS
+from loadcurve.analysis.shape import capacity_of
+from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
+from loadcurve.loads.values import Point
+from loadcurve.result.folder import Run
+from loadcurve.result.measures import MEASURES, is_usable
+from loadcurve.stats import claims as judge
+from loadcurve.stats.claims import Outcome, Region
+from loadcurve.stats.complete import Rows, complete_rows
+from loadcurve.stats.interval import Estimate
+from loadcurve.stats.paired import Array, block_means, paired_ratios
+from loadcurve.stats.peak import Greatest, greatest
+from loadcurve.stats.slo import parse_objective
+from loadcurve.study.claims import (
+    AlikeClaim,
+    CheapestClaim,
+    Claim,
+    GreaterClaim,
+    PeakClaim,
+    RatioClaim,
+    TrendClaim,
+    claims_of,
+)
+
+Obstacle = Literal["not_measured", "generator_limit", "too_few_trials", "undecided", "no_machine"]
+"""Why a claim can neither be confirmed nor refuted."""
+
+TRIALS_MIN = 2
+"""A single trial has no spread, so that it decides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOffer:
+    """The capacity and the price of one server, for a claim about the cheapest."""
+
+    server: str
+    usd_per_hour: float
+    safe_load: float
+    """The limits hold up to here."""
+    greatest_load: float | None
+    """They do not hold above; ``None`` where the sweep has not found an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContraryStep:
+    """A step of a trend that goes the other way."""
+
+    first: str
+    """The server or the load before it."""
+    second: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """A claim and what the run says of it, on one slice of the sweep."""
+
+    text: str
+    """The authors' conclusion."""
+    kind: str
+    servers: list[str]
+    measure: str | None
+    """Its name; ``None`` of a claim about the cheapest."""
+    key: str | None
+    """Along which the curves run."""
+    fixed: Point
+    expected: float | None
+    """The load of a peak or of limits, or the ratio; ``None`` of other claims."""
+    within: float | None
+    """The margin, a share."""
+    outcome: Outcome
+    obstacle: Obstacle | None = None
+    """Set where the outcome is that it cannot be told."""
+    missing: list[str] = field(default_factory=list)
+    """The servers that lack figures."""
+    loads: list[float] = field(default_factory=list)
+    """Those that were used."""
+    ratio: Estimate | None = None
+    """What decides of all but peaks and the cheapest; of a trend the last place over the first."""
+    peak: Greatest | None = None
+    grid: tuple[float, float] | None = None
+    """The measured loads around the claimed peak."""
+    contrary_step: ContraryStep | None = None
+    limits: str | None = None
+    offers: list[JudgedOffer] = field(default_factory=list)
+
+
+def judged_claims(run: Run) -> list[JudgedClaim]:
+    """Return the claims of the run's study, each judged on every slice of the sweep along its key."""
+    claims = claims_of(run.run.study)
+    if not claims or run.run.search is not None:
+        return []
+    found = []
+    for claim in claims:
+        for part in slices(run.sweep_points, claim.over):
+            curves = {curve.server: curve for curve in trial_curves(run, part)} if part.key else {}
+            found.append(_Judge(run, part, curves).judge(claim))
+    return found
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Judges claims by the curves of one slice."""
+
+    run: Run
+    part: Slice
+    curves: Mapping[str, TrialCurves]
+
+    def judge(self, claim: Claim) -> JudgedClaim:
+        base = JudgedClaim(
+            text=claim.text,
+            kind=claim.kind,
+            servers=claim.named_servers,
+            measure=None if isinstance(claim, CheapestClaim) else claim.measure,
+            key=self.part.key,
+            fixed=self.part.fixed,
+            expected=_expected(claim),
+            within=None if isinstance(claim, PeakClaim | CheapestClaim) else claim.within,
+            outcome="cannot_tell",
+        )
+        missing = [name for name in claim.named_servers if not self._has_figures(name)]
+        if missing:
+            return replace(base, obstacle="not_measured", missing=missing)
+        match claim:
+            case PeakClaim():
+                return self._peak(base, claim)
+            case CheapestClaim():
+                return self._cheapest(base, claim)
+            case TrendClaim():
+                return self._trend(base, claim)
+            case _:
+                return self._compared(base, claim)
+
+    def _has_figures(self, server: str) -> bool:
+        curve = self.curves.get(server)
+        return curve is not None and bool(curve.blocks)
+
+    def _figures(
+        self, claim: PeakClaim | RatioClaim | GreaterClaim | AlikeClaim | TrendClaim, server: str
+    ) -> Rows:
+        return self.curves[server].figures(MEASURES[claim.measure].value)
+
+    def _without(self, base: JudgedClaim) -> JudgedClaim:
+        """Say why there are too few figures: the generator's limit, or too few trials."""
+        records = [
+            record
+            for server in base.servers
+            for row in self.curves[server].records
+            for record in row
+            if record is not None
+        ]
+        reasons = {
+            reason.code
+            for record in records
+            if not is_usable(record)
+            for reason in record.load.verdict.reasons
+        }
+        return replace(base, obstacle="generator_limit" if reasons & GENERATOR_FAULTS else "too_few_trials")
+
+    def _peak(self, base: JudgedClaim, claim: PeakClaim) -> JudgedClaim:
+        curve = self.curves[claim.server]
+        top = greatest(curve.loads, self._figures(claim, claim.server))
+        if top is None or top.alike is None:
+            return self._without(replace(base, peak=top))
+        grid = judge.grid_around(curve.loads, claim.near)
+        return _decided(replace(base, peak=top, grid=grid, loads=curve.loads), judge.peak_between(top, *grid))
+
+    def _compared(self, base: JudgedClaim, claim: RatioClaim | GreaterClaim | AlikeClaim) -> JudgedClaim:
+        first, second = (self.curves[name] for name in claim.servers)
+        blocks = [block for block in first.blocks if block in second.blocks]
+        places = [place for place, load in enumerate(first.loads) if claim.takes(load)]
+        logs = [
+            _logs(
+                [
+                    row
+                    for block, row in zip(curve.blocks, self._figures(claim, curve.server), strict=True)
+                    if block in blocks
+                ],
+                places,
+            )
+            for curve in (first, second)
+        ]
+        if not blocks or not places:
+            return self._without(base)
+        found = paired_ratios(block_means(logs[0] - logs[1])[None, :])[0]
+        base = replace(base, loads=[first.loads[place] for place in places])
+        if found is None or found.estimate.n < TRIALS_MIN:
+            return self._without(replace(base, ratio=None if found is None else found.estimate))
+        return _decided(replace(base, ratio=found.estimate), _compared_outcome(claim, found.estimate))
+
+    def _trend(self, base: JudgedClaim, claim: TrendClaim) -> JudgedClaim:
+        loads = next(iter(self.curves.values())).loads
+        taken = [place for place, load in enumerate(loads) if claim.takes(load)]
+        base = replace(base, loads=[loads[place] for place in taken])
+        if len(claim.servers) == 1:
+            names = [f"{loads[place]:g}" for place in taken]
+            table = [[row[place] for place in taken] for row in self._figures(claim, claim.servers[0])]
+        else:
+            names = claim.servers
+            table = self._means_by_block(claim, taken)
+        kept, rows = complete_rows(range(len(names)), table)
+        if len(rows) < TRIALS_MIN or len(kept) < TRIALS_MIN:
+            return self._without(base)
+        trend = (judge.rising if claim.kind == "rises" else judge.falling)(rows, claim.within)
+        step = trend.contrary_step
+        named = [names[int(place)] for place in kept]
+        return _decided(
+            replace(
+                base,
+                ratio=trend.ratio,
+                contrary_step=None
+                if step is None
+                else ContraryStep(named[step[0]], named[step[0] + 1], step[1]),
+            ),
+            trend.outcome,
+        )
+
+    def _means_by_block(self, claim: TrendClaim, places: Sequence[int]) -> Rows:
+        """Return each block's geometric mean over the loads, a column for each server of the claim."""
+        blocks = sorted({block for name in claim.servers for block in self.curves[name].blocks})
+        columns = []
+        for name in claim.servers:
+            curve = self.curves[name]
+            means = np.exp(block_means(_logs(self._figures(claim, name), places)))
+            by_block = dict(zip(curve.blocks, means.tolist(), strict=True))
+            columns.append(
+                [value if math.isfinite(value := by_block.get(block, math.nan)) else None for block in blocks]
+            )
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _cheapest(self, base: JudgedClaim, claim: CheapestClaim) -> JudgedClaim:
+        objective = parse_objective(claim.limits)
+        base = replace(base, limits=claim.limits)
+        offers = {}
+        for name, curve in self.curves.items():
+            machine = self.run.run.servers[name].machine
+            found = capacity_of(self.run, curve, objective) if machine is not None else None
+            if machine is None or found is None:
+                continue
+            end = found.greatest_load
+            offers[name] = JudgedOffer(
+                name, machine.price_usd_per_hour, found.safe_load, None if math.isinf(end) else end
+            )
+            if len(found.trials) < TRIALS_MIN:
+                return self._without(base)
+        base = replace(base, offers=list(offers.values()))
+        if claim.server not in offers:
+            return replace(base, obstacle="no_machine")
+        chosen = offers[claim.server]
+        cheaper = [one for one in offers.values() if one.usd_per_hour < chosen.usd_per_hour]
+        return _decided(base, _cheapest_outcome(chosen, cheaper, claim.up_to))
+
+
+def _cheapest_outcome(chosen: JudgedOffer, cheaper: Sequence[JudgedOffer], up_to: float) -> Outcome:
+    def fails(offer: JudgedOffer) -> bool:
+        return offer.greatest_load is not None and offer.greatest_load < up_to
+
+    if fails(chosen) or any(one.safe_load >= up_to for one in cheaper):
+        return "not_replicated"
+    return "replicated" if chosen.safe_load >= up_to and all(map(fails, cheaper)) else "cannot_tell"
+
+
+def _compared_outcome(claim: RatioClaim | GreaterClaim | AlikeClaim, ratio: Estimate) -> Outcome:
+    match claim:
+        case RatioClaim():
+            return judge.within(ratio, Region.around(claim.ratio, claim.within))
+        case AlikeClaim():
+            return judge.within(ratio, Region.around(1, claim.within))
+        case GreaterClaim():
+            return judge.above_one(ratio, claim.within)
+
+
+def _decided(base: JudgedClaim, outcome: Outcome) -> JudgedClaim:
+    return replace(base, outcome=outcome, obstacle="undecided" if outcome == "cannot_tell" else None)
+
+
+def _expected(claim: Claim) -> float | None:
+    match claim:
+        case PeakClaim():
+            return claim.near
+        case RatioClaim():
+            return claim.ratio
+        case CheapestClaim():
+            return claim.up_to
+        case _:
+            return None
+
+
+def _logs(rows: Rows, places: Sequence[int]) -> Array:
+    """Return the logarithms at some places; NaN where there is no positive figure."""
+    return np.array(
+        [[math.log(value) if (value := row[place]) else math.nan for place in places] for row in rows]
+    ).reshape(len(rows), len(places))

@@ -1,0 +1,181 @@
+"""The claims of a study's authors in words: what each says, what the run says of it, and what decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.claims import JudgedClaim, Obstacle
+from loadcurve.report import text
+from loadcurve.result.measures import Measure
+from loadcurve.stats.claims import Outcome
+
+OUTCOMES: dict[Outcome, str] = {
+    "replicated": "replicated",
+    "not_replicated": "not replicated",
+    "cannot_tell": "cannot be told here",
+}
+_STYLES: dict[Outcome, str] = {"replicated": "green", "not_replicated": "red", "cannot_tell": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """One claim in words."""
+
+    outcome: Outcome
+    title: str
+    """The outcome in words."""
+    text: str
+    """The conclusion of the authors."""
+    statement: str
+    """What was checked."""
+    why: str
+    """What decides, or what keeps the run from deciding."""
+
+
+def claim_rows(analysis: Analysis) -> list[ClaimRow]:
+    """Return the claims of a run in words, in the order of their file."""
+    return [_row(analysis, judged) for judged in analysis.claims]
+
+
+def outcomes_in_words(rows: Sequence[ClaimRow]) -> str:
+    """Return how many claims have each outcome, such as ``2 replicated, 1 cannot be told here``."""
+    counts = {title: sum(row.title == title for row in rows) for title in OUTCOMES.values()}
+    return ", ".join(f"{count} {title}" for title, count in counts.items() if count)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsInTerminal:
+    """The claims for the terminal."""
+
+    rows: Sequence[ClaimRow]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw one row for each claim: its outcome, and beside it what it says and why."""
+        yield Text.assemble(("Claims of the authors", "bold"), f": {outcomes_in_words(self.rows)}")
+        table = Table.grid(padding=(0, 2))
+        for row in self.rows:
+            table.add_row(Text(row.title, style=_STYLES[row.outcome]), Text(f"{row.text} {row.why}"))
+        yield table
+
+
+def _row(analysis: Analysis, judged: JudgedClaim) -> ClaimRow:
+    measure = None if judged.measure is None else _measure(analysis, judged.measure)
+    return ClaimRow(
+        outcome=judged.outcome,
+        title=OUTCOMES[judged.outcome],
+        text=judged.text,
+        statement=_statement(judged, measure),
+        why=_why(judged),
+    )
+
+
+def _measure(analysis: Analysis, name: str) -> Measure:
+    return next(measure for measure in analysis.measures if measure.name == name)
+
+
+def _statement(judged: JudgedClaim, measure: Measure | None) -> str:
+    """Return what was checked, in the terms of the run."""
+    names = judged.servers
+    if measure is None:
+        limit = _load(judged, judged.expected)
+        return f"{names[0]} is the cheapest machine that keeps {judged.limits} up to {limit}."
+    return f"The {measure.title} {_predicate(judged)}{_where(judged)}."
+
+
+def _predicate(judged: JudgedClaim) -> str:
+    names = judged.servers
+    margin = text.percent(judged.within)
+    match judged.kind:
+        case "peak":
+            return f"of {names[0]} is greatest near {_load(judged, judged.expected)}"
+        case "ratio":
+            return (
+                f"of {names[0]} is {text.number(judged.expected)} times that of {names[1]}, within {margin}"
+            )
+        case "greater":
+            return f"of {names[0]} is greater than that of {names[1]}"
+        case "alike":
+            return f"of {names[0]} and {names[1]} differs by at most {margin}"
+        case _:
+            if len(names) == 1:
+                return f"of {names[0]} {judged.kind}"
+            return f"{judged.kind} from {', then '.join(names)}"
+
+
+def _where(judged: JudgedClaim) -> str:
+    """Return the loads that were used and the settings of the slice, as the end of a statement."""
+    parts = []
+    if judged.kind != "peak" and judged.loads and judged.key is not None:
+        ends = list(dict.fromkeys((judged.loads[0], judged.loads[-1])))
+        parts.append(f"at {judged.key} = {' to '.join(map(text.setting, ends))}")
+    if judged.fixed:
+        parts.append(f"with {text.point(judged.fixed)}")
+    return "".join(f" {part}" for part in parts)
+
+
+def _load(judged: JudgedClaim, load: float | None) -> str:
+    value = text.ABSENT if load is None else text.setting(load)
+    return value if judged.key is None else f"{judged.key} = {value}"
+
+
+def _why(judged: JudgedClaim) -> str:
+    if judged.obstacle not in {None, "undecided"}:
+        return _OBSTACLES[judged.obstacle].format(missing=text.listing(judged.missing))
+    match judged.kind:
+        case "peak":
+            return _why_of_peak(judged)
+        case "cheapest":
+            return _why_of_cheapest(judged)
+        case _:
+            return _why_of_ratio(judged)
+
+
+_OBSTACLES: dict[Obstacle | None, str] = {
+    "not_measured": "Not measured here: {missing}.",
+    "generator_limit": "The load generator reached its limit, so that too few points are usable.",
+    "too_few_trials": "Too few usable trials: at least two are required.",
+    "no_machine": "The server has no machine type here, and so no price, or no trial that can be judged.",
+}
+
+
+def _why_of_peak(judged: JudgedClaim) -> str:
+    top, grid = judged.peak, judged.grid
+    if top is None or grid is None:
+        return ""
+    alike = [text.setting(load) for load in top.alike or ()]
+    where = f"Here it is greatest at {_load(judged, top.load)}"
+    if len(alike) > 1:
+        where += f"; by the trials the peak may be at {text.listing(alike, 'or')}"
+    ends = " to ".join(map(text.setting, grid))
+    return f"{where}. Near is from {ends}, the loads measured around it."
+
+
+def _why_of_cheapest(judged: JudgedClaim) -> str:
+    found = sorted(judged.offers, key=lambda offer: offer.usd_per_hour)
+    return (
+        "Kept "
+        + "; ".join(
+            f"by {one.server} (${one.usd_per_hour:g} per hour) up to {text.setting(one.safe_load)}"
+            + (" at least" if one.greatest_load is None else f", not above {text.number(one.greatest_load)}")
+            for one in found
+        )
+        + "."
+    )
+
+
+def _why_of_ratio(judged: JudgedClaim) -> str:
+    names = judged.servers
+    if judged.kind not in {"rises", "falls"}:
+        said = f"Here the ratio of {names[0]} to {names[1]} is {text.estimate(judged.ratio)}."
+    elif len(names) > 1:
+        said = f"Here the ratio of {names[-1]} to {names[0]} is {text.estimate(judged.ratio)}."
+    else:
+        said = f"Here the last of these points is {text.estimate(judged.ratio)} times the first."
+    step = judged.contrary_step
+    if step is not None:
+        said += f" From {step.first} to {step.second} it is {text.estimate(step.ratio)} times as much."
+    return said

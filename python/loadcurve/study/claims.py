@@ -1,0 +1,221 @@
+"""Claims: what the authors of a publication concluded, as statements that a run can be held against."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, model_validator
+
+from loadcurve.errors import BadInput
+from loadcurve.result.measure_names import MeasureName
+from loadcurve.stats.slo import parse_objective
+from loadcurve.toml.document import TomlTable, read_toml_model
+from loadcurve.toml.expected import Expected, nearest, show
+from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.quantities import SHARE_IN_WORDS, Share
+
+Load = Annotated[int | float, Field(ge=0), Expected("a number, 0 or more")]
+Margin = Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")]
+Pair = Annotated[
+    list[Text], Field(min_length=2, max_length=2), Expected('two servers, such as ["nginx", "apache-event"]')
+]
+
+NEGLIGIBLE = 0.05
+"""A difference of at most this share is none, where a claim names no other."""
+
+
+def _readable_limits(limits: str) -> str:
+    try:
+        parse_objective(limits)
+    except BadInput as error:
+        raise own_problem(str(error)) from None
+    return limits
+
+
+Limits = Annotated[Text, AfterValidator(_readable_limits), Expected('limits, such as "p90 < 200ms"')]
+
+
+class _ClaimTable(TomlTable):
+    """What every claim has."""
+
+    text: Text
+    """The conclusion in words."""
+    over: Text | None = None
+    """The key of the sweep along which the curve runs; needed where several keys are swept."""
+
+    @property
+    def named_servers(self) -> list[str]:
+        """The servers that the claim is about."""
+        raise NotImplementedError
+
+
+class _ClaimOfLoads(_ClaimTable):
+    """A claim about part of the curve: from one load to another, both included; all of it without."""
+
+    measure: MeasureName = "throughput"
+    least: Load | None = Field(None, alias="from")
+    greatest: Load | None = Field(None, alias="to")
+
+    def takes(self, load: float) -> bool:
+        """Say whether the claim is about a load."""
+        return (self.least is None or self.least <= load) and (self.greatest is None or load <= self.greatest)
+
+
+class PeakClaim(_ClaimTable):
+    """A server's curve is greatest near a load: between the measured loads on both sides of it."""
+
+    kind: Literal["peak"]
+    server: Text
+    measure: MeasureName = "throughput"
+    near: Load
+
+    @property
+    def named_servers(self) -> list[str]:
+        """The one server."""
+        return [self.server]
+
+
+class RatioClaim(_ClaimOfLoads):
+    """The first server's figure is a number of times the second's, within a margin."""
+
+    kind: Literal["ratio"]
+    servers: Pair
+    ratio: Annotated[float, Field(gt=0), Expected("a number above 0, such as 1.3")] = Field(alias="is")
+    within: Margin = 0.1
+
+    @property
+    def named_servers(self) -> list[str]:
+        """Both."""
+        return self.servers
+
+
+class GreaterClaim(_ClaimOfLoads):
+    """The first server's figure is greater than the second's, by more than a negligible share."""
+
+    kind: Literal["greater"]
+    servers: Pair
+    within: Margin = NEGLIGIBLE
+
+    @property
+    def named_servers(self) -> list[str]:
+        """Both."""
+        return self.servers
+
+
+class AlikeClaim(_ClaimOfLoads):
+    """Two servers differ by at most a share."""
+
+    kind: Literal["alike"]
+    servers: Pair
+    within: Margin = NEGLIGIBLE
+
+    @property
+    def named_servers(self) -> list[str]:
+        """Both."""
+        return self.servers
+
+
+class TrendClaim(_ClaimOfLoads):
+    """A figure rises or falls: along the sweep for one server, from the first to the last of several."""
+
+    kind: Literal["rises", "falls"]
+    servers: Annotated[list[Text], Field(min_length=1), Expected("one server, or several in their order")]
+    within: Margin = NEGLIGIBLE
+
+    @property
+    def named_servers(self) -> list[str]:
+        """All."""
+        return self.servers
+
+
+class CheapestClaim(_ClaimTable):
+    """A server is the cheapest of those that keep limits up to a load; servers need machine types."""
+
+    kind: Literal["cheapest"]
+    server: Text
+    limits: Limits
+    up_to: Load
+
+    @property
+    def named_servers(self) -> list[str]:
+        """The one server."""
+        return [self.server]
+
+
+Claim = Annotated[
+    PeakClaim | RatioClaim | GreaterClaim | AlikeClaim | TrendClaim | CheapestClaim,
+    Field(discriminator="kind"),
+]
+
+
+class ClaimsFile(TomlTable):
+    """A file of claims.
+
+    Where it is read for a study, the validation's context has its ``servers`` and its ``sweep``.
+    """
+
+    claims: Annotated[list[Claim], Field(min_length=1), Expected("at least one [[claims]]")]
+
+    @model_validator(mode="after")
+    def _fit_the_study(self, info: ValidationInfo) -> "ClaimsFile":
+        context = info.context or {}
+        if "sweep" not in context:
+            return self
+        problems = [
+            Problem(("claims", str(place), *problem.path), problem.text)
+            for place, claim in enumerate(self.claims)
+            for problem in _inconsistencies(claim, list(context["servers"]), context["sweep"])
+        ]
+        if problems:
+            raise own_problems(problems)
+        return self
+
+
+def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[float]]) -> Iterator[Problem]:
+    """Yield what of a claim does not fit the servers and the sweep of its study."""
+    key = "server" if isinstance(claim, PeakClaim | CheapestClaim) else "servers"
+    for place, name in enumerate(claim.named_servers):
+        if name not in servers:
+            path = (key,) if key == "server" else (key, str(place))
+            text = f"found {show(name)}; expected a server of the study{nearest(name, servers)}"
+            yield Problem(path, text)
+    if claim.over is not None and claim.over not in sweep:
+        expected = f"expected a key of [sweep]: {', '.join(sweep)}{nearest(claim.over, list(sweep))}"
+        yield Problem(("over",), f"found {show(claim.over)}; {expected}")
+        return
+    if claim.over is None and len(sweep) > 1:
+        yield Problem((), f'expected "over", one of {", ".join(sweep)}: several keys are swept')
+        return
+    if isinstance(claim, _ClaimOfLoads):
+        loads = sweep[axis_of(claim, sweep)]
+        taken = [load for load in loads if claim.takes(load)]
+        along = isinstance(claim, TrendClaim) and len(claim.servers) == 1
+        if len(taken) < (2 if along else 1):
+            few = "fewer than two values" if along else "no value"
+            yield Problem((), f"{few} of the sweep, {', '.join(map(str, loads))}, lie between from and to")
+
+
+def axis_of(claim: Claim, sweep: dict[str, list[float]]) -> str:
+    """Return the key along which a claim's curve runs: the one that it names, or the only one swept."""
+    return claim.over or next(iter(sweep))
+
+
+def read_claims(value: object, info: ValidationInfo) -> object:
+    """Read the file that a study names; what a record of the run holds is the file's content already."""
+    if not isinstance(value, str):
+        return value
+    context = info.context or {}
+    parts: dict[str, object] = {key: info.data[key] for key in ("servers", "sweep") if key in info.data}
+    # Servers or a sweep that cannot be read are reported for themselves.
+    known = parts if len(parts) == 2 else {}  # noqa: PLR2004 - both
+    return read_toml_model(Path(context.get("folder", ""), value).absolute(), ClaimsFile, known)
+
+
+_CLAIMS: TypeAdapter[ClaimsFile] = TypeAdapter(ClaimsFile)
+
+
+def claims_of(study: dict[str, Any]) -> list[Claim]:
+    """Return the claims in a run's record of its study; most studies have none."""
+    recorded = study.get("claims")
+    return [] if recorded is None else _CLAIMS.validate_python(recorded, by_alias=False, by_name=True).claims
