@@ -192,7 +192,7 @@ def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[flo
         taken = [load for load in loads if claim.takes(load)]
         along = isinstance(claim, TrendClaim) and len(claim.servers) == 1
         if len(taken) < (2 if along else 1):
-            few = "fewer than two values" if along else "no value"
+            few = "fewer than two values" if along else "none of the values"
             yield Problem((), f"{few} of the sweep, {', '.join(map(str, loads))}, lie between from and to")
 
 

@@ -1,0 +1,166 @@
+"""Claims held against a run whose curves are known.
+
+Of the synthetic run nginx answers 42,000 c / (c + 9) requests per second, apache 21,000 c / (c + 6) and tiny
+30,000 c / (c + 25), each trial 1 / 1.02, 1 or 1.02 times that: ratios within a block have no spread.
+"""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from loadcurve.analysis.analysis import analyse
+from loadcurve.analysis.claims import JudgedClaim, judged_claims
+from loadcurve.report.claims import claim_rows
+from loadcurve.report.content import content_of
+from loadcurve.report.formats.markdown import markdown_bytes
+from loadcurve.report.formats.tables import report_tables
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import MachineRecord
+from support import synthetic_run as synthetic
+from support.report_pages import render_run
+
+
+@pytest.fixture(scope="module")
+def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
+
+
+def with_claims(run: Run, *claims: dict[str, Any]) -> Run:
+    recorded = {"claims": [{"text": "So it is.", **claim} for claim in claims]}
+    return dataclasses.replace(
+        run, run=run.run.model_copy(update={"study": {**run.run.study, "claims": recorded}})
+    )
+
+
+def judged(run: Run, **claim: Any) -> JudgedClaim:
+    (found,) = judged_claims(with_claims(run, claim))
+    return found
+
+
+def outcome(run: Run, **claim: Any) -> str:
+    return judged(run, **claim).outcome
+
+
+def test_a_ratio_is_that_of_the_blocks_at_the_loads_of_the_claim(synthetic_run):
+    # At 200 connections 42,000 * 200 / 209 over 21,000 * 200 / 206: 1.97129.
+    at_200 = {"servers": ["nginx", "apache"], "least": 200}
+    found = judged(synthetic_run, kind="ratio", ratio=2.0, within=0.1, **at_200)
+    assert found.ratio is not None
+    assert (found.ratio.value, found.loads) == (pytest.approx(2 * 206 / 209), [200.0])
+    assert found.outcome == "replicated"
+    assert outcome(synthetic_run, kind="ratio", ratio=1.5, within=0.1, **at_200) == "not_replicated"
+    assert outcome(synthetic_run, kind="greater", **at_200) == "replicated"
+    assert outcome(synthetic_run, kind="alike", **at_200) == "not_replicated"
+    swapped = {"servers": ["apache", "nginx"], "least": 200}
+    assert outcome(synthetic_run, kind="greater", **swapped) == "not_replicated"
+
+
+def test_a_curve_rises_to_its_last_load_and_does_not_fall(synthetic_run):
+    whole = {"servers": ["nginx"]}
+    rises = judged(synthetic_run, kind="rises", **whole)
+    # From 1 to 200 connections: (200 / 209) / (1 / 10).
+    assert rises.ratio is not None
+    assert rises.ratio.value == pytest.approx(2000 / 209)
+    assert rises.outcome == "replicated"
+    assert outcome(synthetic_run, kind="falls", **whole) == "not_replicated"
+    # From 100 to 200 connections nginx gains 4.3 %, which is within the margin.
+    assert outcome(synthetic_run, kind="rises", least=100, within=0.05, **whole) == "replicated"
+
+
+def test_a_figure_rises_from_server_to_server_in_the_order_of_the_claim(synthetic_run):
+    at_one = {"greatest": 1}
+    # At one connection tiny answers 1,154, apache 3,000 and nginx 4,200 requests per second.
+    assert outcome(synthetic_run, kind="rises", servers=["tiny", "apache", "nginx"], **at_one) == "replicated"
+    mixed = judged(synthetic_run, kind="rises", servers=["tiny", "nginx", "apache"], **at_one)
+    assert mixed.outcome == "not_replicated"
+    assert mixed.contrary_step is not None
+    assert (mixed.contrary_step.first, mixed.contrary_step.second) == ("nginx", "apache")
+    assert mixed.contrary_step.ratio.value == pytest.approx(3000 / 4200)
+
+
+def test_a_peak_at_the_end_is_not_near_the_middle(synthetic_run):
+    assert outcome(synthetic_run, kind="peak", server="nginx", near=200) == "replicated"
+    away = judged(synthetic_run, kind="peak", server="nginx", near=10)
+    assert (away.outcome, away.grid) == ("not_replicated", (5.0, 25.0))
+
+
+def test_a_claim_about_a_server_that_is_not_there_cannot_be_told(synthetic_run):
+    found = judged(synthetic_run, kind="alike", servers=["nginx", "absent"])
+    assert (found.outcome, found.obstacle, found.missing) == ("cannot_tell", "not_measured", ["absent"])
+
+
+def test_a_single_trial_decides_nothing(tmp_path):
+    run = read_run(synthetic.write_run(tmp_path))
+    single = dataclasses.replace(run, records=[one for one in run.records if one.block == 1])
+    for claim in (
+        {"kind": "peak", "server": "nginx", "near": 200},
+        {"kind": "rises", "servers": ["nginx"]},
+        {"kind": "greater", "servers": ["nginx", "apache"]},
+    ):
+        found = judged(single, **claim)
+        assert (found.outcome, found.obstacle) == ("cannot_tell", "too_few_trials")
+
+
+def priced(run: Run, **usd_per_hour: float) -> Run:
+    """Return the run with machine types of these prices for its servers."""
+    servers = {
+        name: server.model_copy(update={"machine": _machine(name, usd_per_hour[name])})
+        if name in usd_per_hour
+        else server
+        for name, server in run.run.servers.items()
+    }
+    return dataclasses.replace(run, run=run.run.model_copy(update={"servers": servers}))
+
+
+def _machine(name: str, usd_per_hour: float) -> MachineRecord:
+    return MachineRecord(
+        name=name,
+        vcpus=1,
+        memory_bytes=1 << 30,
+        network="low",
+        burstable=True,
+        price_usd_per_hour=usd_per_hour,
+        priced_on="2020-12-01",
+        region="here",
+    )
+
+
+def test_the_cheapest_machine_keeps_limits_where_no_cheaper_one_does(synthetic_run):
+    # By Little's law the mean latency is 2 ms at 75 connections of nginx, and at 35 of tiny.
+    claim = {"kind": "cheapest", "limits": "mean < 2ms", "up_to": 50}
+    dear = priced(synthetic_run, nginx=0.03, tiny=0.02)
+    assert outcome(dear, server="nginx", **claim) == "replicated"
+    assert outcome(dear, server="tiny", **claim) == "not_replicated"
+    cheap = priced(synthetic_run, nginx=0.01, tiny=0.02)
+    assert outcome(cheap, server="tiny", **claim) == "not_replicated"
+    # One of apache's trials ended at 25 connections, so it might have done more.
+    unknown = priced(synthetic_run, nginx=0.03, apache=0.01)
+    assert outcome(unknown, server="nginx", **claim) == "cannot_tell"
+    found = judged(synthetic_run, server="nginx", **claim)
+    assert (found.outcome, found.obstacle) == ("cannot_tell", "no_machine")
+
+
+def test_every_form_of_the_report_has_the_claims_with_what_decides(synthetic_run, tmp_path):
+    run = with_claims(
+        synthetic_run,
+        {"kind": "ratio", "servers": ["nginx", "apache"], "ratio": 2.0, "within": 0.1, "least": 200},
+        {"kind": "alike", "servers": ["nginx", "absent"]},
+    )
+    analysis = analyse(run)
+    first, second = claim_rows(analysis)
+    assert first.statement == (
+        "The throughput of nginx is 2.00 times that of apache, within 10 % at connections = 200."
+    )
+    assert first.why.startswith("Here the ratio of nginx to apache is 1.97")
+    assert (second.title, second.why) == ("cannot be told here", "Not measured here: absent.")
+    assert report_tables(run, analysis)["claims"]["outcome"].to_list() == [
+        "replicated",
+        "cannot be told here",
+    ]
+    page = render_run(run)
+    assert "Claims of the authors" in page
+    assert first.why in page
+    markdown = markdown_bytes(content_of(run, analysis)).decode()
+    assert "### Claims of the authors" in markdown
+    assert "1.97" in markdown
