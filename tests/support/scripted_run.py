@@ -66,7 +66,7 @@ class Script:
 
 def watched(plan: Plan, observe: Observe) -> LoadResult:
     """A load that goes well and is looked at once."""
-    observe(Progress(elapsed_s=0.1, answered=1, failed=0))
+    observe(Progress(elapsed_s=0.1, answered=1))
     return answered(plan)
 
 

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use loadcurve_engine::{Activity, Scheduler};
@@ -74,8 +75,8 @@ struct State {
     timeout: Nanos,
     tallies: Tallies,
     recorder: Recorder,
-    activity: Activity,
-    observe: Box<dyn FnMut(Nanos, Activity)>,
+    activity: Arc<Activity>,
+    observe: Box<dyn FnMut(Nanos)>,
     slots: Vec<ClientSlot>,
     /// Clients that have not come to their end.
     clients: usize,
@@ -97,6 +98,8 @@ pub(crate) struct PoolConfiguration {
     pub(crate) batch: usize,
     pub(crate) timeout: Nanos,
     pub(crate) tallies: Tallies,
+    /// What anybody can see of what became of the operations.
+    pub(crate) activity: Arc<Activity>,
 }
 
 impl<C: Clock> ClientPool<C> {
@@ -106,9 +109,10 @@ impl<C: Clock> ClientPool<C> {
         configuration: PoolConfiguration,
         mut recorder: Recorder,
         clients: impl Iterator<Item = usize>,
-        observe: Box<dyn FnMut(Nanos, Activity)>,
+        observe: Box<dyn FnMut(Nanos)>,
     ) -> Self {
-        let PoolConfiguration { scheduler, share, operations, batch, timeout, tallies } = configuration;
+        let PoolConfiguration { scheduler, share, operations, batch, timeout, tallies, activity } =
+            configuration;
         recorder.open_window(scheduler.window());
         let slot = |client| ClientSlot {
             client,
@@ -129,7 +133,7 @@ impl<C: Clock> ClientPool<C> {
             timeout,
             tallies,
             recorder,
-            activity: Activity::default(),
+            activity,
             observe,
             clients: slots.len(),
             free: VecDeque::with_capacity(slots.len()),
@@ -231,8 +235,8 @@ impl<C: Clock> ClientPool<C> {
             if let Some(slow) = state.recorder.answered(&answer) {
                 state.recorder.slowest.keep(slow);
             }
+            state.activity.answered(done - taken.due);
         }
-        state.activity.answered += operations.len() as u64;
         state.ended(slot, done);
     }
 
@@ -266,8 +270,8 @@ impl<C: Clock> ClientPool<C> {
             if !why.text.is_empty() {
                 state.recorder.explained(taken.due, why.failure, tally, &why.text);
             }
+            state.activity.failed(why.failure);
         }
-        state.activity.failed += operations.len() as u64;
         state.ended(slot, done);
     }
 
@@ -304,7 +308,7 @@ impl<C: Clock> ClientPool<C> {
             slot.is_overdue = true;
             wake(slot.waker.as_ref());
         }
-        (state.observe)(now, state.activity);
+        (state.observe)(now);
     }
 
     /// Ends the record: what is under way is unanswered, what was due and never begun is never sent.
@@ -374,7 +378,7 @@ impl State {
         let slot = &mut self.slots[slot];
         slot.under_way = None;
         slot.deadline = Nanos::NEVER;
-        (self.observe)(done, self.activity);
+        (self.observe)(done);
     }
 }
 

@@ -25,7 +25,6 @@ const LONGEST_LOOK: Duration = Duration::from_millis(20);
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// What one thread takes from the plan.
-#[derive(Clone)]
 pub(crate) struct WorkerConfiguration {
     target: Target,
     share: Share,
@@ -35,6 +34,7 @@ pub(crate) struct WorkerConfiguration {
     inserted: Arc<InsertedKeys>,
     batch: usize,
     tallies: Tallies,
+    activity: Arc<Activity>,
 }
 
 impl WorkerConfiguration {
@@ -53,7 +53,13 @@ impl WorkerConfiguration {
             inserted,
             batch: plan.work.batch,
             tallies: Tallies::new(&plan.work.workload, plan.work.phase),
+            activity: Arc::default(),
         }
+    }
+
+    /// What the thread shows of itself.
+    pub(crate) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
     }
 }
 
@@ -105,7 +111,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
         self,
         scheduler: Scheduler,
         should_stop: impl Fn() -> bool,
-        observe: Box<dyn FnMut(Nanos, Activity)>,
+        observe: Box<dyn FnMut(Nanos)>,
     ) -> (Recorder, Nanos) {
         let Self { configuration, clock, gate, connected, recorder } = self;
         let is_scheduled = scheduler.is_scheduled();
@@ -117,6 +123,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
             batch: configuration.batch,
             timeout: Nanos::from_secs_f64(configuration.target.timeout_s),
             tallies: configuration.tallies,
+            activity: configuration.activity,
         };
         let pool = Rc::new(ClientPool::new(
             clock,

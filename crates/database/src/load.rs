@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadcurve_engine::{
-    Activity, Begins, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler,
-    StartError, Terms, ThreadGroup, allow_connections,
+    Begins, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler, StartError,
+    Terms, ThreadGroup, allow_connections,
 };
-use loadcurve_plan::{Pace, Share};
+use loadcurve_plan::{Nanos, Pace, Share};
 use loadcurve_record::SlowRequest;
 use loadcurve_ycsb::{InsertedKeys, Operations};
 use tokio::runtime::{Builder, Runtime};
@@ -121,7 +121,7 @@ impl OnDatabase for Start<'_> {
             let (pace, share) = (plan.pace(), share.part(index, plan.threads));
             let configuration =
                 WorkerConfiguration::new(plan, share, operations.clone(), Arc::clone(&inserted));
-            group.start(move |member| {
+            group.start(configuration.activity(), move |member| {
                 let life = work::<D>(configuration, clock, &pace, share, member);
                 let part = LocalSet::new().block_on(&runtime, life);
                 // A name server that is still being asked for an address is not waited for.
@@ -151,7 +151,6 @@ async fn work<D: Database>(
     share: Share,
     member: Member,
 ) -> Part {
-    let member = Rc::new(member);
     let should_stop = || member.should_stop();
     let clients = Clients::<D, _>::open(configuration, clock, should_stop).await;
     member.ready();
@@ -161,16 +160,12 @@ async fn work<D: Database>(
     let epoch = member.epoch();
     let scheduler = Scheduler::new(pace, share, epoch).expect("the plan was validated before the start");
     let window = scheduler.window();
-    let meter = Rc::new(RefCell::new((CpuMeter::new(window), Activity::default())));
-    let (shown, measured) = (Rc::clone(&member), Rc::clone(&meter));
-    let observe = move |now, activity| {
-        let (meter, latest) = &mut *measured.borrow_mut();
-        meter.observe(now, activity);
-        *latest = activity;
-        shown.publish(activity);
-    };
+    let meter = Rc::new(RefCell::new(CpuMeter::new(window)));
+    let measured = Rc::clone(&meter);
+    // The runtime sleeps where there is nothing to do.
+    let observe = move |now| measured.borrow_mut().observe(now, Nanos::ZERO);
     let began = loadcurve_engine::now().max(epoch);
     let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(observe)).await;
-    let (meter, activity) = &*meter.borrow();
-    Part::of_thread(recorder, window, began, ended, meter.used(*activity))
+    let cpu = meter.borrow().used(Nanos::ZERO);
+    Part::of_thread(recorder, window, began, ended, cpu)
 }

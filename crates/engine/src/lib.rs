@@ -3,6 +3,7 @@
 //! A [`HttpLoad`](loadcurve_plan::HttpLoad) goes in, a [`LoadResult`] comes out. Every load model and every I/O
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
+mod activity;
 mod capacity;
 mod clock;
 mod connection;
@@ -11,6 +12,7 @@ mod error;
 mod http;
 mod io;
 mod kernel;
+mod last_second;
 mod load;
 mod part;
 mod places;
@@ -32,10 +34,12 @@ mod worker;
 #[cfg(test)]
 mod worker_tests;
 
+pub use activity::Activity;
 pub use capacity::{LocalPorts, allow_connections};
 pub use clock::now;
 pub use error::StartError;
 pub use kernel::TcpCounters;
+pub use last_second::LastSecond;
 pub use load::{result_of, start, start_part, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets};
@@ -43,5 +47,5 @@ pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use scheduler::Scheduler;
 pub use summary::{Loaded, Terms};
-pub use thread_group::{Activity, Begins, CpuMeter, Member, NotBegun, Progress, ThreadGroup};
+pub use thread_group::{Begins, CpuMeter, Member, NotBegun, Progress, ThreadGroup};
 pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Status, Verdict};

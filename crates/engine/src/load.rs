@@ -110,7 +110,7 @@ fn start_threads<I: Io + Send + 'static, E: Exchange + 'static>(
     for (share, io) in shares.iter().copied().zip(backends) {
         let configuration = WorkerConfiguration::new(plan, share, Arc::clone(requests), spins);
         let (worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
-        group.start(move |member| work(worker, &pace, share, &member))?;
+        group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
     }
     Ok(I::NAME)
 }
@@ -153,11 +153,8 @@ fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share,
         Scheduler::new(pace, share, member.epoch()).expect("the plan was validated before the start");
     let window = scheduler.window();
     let mut meter = CpuMeter::new(window);
-    let began = worker.run(&mut scheduler, should_stop, |now, activity| {
-        meter.observe(now, activity);
-        member.publish(activity);
-    });
-    let cpu = meter.used(worker.activity());
+    let began = worker.run(&mut scheduler, should_stop, |now, spun| meter.observe(now, spun));
+    let cpu = meter.used(worker.spun());
     let (recorder, ended) = worker.finish(&scheduler);
     Part::of_thread(recorder, window, began, ended, cpu)
 }

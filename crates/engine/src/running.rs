@@ -26,7 +26,7 @@ impl<R: 'static> RunningLoad<R> {
 
     /// Where the load stands now.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&mut self) -> Progress {
         self.group.progress()
     }
 

@@ -1,17 +1,19 @@
 //! The threads of one load, whatever it asks for: their common start, their common end, and what they bring home.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use loadcurve_pauses::{Side, Watch};
 use loadcurve_plan::Nanos;
-use loadcurve_record::Window;
+use loadcurve_record::{FailureCounts, Window};
 
+use crate::activity::{Activity, CoarseLatencies};
 use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
+use crate::last_second::{LastSecond, Watcher};
 use crate::part::{CpuUse, Finished, Part};
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
 
@@ -23,18 +25,9 @@ pub struct Progress {
     /// Requests answered so far, warm-up included.
     pub answered: u64,
     /// Requests failed so far, warm-up included.
-    pub failed: u64,
-}
-
-/// What a thread shows of itself while it runs, warm-up included.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Activity {
-    /// Requests answered so far.
-    pub answered: u64,
-    /// Requests failed so far.
-    pub failed: u64,
-    /// How long it has looked for work where it could have slept.
-    pub spun: Nanos,
+    pub failures: FailureCounts,
+    /// The last second that is over; none during the first one.
+    pub last_second: Option<LastSecond>,
 }
 
 /// When a load begins.
@@ -71,19 +64,19 @@ impl fmt::Display for NotBegun {
     }
 }
 
-/// What the threads share. Each writes its own counters and reads the rest.
+/// What the threads share.
 struct Shared {
     stop: AtomicBool,
     begins: Begins,
+    threads: usize,
     /// Threads whose connections are open.
     ready: AtomicUsize,
     epoch: OnceLock<Nanos>,
-    activities: Vec<SharedActivity>,
 }
 
 impl Shared {
     fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire) == self.activities.len()
+        self.ready.load(Ordering::Acquire) == self.threads
     }
 
     /// Since the load began; none before.
@@ -93,20 +86,15 @@ impl Shared {
     }
 }
 
-/// One thread's counters, on a cache line of their own so that threads do not slow each other.
-#[derive(Default)]
-#[repr(align(64))]
-struct SharedActivity {
-    answered: AtomicU64,
-    failed: AtomicU64,
-}
-
 /// The threads of one load.
 pub struct ThreadGroup {
     shared: Arc<Shared>,
     /// The processor of each thread; empty leaves them unbound.
     cpus: Vec<usize>,
     threads: Vec<JoinHandle<Part>>,
+    /// What each thread shows of itself.
+    activities: Vec<Arc<Activity>>,
+    watcher: Watcher,
     counters_before: TcpCounters,
     /// Of pauses of these CPUs.
     watch: Option<Watch>,
@@ -127,27 +115,34 @@ impl ThreadGroup {
         let shared = Shared {
             stop: AtomicBool::new(false),
             begins,
+            threads,
             ready: AtomicUsize::new(0),
             epoch: OnceLock::new(),
-            activities: (0..threads).map(|_| SharedActivity::default()).collect(),
         };
         Ok(Self {
             shared: Arc::new(shared),
             cpus: cpus.to_vec(),
             threads: Vec::with_capacity(threads),
+            activities: Vec::with_capacity(threads),
+            watcher: Watcher::default(),
             counters_before: TcpCounters::read(),
             watch: Watch::start(Side::Generator, cpus),
         })
     }
 
-    /// Starts the next thread with its work; a load begins no sooner than all of its threads are ready.
+    /// Starts the next thread with its work, of which it shows `activity`; a load begins no sooner than all of its
+    /// threads are ready.
     ///
     /// # Errors
     /// When the machine has no thread left; those that did start are asked to stop, for they would wait for it.
-    pub fn start(&mut self, work: impl FnOnce(Member) -> Part + Send + 'static) -> Result<(), StartError> {
+    pub fn start(
+        &mut self,
+        activity: Arc<Activity>,
+        work: impl FnOnce(Member) -> Part + Send + 'static,
+    ) -> Result<(), StartError> {
         let index = self.threads.len();
         let cpu = self.cpus.iter().copied().cycle().nth(index);
-        let member = Member { shared: Arc::clone(&self.shared), index };
+        let member = Member { shared: Arc::clone(&self.shared) };
         let life = move || {
             if let Some(cpu) = cpu {
                 // The processors were tried before the start, so this can fail only if one was taken away since.
@@ -162,6 +157,7 @@ impl ThreadGroup {
                 StartError::Machine(format!("a thread could not be started: {error}"))
             })?;
         self.threads.push(thread);
+        self.activities.push(activity);
         Ok(())
     }
 
@@ -188,14 +184,16 @@ impl ThreadGroup {
 
     /// Where the load stands now.
     #[must_use]
-    pub fn progress(&self) -> Progress {
-        let sum = |counter: fn(&SharedActivity) -> &AtomicU64| {
-            self.shared.activities.iter().map(|activity| counter(activity).load(Ordering::Relaxed)).sum()
-        };
+    pub fn progress(&mut self) -> Progress {
+        let elapsed = self.shared.elapsed();
+        let latencies = CoarseLatencies::of(self.activities.iter().map(Arc::as_ref));
+        let mut failures = FailureCounts::default();
+        self.activities.iter().for_each(|activity| failures.merge(&activity.failures()));
         Progress {
-            elapsed_s: self.shared.elapsed().map(Nanos::as_secs_f64),
-            answered: sum(|activity| &activity.answered),
-            failed: sum(|activity| &activity.failed),
+            elapsed_s: elapsed.map(Nanos::as_secs_f64),
+            answered: latencies.count(),
+            failures,
+            last_second: elapsed.and_then(|elapsed| self.watcher.look(elapsed, latencies)),
         }
     }
 
@@ -230,7 +228,6 @@ impl ThreadGroup {
 /// One thread's way to the others of its group.
 pub struct Member {
     shared: Arc<Shared>,
-    index: usize,
 }
 
 impl Member {
@@ -259,13 +256,6 @@ impl Member {
     pub fn epoch(&self) -> Nanos {
         *self.shared.epoch.get_or_init(clock::now)
     }
-
-    /// Shows what the thread has done.
-    pub fn publish(&self, activity: Activity) {
-        let shown = &self.shared.activities[self.index];
-        shown.answered.store(activity.answered, Ordering::Relaxed);
-        shown.failed.store(activity.failed, Ordering::Relaxed);
-    }
 }
 
 impl Drop for Member {
@@ -291,21 +281,22 @@ impl CpuMeter {
         Self { window, at_start: None, at_end: None }
     }
 
-    /// Looks whether the window has begun or ended; to be called often, with the time of the loop's turn.
-    pub fn observe(&mut self, now: Nanos, activity: Activity) {
+    /// Looks whether the window has begun or ended; to be called often, with the time of the loop's turn, and for how
+    /// long the thread has looked for work where it could have slept.
+    pub fn observe(&mut self, now: Nanos, spun: Nanos) {
         if self.at_start.is_none() && now >= self.window.start {
-            self.at_start = Some((CpuTime::read(), activity.spun));
+            self.at_start = Some((CpuTime::read(), spun));
         }
         if self.at_end.is_none() && now >= self.window.end {
-            self.at_end = Some((CpuTime::read(), activity.spun));
+            self.at_end = Some((CpuTime::read(), spun));
         }
     }
 
     /// What the thread has used in the window, as far as that has gone.
     #[must_use]
-    pub fn used(&self, activity: Activity) -> CpuUse {
+    pub fn used(&self, spun: Nanos) -> CpuUse {
         let Some((at_start, spun_at_start)) = self.at_start else { return CpuUse::default() };
-        let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), activity.spun));
+        let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), spun));
         let (user, system) = at_end.since(at_start);
         CpuUse { user, system, spun: spun_at_end - spun_at_start }
     }
@@ -313,10 +304,13 @@ impl CpuMeter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use loadcurve_plan::Nanos;
-    use loadcurve_record::{Recorder, Window};
+    use loadcurve_record::{Failure, FailureCounts, Recorder, Window};
 
     use super::{Begins, Member, NotBegun, ThreadGroup};
+    use crate::activity::Activity;
     use crate::clock;
     use crate::part::{CpuUse, Part};
 
@@ -331,11 +325,26 @@ mod tests {
     }
 
     #[test]
+    fn the_progress_of_a_load_is_that_of_all_its_threads() {
+        let mut group = ThreadGroup::new(2, &[], Begins::WhenReady).unwrap();
+        for failure in [Failure::Timeout, Failure::Reset] {
+            let activity = Arc::new(Activity::default());
+            activity.answered(Nanos::from_millis(1));
+            activity.failed(failure);
+            group.start(activity, |member| begin_and_end(&member)).unwrap();
+        }
+        let progress = group.progress();
+        let failures = FailureCounts::from([(Failure::Timeout, 1), (Failure::Reset, 1)]);
+        assert_eq!((progress.answered, progress.failures), (2, failures));
+        let _ = group.finish();
+    }
+
+    #[test]
     fn a_load_that_is_told_to_begins_then_and_not_sooner() {
         let mut group = ThreadGroup::new(2, &[], Begins::OnRequest).unwrap();
-        group.start(|member| begin_and_end(&member)).unwrap();
+        group.start(Arc::default(), |member| begin_and_end(&member)).unwrap();
         assert_eq!(group.begin(Nanos::NEVER), Err(NotBegun::NotReady));
-        group.start(|member| begin_and_end(&member)).unwrap();
+        group.start(Arc::default(), |member| begin_and_end(&member)).unwrap();
         while !group.is_ready() {
             std::thread::yield_now();
         }

@@ -11,13 +11,13 @@ use loadcurve_plan::{HttpLoad, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowRequest};
 use loadcurve_wire::Exchange;
 
+use crate::activity::Activity;
 use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::requests::{RequestSource, TargetReader};
 use crate::scheduler::Scheduler;
-use crate::thread_group::Activity;
 
 mod begin;
 mod end;
@@ -93,7 +93,10 @@ pub(crate) struct Worker<I, E: Exchange> {
     /// Requests that have just ended and are among the slowest, of the slot whose event is handled.
     slow_requests: Vec<SlowRequest>,
     now: Nanos,
-    activity: Activity,
+    /// What anybody can see of what became of the requests.
+    activity: Arc<Activity>,
+    /// How long the thread has looked for work where it could have slept.
+    spun: Nanos,
     /// The thread's processor time at the end of the last look for work, where nothing has happened since.
     looking_since: Option<Nanos>,
     recorder: Recorder,
@@ -126,7 +129,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             scratch: Vec::new(),
             slow_requests: Vec::with_capacity(pipeline),
             now: Nanos::ZERO,
-            activity: Activity::default(),
+            activity: Arc::default(),
+            spun: Nanos::ZERO,
             looking_since: None,
             configuration,
         }
@@ -172,13 +176,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every turn. Returns when it
-    /// began.
+    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every turn, and with how
+    /// long it has looked for work until then. Returns when it began.
     pub(crate) fn run(
         &mut self,
         scheduler: &mut Scheduler,
         should_stop: impl Fn() -> bool,
-        mut observe: impl FnMut(Nanos, Activity),
+        mut observe: impl FnMut(Nanos, Nanos),
     ) -> Nanos {
         self.recorder.open_window(scheduler.window());
         // The first request is due at the epoch at the earliest, so the turn's clock must have passed it.
@@ -202,7 +206,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if could_begin && scheduler.is_over(self.now) {
                 self.held_up = scheduler.never_begun(self.now);
             }
-            observe(self.now, self.activity);
+            observe(self.now, self.spun);
         }
         started
     }
@@ -233,15 +237,19 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let last_ended_at = self.looking_since.take();
         if !self.turn(Some(scheduler), Nanos::ZERO) {
             let ended_at = clock::thread_cpu_time();
-            self.activity.spun =
-                self.activity.spun + last_ended_at.map_or(Nanos::ZERO, |last| ended_at - last);
+            self.spun = self.spun + last_ended_at.map_or(Nanos::ZERO, |last| ended_at - last);
             self.looking_since = Some(ended_at);
         }
     }
 
-    /// What the worker has done so far.
-    pub(crate) fn activity(&self) -> Activity {
-        self.activity
+    /// What the worker shows of itself.
+    pub(crate) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
+    }
+
+    /// How long the worker has looked for work where it could have slept.
+    pub(crate) fn spun(&self) -> Nanos {
+        self.spun
     }
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.

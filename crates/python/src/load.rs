@@ -1,8 +1,11 @@
 //! One running load.
 
+use std::collections::BTreeMap;
+
 use loadcurve_database::DatabaseLoad;
 use loadcurve_engine::{RunningLoad, StartError};
 use loadcurve_plan::HttpLoad;
+use loadcurve_record::Class;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -14,6 +17,11 @@ enum Plan {
     Http(HttpLoad),
     Ycsb(DatabaseLoad),
 }
+
+/// Of a last second: its length, its answers, and three percentiles of their latency in ms.
+type ShownSecond = (f64, u64, Option<[f64; 3]>);
+/// Seconds since the load began, answers, failures by class, and the last second.
+type ShownProgress = (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>);
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -32,9 +40,15 @@ impl Load {
         Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
     }
 
-    fn progress(&self) -> PyResult<(Option<f64>, u64, u64)> {
-        let progress = self.running()?.progress();
-        Ok((progress.elapsed_s, progress.answered, progress.failed))
+    fn progress(&mut self) -> PyResult<ShownProgress> {
+        let progress = self.0.as_mut().ok_or_else(already_finished)?.progress();
+        let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
+        Ok((
+            progress.elapsed_s,
+            progress.answered,
+            failures.map(|(class, count)| (class.code(), count)).collect(),
+            progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
+        ))
     }
 
     fn stop(&self) -> PyResult<()> {

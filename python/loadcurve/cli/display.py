@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.cli.live_line import SEPARATOR, live_line
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.kinds import WEB
 from loadcurve.loads.values import Point
@@ -150,17 +151,15 @@ class RunDisplay:
             return ""
         parts = [f"trial {trial.trial + 1} of {self._at_most}{self._trials_planned}", trial.server]
         if self._point is None:
-            return " · ".join([*parts, "starting"])
+            return SEPARATOR.join([*parts, "starting"])
         if self._point:
             parts.append(in_words(self._point))
         if self._attempt > 1:
             parts.append(f"attempt {self._attempt}, the machine was disturbed")
-        if self._progress is not None and self._progress.elapsed_s:
-            rate = self._progress.answered / self._progress.elapsed_s
-            parts.append(f"{rate:,.0f} {self._kind.per_second}")
-            if self._progress.failed:
-                parts.append(f"{self._progress.failed:,} failed")
-        return " · ".join(parts)
+        line = SEPARATOR.join(parts)
+        if self._progress is None:
+            return line
+        return live_line(line, self._progress, self._kind, self._console.width)
 
     def _time_left(self) -> str:
         """Say what is done and how long is left."""

@@ -192,7 +192,11 @@ def load(
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
-    """Put one load on one URL: a web server or a database."""
+    """Put one load on one URL: a web server or a database.
+
+    On a terminal, a line shows the rate and coarse percentiles of the last second, and what failed.
+    The result is printed at the end, from all requests of the measured part.
+    """
     from loadcurve.cli.load_study import Options
     from loadcurve.loads.kinds import WEB, kind_of_protocol
     from loadcurve.protocol import protocol_of_url

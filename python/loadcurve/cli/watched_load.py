@@ -8,6 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.live_line import CONNECTING, how_far, live_line
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import LoadInterrupted, Plan, Progress
 from loadcurve.result.load import LoadResult
@@ -24,7 +25,7 @@ def talk() -> Console:
 def watched(plan: Plan) -> LoadResult:
     """Run the load with one live line on stderr, where that is a terminal."""
     console = talk()
-    line = Text("connecting")
+    line = Text(CONNECTING, overflow="ellipsis", no_wrap=True)
     live = (
         Live(line, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True)
         if console.is_terminal
@@ -32,25 +33,15 @@ def watched(plan: Plan) -> LoadResult:
     )
     with live:
         try:
-            return judged(ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan)))
+            return judged(
+                ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan, console.width))
+            )
         except LoadInterrupted as interrupt:
             raise LoadInterrupted(judged(interrupt.result)) from interrupt
 
 
-def _show_progress(line: Text, progress: Progress, plan: Plan) -> None:
-    if not progress.elapsed_s:
-        line.plain = "connecting"
-        return
-    kind = plan.kind
-    rate = f"{progress.answered / progress.elapsed_s:,.0f} {kind.per_second}"
-    failed = f" · {progress.failed:,} failed" if progress.failed else ""
-    if plan.requests_total is not None:
-        line.plain = f"{progress.answered:,} of {plan.requests_total:,} {kind.requests} · {rate}{failed}"
-    elif plan.load.duration_s is None:
-        line.plain = f"{progress.elapsed_s:.0f} s · {rate}{failed}"
-    else:
-        total_s = plan.load.warmup_s + plan.load.duration_s
-        line.plain = f"{progress.elapsed_s:.0f} of {total_s:g} s · {rate}{failed}"
+def _show_progress(line: Text, progress: Progress, plan: Plan, width: int) -> None:
+    line.plain = live_line(how_far(progress, plan), progress, plan.kind, width)
 
 
 def print_result(result: LoadResult, *, json_output: bool) -> None:

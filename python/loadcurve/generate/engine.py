@@ -8,7 +8,7 @@ from typing import Any, Final
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import WatchingClocks
-from loadcurve.generate.generator import Generator, LoadInterrupted, Observe, Plan, Progress
+from loadcurve.generate.generator import Generator, LastSecond, LoadInterrupted, Observe, Plan, Progress
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
@@ -29,7 +29,7 @@ class Engine:
         try:
             while not load.is_finished():
                 time.sleep(LOOK_INTERVAL_S)
-                progress = Progress(*load.progress())
+                progress = _progress(load)
                 watch.look(progress)
                 observe(progress)
         except KeyboardInterrupt as interrupt:
@@ -75,6 +75,11 @@ def _started(plan: Plan) -> Load:
         raise BadInput(str(error)) from error
     except RuntimeError as error:
         raise NothingMeasured(str(error)) from error
+
+
+def _progress(load: Load) -> Progress:
+    elapsed_s, answered, failures, last_second = load.progress()
+    return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second))
 
 
 def _result(plan: Plan, load: Load, watch: _WindowWatch) -> LoadResult:

@@ -93,10 +93,14 @@ impl Simulation {
             let started = Instant::now();
             let clock = SimulatedClock { started, held_up_until: Rc::new(Cell::new(self.held_up_until)) };
             let should_stop = || started.elapsed() >= self.stop_at;
+            let activity = configuration.activity();
             let clients = Clients::<Memory, _>::open(configuration, clock.clone(), should_stop).await;
             let scheduler = Scheduler::new(&self.plan.pace(), share, clock.now()).unwrap();
             let window = scheduler.window();
-            let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(|_, _| {})).await;
+            let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(|_| {})).await;
+            let shown = (activity.answers(), activity.failures().total());
+            let failed = recorder.requests.failed + recorder.warm_up.failed;
+            assert_eq!(shown, (recorder.replies, failed), "what anybody can see");
             Part::of_thread(recorder, window, window.start, ended, CpuUse::default())
         })
     }

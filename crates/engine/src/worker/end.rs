@@ -59,10 +59,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     ended = true;
                     if self.configuration.requests.template(answer.operation).is_mismatched_by(&response) {
                         self.slow_requests.extend(self.recorder.mismatched(&answer));
-                        self.activity.failed += 1;
+                        self.activity.failed(Failure::Mismatch);
                     } else {
                         self.slow_requests.extend(self.recorder.answered(&answer));
-                        self.activity.answered += 1;
+                        self.activity.answered(answer.done - answer.due);
                     }
                     self.in_flight -= 1;
                     // The deadline of an upload stays: the next request waits for the rest of it.
@@ -76,7 +76,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     };
                     ended = true;
                     self.slow_requests.extend(self.recorder.failed(&failed));
-                    self.activity.failed += 1;
+                    self.activity.failed(failed.failure);
                     self.in_flight -= 1;
                     self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
                 }
@@ -290,7 +290,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let Some(failed) = self.connections[slot].take_failed(tag, failure, self.now) else { return };
         self.slow_requests.extend(self.recorder.failed(&failed));
         self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
-        self.activity.failed += 1;
+        self.activity.failed(failure);
         self.in_flight -= 1;
     }
 

@@ -273,10 +273,17 @@ impl<'a> Simulation<'a> {
         let mut scheduler = Scheduler::new(&self.plan.pace(), share, epoch).unwrap();
         clock.set(epoch + self.begins_late);
         let began = worker.run(&mut scheduler, should_stop, |_, _| {});
+        let activity = worker.activity();
         let (recorder, ended) = worker.finish(&scheduler);
         let counts = recorder.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
+        let shown = (activity.answers(), activity.failures().total());
+        assert_eq!(
+            shown,
+            (recorder.replies, counts.failed + recorder.warm_up.failed),
+            "what anybody can see"
+        );
         (Part::of_thread(recorder, scheduler.window(), began, ended, CpuUse::default()), epoch)
     }
 

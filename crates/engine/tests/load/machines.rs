@@ -23,9 +23,9 @@ fn two_parts_that_travel_are_one_load_that_begins_at_one_moment() {
     let targets: Vec<String> = (0..50).map(|number| format!("/{number}")).collect();
     let requests = Requests::Given(targets.iter().map(|target| get(target)).collect());
     let plan = open(server.address, 6, 500.0, Stop::RequestsTotal(50)).with(|http| http.requests = requests);
-    let parts = two_ready_parts(&plan);
+    let mut parts = two_ready_parts(&plan);
     let at = now() + Nanos::from_millis(200);
-    for part in &parts {
+    for part in &mut parts {
         assert_eq!(part.progress().elapsed_s, None, "it waits for its begin");
         assert_eq!(part.begin(at), Ok(()));
     }
