@@ -29,11 +29,13 @@ compile_the_command = @$(BIN)/loadcurve --version > /dev/null
 
 # The tests of `make test`.
 SHORT := not long and not builds
+# What builds the documentation; nothing else needs it, so no environment has it.
+SITE_BUILDER := zensical@0.0.73
 # How long each target is fuzzed.
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit pictures bench lock clean
+	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -158,6 +160,11 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
 
+docs: $(STAMPS)/environment ## Build the documentation as a site into target/docs (needs a network the first time)
+	@$(BIN)/python -m docs.generate.site target/docs-pages
+	@$(BIN)/uv tool run --quiet --python $(BIN)/python $(SITE_BUILDER) build --strict
+	@echo target/docs/index.html
+
 pictures: setup ## Make the README's pictures from a new run of the quickstart (needs Chromium)
 	rm -rf target/pictures
 	$(BIN)/loadcurve run studies/quickstart.toml --quick --out target/pictures
@@ -183,4 +190,4 @@ lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock
 
 clean: ## Remove everything that was built
-	rm -rf .venv .stamps target dist python/loadcurve/native python/loadcurve/*.so
+	rm -rf .venv .stamps .cache target dist python/loadcurve/native python/loadcurve/*.so

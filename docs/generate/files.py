@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
+from docs.generate import ROOT
 from docs.generate.manual import manual_pages
 from docs.generate.schemas import schema_files
 from docs.generate.tables import documents
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def generated_files() -> dict[Path, str]:

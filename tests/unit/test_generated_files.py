@@ -4,7 +4,8 @@ import re
 import tomllib
 
 import pytest
-from docs.generate.files import ROOT, generated_files
+from docs.generate import ROOT
+from docs.generate.files import generated_files
 from docs.generate.manual import FOLDER as MANUAL_FOLDER
 from docs.generate.models import key_table
 from docs.generate.schemas import SCHEMA_FOLDER

@@ -4,8 +4,8 @@ import os
 import subprocess
 
 import pytest
+from docs.generate import ROOT
 from docs.generate.command import Command, Parameter, read_command
-from docs.generate.files import ROOT
 from docs.generate.manual import FOLDER, manual_pages, page
 
 PAGES = manual_pages(ROOT)
