@@ -3,7 +3,7 @@
 import os
 from typing import ClassVar
 
-NO_MEMORY = "there is not enough memory, on this machine or within the limits of this process (ulimit -v)"
+NO_MEMORY = "not enough memory on this machine, or within the limits of this process (ulimit -v)"
 
 
 class LoadcurveError(Exception):

@@ -2,6 +2,6 @@
 
 EXIT_DONE = 0
 EXIT_INVALID = 3
-"""Measured, but invalid, or beyond a limit that was asked for."""
+"""Measured, but invalid, or beyond a limit that was set."""
 EXIT_INTERRUPTED = 130
 """What was measured is kept."""

@@ -12,8 +12,8 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
-IS_LINK = "it is a link, which may lead to a file of somebody else"
-NOT_REGULAR = "it is no regular file"
+IS_LINK = "it is a link, which may lead to another user's file"
+NOT_REGULAR = "it is not a regular file"
 
 
 def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:

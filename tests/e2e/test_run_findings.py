@@ -129,7 +129,7 @@ def test_a_short_listen_queue_explains_requests_of_whole_seconds_and_a_long_one_
     assert value(finding, "overflows of listen queues") > 0
     assert value(finding, "SYNs sent again") > 0
     assert value(finding, "backlog of the server's listen queue") == backlog
-    assert value(finding, "connections made about 1 s after their first SYN") > 0
+    assert value(finding, "connections established about 1 s after their first SYN") > 0
     assert not codes(run, "long") & {"listen_queue_overflow", "connections_retried"}
 
 
@@ -211,8 +211,8 @@ def test_each_fault_is_told_of_its_server_and_of_no_other(request, study: str, s
 
 def test_the_rate_of_good_answers_leaves_the_errors_out(wrong):
     finding = the(wrong, "wrong_answers", "errors")
-    assert value(finding, "requests without a right answer") == pytest.approx(0.05, rel=0.5)
-    assert value(finding, "good answers") < value(finding, "answers")
+    assert value(finding, "requests without a correct answer") == pytest.approx(0.05, rel=0.5)
+    assert value(finding, "correct answers") < value(finding, "answers")
 
 
 def test_reconnects_are_explained_by_the_limit_that_the_server_is_set_to(wrong):
@@ -296,7 +296,7 @@ def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
     finding = the(read_run(sandbox.work / "steal"), "steal", "limit")
     assert finding.certainty == "shown"
     # The third comes on top of the time that the CPU really had: 1/3 of 4/3.
-    assert value(finding, "steal, of the CPU that lost most") == pytest.approx(1 / 4, rel=0.05)
+    assert value(finding, "steal of the most affected CPU") == pytest.approx(1 / 4, rel=0.05)
 
 
 @contextmanager
@@ -491,7 +491,7 @@ def test_keepalive_requests_of_nginx_explain_its_reconnects(real):
 def test_a_server_with_too_few_places_turns_connections_away(real):
     finding = the(real, "server_connections_exhausted", "nginx-small")
     assert [point["connections"] for point in finding.points] == [40]
-    assert value(finding, "connections by the server's settings") == 16
+    assert value(finding, "connections allowed by the server's settings") == 16
 
 
 @pytest.mark.needs("nginx")
@@ -517,4 +517,4 @@ max_spare_threads = 40
     finding = the(run_study(sandbox, "apache", study), "processes_changed", "apache")
     # A connection holds a thread: two children of 10 threads have 5 to spare up to 15 connections.
     assert max(point["connections"] for point in finding.points) >= 16
-    assert value(finding, "processes then") > value(finding, "processes before")
+    assert value(finding, "processes after") > value(finding, "processes before")

@@ -23,7 +23,7 @@ def test_want_of_ports_without_time_wait_is_not_blamed_on_it():
 def test_want_of_open_files_is_told_with_their_limit():
     [finding] = found(lambda r, *_: r["load"]["errors"].update(fd_unavailable=5)).values()
     assert finding.code == "descriptors_exhausted"
-    assert evidence(finding)["limit of open files of a process"] == 4096
+    assert evidence(finding)["limit of open files per process"] == 4096
 
 
 def test_a_server_with_fewer_places_than_connections_turns_them_away():
@@ -33,4 +33,7 @@ def test_a_server_with_fewer_places_than_connections_turns_them_away():
 
     by_code = found(plant, Setup(settings={"workers": 2, "worker_connections": 32}))
     assert set(by_code) == {"wrong_answers", "server_connections_exhausted"}
-    assert evidence(by_code["server_connections_exhausted"])["connections by the server's settings"] == 64
+    assert (
+        evidence(by_code["server_connections_exhausted"])["connections allowed by the server's settings"]
+        == 64
+    )

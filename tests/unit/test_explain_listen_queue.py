@@ -26,8 +26,8 @@ def test_connections_made_after_1_and_3_s_are_told_with_the_queue_that_overflowe
     assert (finding.trials, finding.trials_measured) == ([0, 1, 2, 3, 4], 5)
     shown = evidence(finding)
     assert shown["overflows of listen queues"] == 12
-    assert shown["connections made about 1 s after their first SYN"] == 8
-    assert shown["connections made about 3 s after their first SYN"] == 2
+    assert shown["connections established about 1 s after their first SYN"] == 8
+    assert shown["connections established about 3 s after their first SYN"] == 2
     assert shown["backlog of the server's listen queue"] == 511
     # 10 requests at each of 2 points in each of 5 trials.
     assert "100 requests waited about 1, 3 s" in finding.seen

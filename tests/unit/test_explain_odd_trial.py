@@ -23,7 +23,7 @@ def test_a_burp_is_told_with_the_counter_that_its_siblings_do_not_have():
     [finding] = found(plant).values()
     assert (finding.code, finding.trials, finding.points) == ("odd_trial", [3], [{"connections": 25}])
     assert finding.trials_measured == 5
-    assert "segments sent again" in finding.cause
+    assert "segments retransmitted" in finding.cause
 
 
 def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
@@ -32,7 +32,7 @@ def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
             record["load"]["rate_rps"]["answered"] *= 0.7
 
     [finding] = found(plant).values()
-    assert "No counter" in finding.cause
+    assert "No kernel counter" in finding.cause
 
 
 def test_a_trial_that_is_slow_at_every_point_does_not_hide_in_its_own_spread():

@@ -26,7 +26,7 @@ def test_slowest_requests_in_a_pause_of_either_side_are_counted(side: str):
 
     finding = found(plant)["slowest_in_pauses"]
     assert (finding.trials, finding.points) == ([2], [{"connections": 10}])
-    assert "Of the 10 slowest requests, 6 were under way in a pause" in finding.seen
+    assert "Of the 10 slowest requests, 6 spent half or more of their time in a pause" in finding.seen
     shown = evidence(finding)
     assert shown["slowest requests in pauses"] == 6
     assert shown["longest pause"] == pytest.approx(100)

@@ -41,7 +41,7 @@ def test_a_change_without_effect_says_that_the_throughput_did_not_move():
 
     [finding] = found(plant).values()
     assert finding.code == "processes_changed"
-    assert "did not move" in finding.seen
+    assert "did not change" in finding.seen
     assert finding.briefly is None
 
 

@@ -12,7 +12,7 @@ def test_a_server_that_uses_all_its_cpus_is_at_their_limit():
 
     [finding] = found(plant).values()
     assert (finding.code, [p["connections"] for p in finding.points]) == ("cpu_limit", [100])
-    assert evidence(finding)["CPUs that it may use"] == 2
+    assert evidence(finding)["CPUs available to it"] == 2
     assert "1.95 of the 2 CPUs" in finding.seen
 
 
@@ -34,7 +34,7 @@ def test_a_throttled_server_is_told_as_such_and_not_as_a_busy_one(throttled: int
     assert set(by_code) == codes
     if throttled:
         # 8 of 20 periods.
-        assert evidence(by_code["cpu_throttled"])["periods with waiting"] == 0.4
+        assert evidence(by_code["cpu_throttled"])["throttled periods"] == 0.4
 
 
 def test_one_thread_on_two_cpus_is_bound_to_one():

@@ -16,7 +16,7 @@ def stall(record: Data, **more: object) -> None:
     record["load"]["slowest"] = [slow_request(0.895 + 0.001 * n, 605 - n, n, **more) for n in range(10)]
 
 
-@pytest.mark.parametrize(("cpu_in_stall", "cause"), [(0.0, "did nothing"), (0.5, "worked all the time")])
+@pytest.mark.parametrize(("cpu_in_stall", "cause"), [(0.0, "did nothing"), (0.5, "was busy throughout")])
 def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cause: str):
     # The samples at 1.05 s to 1.45 s lie in the stall with their whole time.
     shares = [cpu_in_stall if 10 <= sample <= 14 else 0.25 for sample in range(20)]
@@ -30,8 +30,8 @@ def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cau
     assert "600 ms, from 0.90 s on, nothing was answered" in finding.seen
     assert cause in finding.cause
     shown = evidence(finding)
-    assert shown["stretches without an answer as long as a stall"] == 2
-    assert shown["slowest requests that were held up"] == 10
+    assert shown["gaps without an answer as long as a stall"] == 2
+    assert shown["slowest requests that were delayed"] == 10
     assert shown["CPU of the server in the stall"] == 2 * cpu_in_stall
 
 
@@ -43,7 +43,7 @@ def test_a_throttled_stall_is_told_as_that():
         record["probe"]["series"] = series(throttled_s=throttled)
 
     [finding] = found(plant).values()
-    assert "used up its share" in finding.cause
+    assert "used its CPU quota" in finding.cause
 
 
 @pytest.mark.parametrize(("stolen_cpus", "is_told"), [(0.6, True), (0.4, False)])

@@ -15,8 +15,8 @@ def test_fast_errors_are_told_with_the_rate_of_the_good_answers():
     assert (finding.code, finding.weight) == ("wrong_answers", "invalidates")
     shown = evidence(finding)
     # Half of 500 answers.
-    assert shown["requests without a right answer"] == 0.5
-    assert (shown["answers"], shown["good answers"]) == (40_000, 20_000)
+    assert shown["requests without a correct answer"] == 0.5
+    assert (shown["answers"], shown["correct answers"]) == (40_000, 20_000)
 
 
 def test_short_bodies_are_wrong_answers():

@@ -86,9 +86,9 @@ def test_a_link_in_a_run_folder_is_not_followed(run: Path, private: Path, name: 
 def test_a_pipe_in_a_run_folder_is_not_waited_for(run: Path, name: str):
     (run / name).unlink()
     os.mkfifo(run / name)
-    with pytest.raises(BadInput, match=f"{name}.* is no regular file"):
+    with pytest.raises(BadInput, match=f"{name}.* is not a regular file"):
         read_run(run)
-    with pytest.raises(BadInput, match=f"{name}.* is no regular file"):
+    with pytest.raises(BadInput, match=f"{name}.* is not a regular file"):
         FollowedRun(run).read()
 
 

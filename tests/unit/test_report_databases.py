@@ -131,11 +131,11 @@ def test_a_finding_of_a_database_speaks_of_operations(tmp_path):
         for threads in synthetic.THREADS
     ]
     run = read_run(synthetic.synthetic_run.write_run(tmp_path / "run", synthetic.run_record(), failing))
-    found = [one for one in findings(run) if "right answer" in one.seen]
+    found = [one for one in findings(run) if "correct answer" in one.seen]
     assert found
     for one in found:
         assert "operations" in one.seen
-        assert one.seen.endswith(f"Most of them because: {REASON}")
+        assert one.seen.endswith(f"Most frequent reason: {REASON}")
         ours = one.seen.removesuffix(REASON)
         said = " ".join([ours, one.cause, one.advice, *(figure.name for figure in one.evidence)])
         assert "request" not in said

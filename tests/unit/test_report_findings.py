@@ -94,7 +94,7 @@ def test_the_page_shows_each_finding_of_the_run_with_its_evidence(tmp_path):
     # The synthetic servers take 1/8 MiB for each connection, and that of one process is its own.
     assert "Findings</h2>" in page
     assert "memory grows with the connections: 128" in page
-    assert "memory for each connection" in page
+    assert "memory per connection" in page
 
 
 def test_a_page_without_findings_has_no_such_section(tmp_path):

@@ -189,7 +189,7 @@ def test_a_run_whose_every_trial_failed_says_so_once_and_shows_no_empty_table(tm
         for planned in record.order
     ]
     page = page_of(synthetic.write_run(tmp_path, record, list(failures)))
-    assert "Nothing was measured: every trial failed." in page.text
+    assert "Nothing was measured: every trial failed, the first of nginx: " in page.text
     # ORDER has nginx first in the first block, second in the second and last in the third.
     assert "nginx, trials 0, 4 and 8, before the first point" in page.text
     assert "log of trial 8" in page.text

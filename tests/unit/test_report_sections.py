@@ -162,7 +162,9 @@ def test_the_command_ends_with_1_and_names_what_was_left_out(
     monkeypatch.setattr(analysis, "rank_run", Fault())
     finished = command.run("report", "runs/run", *options)
     assert finished.returncode == 1
-    assert f"A fault of Loadcurve left out the ranking by throughput: {REASON}." in finished.stderr
+    assert (
+        f"Left out because of an error in Loadcurve: the ranking by throughput ({REASON})." in finished.stderr
+    )
     written = [command.work / line for line in finished.stdout.splitlines() if "/report" in line]
     assert written
     assert all(path.is_file() for path in written)
@@ -175,7 +177,7 @@ def test_the_other_forms_are_written_without_one_that_fails(
     monkeypatch.setitem(write.FORMATS, form, Fault())
     finished = command.run("report", "runs/run", "--format", f"{form},md,json", "--out", "out")
     assert finished.returncode == 1
-    assert f"left out the form {form}: {REASON}." in finished.stderr
+    assert f"Loadcurve: the form {form} ({REASON})." in finished.stderr
     assert {"report.md", "report.json"} - {f"report.{form}"} <= {
         path.name for path in (command.work / "out").iterdir()
     }
@@ -194,7 +196,7 @@ def test_runs_are_compared_with_a_fault_by_exit_code_1(command: Command, monkeyp
     monkeypatch.setattr(comparison, "usable_logs", Fault())
     finished = command.run("compare", "runs/run", "runs/run")
     assert finished.returncode == 1
-    assert "A fault of Loadcurve left out the changes of throughput" in finished.stderr
+    assert "Left out because of an error in Loadcurve: the changes of throughput" in finished.stderr
 
 
 def test_the_other_runs_are_listed_beside_one_that_fails(command: Command, monkeypatch: pytest.MonkeyPatch):
@@ -204,7 +206,7 @@ def test_the_other_runs_are_listed_beside_one_that_fails(command: Command, monke
     finished = command.run("runs", "runs")
     assert finished.returncode == 1
     words = " ".join(finished.stdout.split())
-    assert "A fault of Loadcurve left out the summary of runs/other" in words
+    assert "Left out because of an error in Loadcurve: the summary of runs/other" in words
     assert "three-servers" in words or "One static file" in words
 
 

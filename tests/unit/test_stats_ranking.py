@@ -114,7 +114,7 @@ def test_not_telling_apart_does_not_carry_over():
 
 
 def test_neither_more_nor_fewer_cpus_are_better():
-    with pytest.raises(ValueError, match="neither more nor less is better"):
+    with pytest.raises(ValueError, match="neither higher nor lower is better"):
         rank_run([], MEASURES["cpu_share"])
 
 

@@ -92,7 +92,7 @@ def test_a_search_has_its_own_limits_and_no_curve(run: Run):
 
 
 def test_limits_that_do_not_apply_are_refused(run: Run):
-    with pytest.raises(BadInput, match=r"needs a load that asks for a rate; the model of this run is closed"):
+    with pytest.raises(BadInput, match=r"requires a load with a rate; the model of this run is closed"):
         shapes(run, parse_objective("rate >= 99 %"))
     single = run.run.model_copy(update={"points": [{"connections": 10}]})
     with pytest.raises(BadInput, match="expected a sweep over connections, rate"):

@@ -49,10 +49,10 @@ def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
     Over the curve the unit is the block: the mean of the log ratios at the points that are usable for both
     servers in it.
 
-    Raises ``ValueError`` for a measure of which neither more nor less is better.
+    Raises ``ValueError`` for a measure of which neither higher nor lower is better.
     """
     if measure.better is None:
-        raise ValueError(f"servers cannot be ranked by {measure.title}: neither more nor less is better")
+        raise ValueError(f"servers cannot be ranked by {measure.title}: neither higher nor lower is better")
     blocks, logs = usable_logs(found, measure)
     points = found[0].points if found else []
     return RunRanking(

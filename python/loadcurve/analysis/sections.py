@@ -21,8 +21,8 @@ class NotComputed:
     def words(self) -> str:
         """The whole as a sentence."""
         return (
-            f"A fault of Loadcurve left out {self.section}: {self.reason}. "
-            "What was measured is kept; please report the fault."
+            f"Left out because of an error in Loadcurve: {self.section} ({self.reason}). What was measured "
+            "is kept; please report the error."
         )
 
 

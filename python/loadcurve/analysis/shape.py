@@ -82,8 +82,8 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
     for limit in objective.limits:
         if limit.measure == RATE_KEPT and all(point.load.rate_rps.asked is None for point in run.points):
             raise BadInput(
-                f'"{limit.text}" needs a load that asks for a rate; the model of this run is '
-                f"{run.run.study.get('load', {}).get('model')}. Limit a latency or errors instead."
+                f'"{limit.text}" requires a load with a rate; the model of this run is '
+                f"{run.run.study.get('load', {}).get('model')}. Limit a latency or the errors instead."
             )
 
 

@@ -12,20 +12,20 @@ from loadcurve.result.records import PointRecord
 PORTS = FindingCode(
     "ports_exhausted",
     title="No local port was left",
-    seen_where="any request found no port; shown if TIME_WAIT held half of them",
-    because="it is no figure of the server",
+    seen_where="any request failed for lack of a local port; shown if TIME_WAIT held half of the ports",
+    because="the failure is not the server's",
 )
 DESCRIPTORS = FindingCode(
     "descriptors_exhausted",
-    title="No open file was left",
-    seen_where="any request found no open file",
-    because="it is no figure of the server",
+    title="No file descriptor was left",
+    seen_where="any request failed for lack of a file descriptor",
+    because="the failure is not the server's",
 )
 SERVER_CONNECTIONS = FindingCode(
     "server_connections_exhausted",
-    title="The server's connections were used up",
-    seen_where="as many connections as the server's settings allow, and failures: likely",
-    because="it closes what it cannot serve",
+    title="The server reached its limit of connections",
+    seen_where="as many connections as the server's settings allow, and failed requests: likely",
+    because="a server closes the connections that it cannot serve",
 )
 
 PORT_RANGE = "net.ipv4.ip_local_port_range"
@@ -105,11 +105,11 @@ def _explain_ports(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Exp
     waiting = max((one.detail.time_wait or 0 for one in seen), default=0)
     # Within one machine both ends are seen, and the end that closed first is the one that waits.
     explained = ports is not None and waiting >= ports / 2
-    share = "" if ports is None else f" of the {ports:,} that this machine gives out"
+    share = "" if ports is None else f" of the {ports:,} in this machine's range"
     holds = (
-        f"{waiting:,} connections in TIME_WAIT held the ports{share}"
+        f"{waiting:,} connections in TIME_WAIT occupied the ports{share}"
         if explained
-        else f"All local ports{share} were taken, by open connections or those in TIME_WAIT"
+        else f"All local ports{share} were in use, by open connections or by those in TIME_WAIT"
     )
     return Explanation(
         weight="invalidates",
@@ -123,9 +123,9 @@ def _explain_ports(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Exp
             *ranged("local ports", "", [ports]),
             *ranged("connections opened", "per s", [one.detail.opened_cps for one in seen]),
         ],
-        cause=f"{holds}. Whoever closes a connection first keeps its port for 60 s, unless the kernel may "
-        "use it again sooner.",
-        advice="Keep connections (calls, keepalive), widen net.ipv4.ip_local_port_range, or set "
+        cause=f"{holds}. The side that closes a connection first keeps its port for 60 s, unless the "
+        "kernel may reuse it sooner.",
+        advice="Keep connections open (calls, keepalive), widen net.ipv4.ip_local_port_range, or set "
         "net.ipv4.tcp_tw_reuse to 1 on the load's machine.",
         briefly=f"{sum(one.detail.without for one in seen):,} {requests} found no local port, because {holds}"
         if explained
@@ -140,17 +140,17 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
     return Explanation(
         weight="invalidates",
         certainty="shown",
-        seen=f"{sum(one.detail.without for one in seen):,} {requests} found no open file for their "
-        "connection.",
+        seen=f"{sum(one.detail.without for one in seen):,} {requests} found no free file descriptor for "
+        "their connection.",
         evidence=[
-            *ranged(f"{requests} without an open file", "", [one.detail.without for one in seen]),
-            *ranged("connections asked for", "", [one.detail.connections for one in seen]),
-            *ranged("limit of open files of a process", "", [hard if isinstance(hard, int) else None]),
+            *ranged(f"{requests} without a file descriptor", "", [one.detail.without for one in seen]),
+            *ranged("connections requested", "", [one.detail.connections for one in seen]),
+            *ranged("limit of open files per process", "", [hard if isinstance(hard, int) else None]),
         ],
-        cause="The generator's process, or the whole machine, had as many files open as it may.",
-        advice="Raise the limit of open files (ulimit -n, fs.file-max), or ask for fewer connections.",
+        cause="The generator's process, or the whole machine, had reached its limit of open files.",
+        advice="Raise the limit of open files (ulimit -n, fs.file-max), or use fewer connections.",
         briefly=f"{sum(one.detail.without for one in seen):,} {requests} were not sent, because the "
-        "generator had no open file left",
+        "generator had no file descriptor left",
     )
 
 
@@ -161,14 +161,14 @@ def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Ex
         weight="invalidates",
         certainty="likely",
         seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more were "
-        f"asked for, and {sum(one.detail.without for one in seen):,} {requests} failed.",
+        f"requested, and {sum(one.detail.without for one in seen):,} {requests} failed.",
         evidence=[
-            *ranged("connections asked for", "", [one.detail.connections for one in seen]),
-            *ranged("connections by the server's settings", "", [places]),
-            *ranged(f"{requests} turned away", "", [one.detail.without for one in seen]),
+            *ranged("connections requested", "", [one.detail.connections for one in seen]),
+            *ranged("connections allowed by the server's settings", "", [places]),
+            *ranged(f"{requests} refused", "", [one.detail.without for one in seen]),
         ],
-        cause="The server had no place left for a connection: it closes what it cannot serve, or lets it "
-        "wait until the client gives up.",
+        cause="The server accepts no further connection: it closes those beyond its limit, or leaves them "
+        "waiting until the client times out.",
         advice="Raise worker_connections or max_fds (and the limit of open files), or start more workers.",
     )
 

@@ -12,9 +12,9 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "hidden_tail",
     title="Requests waited before they were sent",
-    seen_where="open loop: p99 of latency twice that of service time and 1 ms more, and not the generator's "
-    "lateness",
-    because="a closed loop, which sends nothing while it waits, would have shown the service time alone "
+    seen_where="open loop: p99 latency at least twice the p99 service time, plus 1 ms, and not caused by the "
+    "generator's lateness",
+    because="a closed loop sends nothing while it waits, and would have shown only the service time "
     "(coordinated omission)",
 )
 
@@ -82,17 +82,17 @@ def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanati
         evidence=[
             *ranged(f"latency, {most.percentile}", "ms", [one.detail.latency_ms for one in seen]),
             *ranged(f"service time, {most.percentile}", "ms", [one.detail.service_ms for one in seen]),
-            *ranged("rate asked", per_second, [load.rate_rps.asked for load in loads]),
+            *ranged("rate requested", per_second, [load.rate_rps.asked for load in loads]),
             *ranged("rate answered", per_second, [load.rate_rps.answered for load in loads]),
             *ranged("connections", "", [load.load.connections for load in loads]),
         ],
         cause=f"{subject.load.requests.capitalize()} fell due while every connection was still waiting for "
-        "an answer, because the server stood still or could not keep up. A closed loop sends nothing in that "
-        "time, so what waits is in none of its figures: it reports the service time alone (coordinated "
+        "an answer, because the server stalled or could not keep up. A closed loop sends nothing in that "
+        "time, so its figures leave out the waiting: it reports only the service time (coordinated "
         "omission).",
-        advice="Take the latency, as users meet it. Where the rate answered is below the rate asked, the "
-        "server is past its capacity and the latency grows with the length of the load.",
-        briefly=f"the {most.percentile} of {rounded(most.latency_ms)} ms is waiting for a free connection "
-        f"but for {rounded(most.service_ms)} ms, because {subject.load.requests} fell due faster than the "
-        "server answered",
+        advice="Use the latency, which is what users experience. Where the rate answered is below the rate "
+        "requested, the server is beyond its capacity and the latency grows with the length of the load.",
+        briefly=f"the {most.percentile} of {rounded(most.latency_ms)} ms is time spent waiting for a free "
+        f"connection, except for {rounded(most.service_ms)} ms, because {subject.load.requests} fell due "
+        "faster than the server answered",
     )

@@ -17,15 +17,16 @@ from loadcurve.result.run_files import TRIALS_FILE
 OVERFLOW = FindingCode(
     "listen_queue_overflow",
     title="The listen queue overflowed",
-    seen_where="requests got their connection 1, 3, 7 … s after its first SYN (-0.05 s to +0.3 s), SYNs "
-    "were sent again, and a listen queue overflowed",
-    because="these are Linux's moments, or 1, 2, 3, 4, 5, 7, 11 s by `tcp_syn_linear_timeouts`; a second "
-    "may have other causes, the counters may not",
+    seen_where="connections were established 1, 3, 7 … s after their first SYN (-0.05 s to +0.3 s), SYNs "
+    "were retransmitted, and a listen queue overflowed",
+    because="these are Linux's retransmission times (1, 2, 3, 4, 5, 7, 11 s with "
+    "`tcp_syn_linear_timeouts`); a delay of a second alone may have other causes, the counters rule them "
+    "out",
 )
 RETRIED = FindingCode(
     "connections_retried",
-    title="SYNs were lost and sent again",
-    seen_where="the same without an overflow on this machine: likely",
+    title="SYNs were lost and retransmitted",
+    seen_where="the same, without an overflow on this machine: likely",
     because="the SYN was lost elsewhere",
 )
 
@@ -36,7 +37,7 @@ EARLY_MS = 50.0
 LATE_MS = 300.0
 """How much later: the timer's slack, the second handshake and a server that accepts late."""
 RETRANSMITS_MAX = 7
-"""SYNs sent again that are looked for; the next one would come after more than two minutes."""
+"""SYNs retransmitted that are looked for; the next one would come after more than two minutes."""
 LINEAR_TIMEOUTS = "net.ipv4.tcp_syn_linear_timeouts"
 SOMAXCONN = "net.core.somaxconn"
 
@@ -154,9 +155,9 @@ def _explain_overflow(subject: Subject, seen: Sequence[Observation[Retried]]) ->
             *ranged("backlog of the server's listen queue", "", [queue.backlog for queue in queues]),
             *ranged("most connections that waited in it", "", [queue.waiting_max for queue in queues]),
         ],
-        cause=f"Connections came faster than the server accepted them, until its listen queue{holds} was "
-        "full. The kernel then drops the SYN without a word, and the client's kernel sends it again after a "
-        "second, and later again: whole seconds of waiting that are no work of the server's.",
+        cause=f"Connections arrived faster than the server accepted them, until its listen queue{holds} was "
+        "full. The kernel then drops SYNs silently, and the client's kernel retransmits them after one "
+        "second, and later again: whole seconds of waiting in which the server does no work.",
         advice=f"Raise {raised}, let the server accept faster, or open fewer connections at once.",
         briefly=f"{_waited(subject.load, seen, briefly=True)}, because the server's listen queue{holds} "
         "overflowed",
@@ -167,12 +168,13 @@ def _explain_retried(subject: Subject, seen: Sequence[Observation[Retried]]) -> 
     return Explanation(
         weight="distorts",
         certainty="likely",
-        seen=f"{_waited(subject.load, seen)}; no overflow of a listen queue was counted on this machine.",
+        seen=f"{_waited(subject.load, seen)}; the kernel of this machine counted no overflow of a listen "
+        "queue.",
         evidence=_evidence(seen),
-        cause="SYNs were lost on their way, or dropped by the listen queue of a server on another machine, "
-        "and sent again by the client's kernel after whole seconds.",
-        advice="Read the counters TcpExtListenOverflows and TcpExtListenDrops where the server runs "
-        "(nstat -az), and the drops of the network's interfaces between (ip -s link).",
+        cause="SYNs were lost in the network, or dropped by the listen queue of a server on another "
+        "machine, and retransmitted by the client's kernel after whole seconds.",
+        advice="Read the counters TcpExtListenOverflows and TcpExtListenDrops where the server runs (nstat "
+        "-az), and the drops of the network interfaces in between (ip -s link).",
     )
 
 
@@ -183,25 +185,25 @@ def _waited(load: LoadKind, seen: Sequence[Observation[Retried]], *, briefly: bo
     parts = []
     if requests:
         about = ", ".join(f"{moment:g}" for moment in moments)
-        known = "" if briefly else ", as long as a SYN waits before it is sent again"
+        known = "" if briefly else ", the kernel's delays before it retransmits a SYN"
         parts.append(
             f"{requests:,} {load.requests if requests > 1 else load.request} waited about {about} s for a "
             f"connection{known}"
         )
     if timeouts:
-        parts.append(f"{timeouts:,} gave up before they had one")
+        parts.append(f"{timeouts:,} timed out before they got one")
     return " and ".join(parts)
 
 
 def _evidence(seen: Sequence[Observation[Retried]]) -> list[Evidence]:
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
     return [
-        *ranged("SYNs sent again", "", [one.detail.syn_retransmits for one in seen]),
+        *ranged("SYNs retransmitted", "", [one.detail.syn_retransmits for one in seen]),
         *(
             item
             for moment in moments
             for item in ranged(
-                f"connections made about {moment:g} s after their first SYN",
+                f"connections established about {moment:g} s after their first SYN",
                 "",
                 [one.detail.by_moment_s.get(moment, 0) for one in seen],
             )

@@ -14,17 +14,18 @@ from loadcurve.stats.interval import mean_interval
 LEAK = FindingCode(
     "memory_grows_with_requests",
     title="Memory grew with the requests",
-    seen_where="each quarter of the window wholly above the one before, by 1 MiB and 2 % in all, in every "
-    "trial, at the last point, too: likely",
-    because="a collector, a cache and a warm-up come to a level; of several processes proportional "
-    "memory is looked at",
+    seen_where="each quarter of the window entirely above the one before, by at least 1 MiB and 2 % in "
+    "total, in every trial, including the last point: likely",
+    because="garbage collectors, caches and warm-ups level off; with several processes, proportional "
+    "memory is used",
 )
 CONNECTIONS = FindingCode(
     "memory_per_connection",
     title="Memory grows with the connections",
-    seen_where="slope over the points, one for each trial; interval above 0; 4 MiB and a fifth along the "
-    "sweep; of several processes proportional memory",
-    because="less does not decide a machine's size; resident memory would count what they share for each",
+    seen_where="slope over the points, one per trial; interval above 0; growth of at least 4 MiB and 20 % "
+    "along the sweep; with several processes, proportional memory",
+    because="smaller growth does not matter for sizing; resident memory would count shared pages several "
+    "times",
 )
 
 BYTES_PER_MIB = 1 << 20
@@ -120,20 +121,24 @@ def _explain_leak(subject: Subject, seen: Sequence[Observation[Growth]]) -> Expl
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"The server's memory grew through the whole window, in every trial: about {rate.value:,.0f} "
-        f"bytes for each {load.request} that it answered.",
+        seen=f"The server's memory grew throughout the window, in every trial: about {rate.value:,.0f} bytes "
+        f"per {load.request} answered.",
         evidence=[
-            estimated(f"memory for each {load.request}", "bytes", rate),
+            estimated(f"memory per {load.request}", "bytes", rate),
             *ranged(
                 "growth within a window", "MiB", [one.detail.grown_bytes / BYTES_PER_MIB for one in seen]
             ),
-            *ranged("memory at its start", "MiB", [one.detail.start_bytes / BYTES_PER_MIB for one in seen]),
-            *ranged(f"{load.requests} meanwhile", "", [one.detail.requests for one in seen]),
+            *ranged(
+                "memory at the start of the window",
+                "MiB",
+                [one.detail.start_bytes / BYTES_PER_MIB for one in seen],
+            ),
+            *ranged(f"{load.requests} in the window", "", [one.detail.requests for one in seen]),
         ],
-        cause=f"The server keeps something of each {load.request}: a leak, a cache or a log in memory, or "
-        "garbage that is not collected yet.",
-        advice="Measure for longer: a leak goes on, a cache and a collector come to a level. Later points of "
-        "this server have been measured with more memory in use than earlier ones.",
+        cause=f"The server keeps data of each {load.request}: a leak, a cache or a log in memory, or "
+        "garbage not yet collected.",
+        advice="Measure for longer: a leak continues, a cache or a garbage collector levels off. Later "
+        "points of this server were measured with more memory in use than earlier ones.",
     )
 
 
@@ -161,7 +166,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
     ):
         return []
     told_evidence = [
-        estimated("memory for each connection", "bytes", estimate),
+        estimated("memory per connection", "bytes", estimate),
         *ranged("growth along the sweep", "MiB", [growth / BYTES_PER_MIB for growth in growths]),
         *ranged("memory at the fewest connections", "MiB", [value / BYTES_PER_MIB for value in firsts]),
     ]
@@ -173,12 +178,13 @@ def _per_connection(subject: Subject) -> list[Finding]:
             Explanation(
                 weight="explains",
                 certainty="shown" if estimate.low is not None else "likely",
-                seen=f"The server's memory grows with the connections: {_size(estimate.value)} for each.",
+                seen=f"The server's memory grows with the connections: {_size(estimate.value)} per "
+                "connection.",
                 evidence=told_evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
-                advice="Plan its memory by the connections that are open at once, not by the "
-                f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout make "
-                "it less.",
+                advice="Plan its memory by the number of open connections, not by the "
+                f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout "
+                "reduce it.",
             ),
         )
     ]

@@ -16,9 +16,10 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "odd_trial",
     title="One trial differs from the others",
-    seen_where="studentised deleted residual of the logarithm, p ≤ 0.05 after Bonferroni over a server's "
-    "trials, points and two measures; and 5 % of throughput, or a factor 2 of p99",
-    because="below that a mean does not change",
+    seen_where="studentised deleted residual of the logarithm, p ≤ 0.05 after Bonferroni's correction over "
+    "a server's trials, points and two measures; and a difference of 5 % in throughput, or a factor of 2 "
+    "in p99",
+    because="smaller differences do not change a mean",
 )
 
 SIGNIFICANCE = 0.05
@@ -88,11 +89,11 @@ def _counters(load: LoadKind) -> tuple[Counter, ...]:
     return (
         Counter("steal", "share", 0.01, _steal),
         Counter("overflows of listen queues", "", 1, lambda record: record.load.kernel.listen_overflows),
-        Counter("segments sent again", "", 10, lambda record: record.load.kernel.retransmits),
+        Counter("segments retransmitted", "", 10, lambda record: record.load.kernel.retransmits),
         Counter("time throttled", "s", 0.05, _throttled_s),
         Counter(f"failed {load.requests}", "", 10, lambda record: record.load.requests.failed),
-        Counter("wait for a CPU", "share", 0.05, _cpu_wait),
-        Counter("wait for disks", "share", 0.02, _disk_wait),
+        Counter("time waiting for a CPU", "share", 0.05, _cpu_wait),
+        Counter("time waiting for disks", "share", 0.02, _disk_wait),
         Counter("lateness of the generator, p99", "ms", 1, _lateness),
         Counter("involuntary context switches of the server", "", 100, _taken_from_cpu),
     )
@@ -219,18 +220,18 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
     explained = _explained(subject.load, record, odd.siblings)
     names = ", ".join(both[0].name for both in explained)
     cause = (
-        f"In this trial the machine reports something that the others do not have: {names}."
+        f"In this trial, counters of the machine differ from those of the other trials: {names}."
         if explained
-        else "No counter of the kernel differs between this trial and the others, so it was a thing of this "
-        "start of the server (its memory, its processes), or of the generator."
+        else "No kernel counter differs between this trial and the others, so the cause lies in this start "
+        "of the server (its memory layout, its processes) or in the generator."
     )
     siblings = [measure.of(sibling) for one in seen for sibling in one.detail.siblings]
     return Explanation(
         weight="distorts",
         certainty="likely",
         seen=f"Trial {record.trial} had a {measure.name} of {rounded(odd.value)} {measure.unit}, "
-        f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, further off than these differ "
-        f"among each other (p = {odd.p_value:.2g}).",
+        f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, farther than these differ from "
+        f"each other (p = {odd.p_value:.2g}).",
         evidence=[
             *ranged(f"{measure.name} of this trial", measure.unit, [one.detail.value for one in seen]),
             *ranged(f"{measure.name} of the others", measure.unit, siblings),
@@ -239,9 +240,9 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
             *(evidence for both in explained for evidence in both),
         ],
         cause=cause,
-        advice="Do not leave the trial out for being odd: run the study with more trials, or with `until` in "
-        "[trials], which repeats trials until an odd one hardly matters. The interval then shows whether "
-        "such trials belong to this server.",
+        advice="Do not exclude the trial: run the study with more trials, or with `until` in [trials], "
+        "which adds trials until the interval is narrow. The interval then shows whether such trials are "
+        "typical of this server.",
     )
 
 

@@ -14,9 +14,9 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "slowest_in_pauses",
     title="The platform paused the slowest requests",
-    seen_where="half of the slowest requests, and three, were under way in pauses of the platform for half "
-    "of their latency",
-    because="most of such a latency is the platform's; where fewer are, the others show the server",
+    seen_where="half of the slowest requests, at least three, spent half of their latency in pauses of the "
+    "platform",
+    because="most of such a latency is the platform's; if fewer are affected, the others show the server",
     of_machine=True,
 )
 
@@ -76,9 +76,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
     return Explanation(
         weight="distorts",
         certainty="shown",
-        seen=f"Of the {worst.slowest} slowest {requests}, {len(worst.explained)} were under way in a pause "
-        "of this machine for half of their time or more; the slowest of them took "
-        f"{slowest.latency_ms:,.0f} ms.",
+        seen=f"Of the {worst.slowest} slowest {requests}, {len(worst.explained)} spent half or more of their "
+        f"time in a pause of this machine; the slowest of them took {slowest.latency_ms:,.0f} ms.",
         evidence=[
             *ranged(f"slowest {requests} in pauses", "", [len(one.explained) for one in details]),
             *ranged("longest pause", "ms", [one.longest_ms for one in details]),
@@ -90,8 +89,9 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
             ),
             *ranged("p99 of the latency", "ms", [one.record.load.latency_ms.p99 for one in seen]),
         ],
-        cause="The platform did not run the CPUs of the server, of the load or of both in these moments, and "
-        "need not have counted it as steal; whoever stops the processes themselves looks the same from here.",
-        advice=f"Do not read these {requests} as the server's; measure again at another time, or on a "
-        "machine of your own.",
+        cause="The platform did not run the CPUs of the server, of the load, or of both during these "
+        "pauses, and does not necessarily count this as steal. Processes that are stopped, for example by "
+        "a signal, look the same.",
+        advice=f"Do not attribute these {requests} to the server; measure again at another time, or on a "
+        "dedicated machine.",
     )

@@ -16,11 +16,10 @@ from loadcurve.stats.interval import Estimate, exponential_ends, interval_of_log
 CODE = FindingCode(
     "processes_changed",
     title="The number of processes changed",
-    seen_where="a process more or less than at the point before, or a fifth of the threads and at least 2; "
-    "not where there is one for each connection at all points, but for two, nor, where the load closes "
-    "connections, at most one for each that is open or was just closed",
-    because="runtimes start and end single threads as they please; one for each connection is the load's "
-    "doing",
+    seen_where="one process more or fewer than at the point before, or 20 % of the threads and at least 2; "
+    "not where their number follows the connections: one per connection at all points, give or take two, "
+    "or, where the load closes connections, at most one per open or just closed connection",
+    because="runtimes start and end single threads at any time; one per connection is caused by the load",
 )
 
 THREADS_MIN = 2
@@ -140,16 +139,16 @@ def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanati
         else None,
         evidence=[
             *ranged("processes before", "", [one.detail.processes[0] for one in seen]),
-            *ranged("processes then", "", [one.detail.processes[1] for one in seen]),
+            *ranged("processes after", "", [one.detail.processes[1] for one in seen]),
             *ranged("threads before", "", [one.detail.threads[0] for one in seen]),
-            *ranged("threads then", "", [one.detail.threads[1] for one in seen]),
+            *ranged("threads after", "", [one.detail.threads[1] for one in seen]),
             *shown,
         ],
-        cause=f"The server {more} {what} by its own rules, which count the connections or "
-        f"{subject.load.requests} under way, so the points on both sides of this one were served by "
-        "differently many.",
-        advice="Set the number of processes and threads at the start, the least and the most to the same "
-        "value, or read this part of the curve as two: before and after.",
+        cause=f"The server {more} {what} by its own rules, which depend on the connections or "
+        f"{subject.load.requests} in flight, so different numbers of them served the points on both sides "
+        "of this one.",
+        advice="Set the initial, minimum and maximum number of processes and threads to the same value, or "
+        "read this part of the curve as two separate curves.",
     )
 
 
@@ -170,10 +169,10 @@ def _effect(
     place, ratio = largest
     key = subject.swept_key
     where = f"at {key} = {subject.points[place][key]:g}" if key else "there"
-    evidence = [estimated(f"throughput {where}, against its neighbours", "ratio", ratio)]
+    evidence = [estimated(f"throughput {where}, relative to its neighbours", "ratio", ratio)]
     excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
-        return " The throughput did not move by more than the trials differ.", None, evidence
+        return " The throughput did not change by more than the trials differ.", None, evidence
     side = "above" if ratio.value > 1 else "below"
     by = f"{rounded(100 * abs(ratio.value - 1))} % {side}"
     lies = f"lies {by} a smooth curve through its neighbours"

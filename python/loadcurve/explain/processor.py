@@ -11,22 +11,22 @@ from loadcurve.result.records import PointRecord
 
 LIMIT = FindingCode(
     "cpu_limit",
-    title="The server's CPUs were used up",
+    title="The server used all of its CPUs",
     seen_where="the server used 90 % of its CPUs, or of its limit",
-    because="at 90 % what waits for a CPU waits nine times as long as its work takes (M/M/1)",
+    because="at 90 % utilisation, the wait for a CPU is nine times the processing time (M/M/1)",
 )
 THROTTLED = FindingCode(
     "cpu_throttled",
     title="The limit of CPU held the server back",
-    seen_where="it waited for its share in 5 % of the periods it wanted to run in",
-    because="one in 20 meets more than the slowest requests",
+    seen_where="it was throttled in 5 % of the periods in which it was runnable",
+    because="one in 20 affects more than the slowest requests",
 )
 ONE_THREAD = FindingCode(
     "one_thread",
     title="One thread was the limit",
-    seen_where="one thread used 90 % of a CPU, and half a CPU or more was free. Without figures of threads: "
-    "a server of one thread, or (likely) with `workers = 1`, used 0.9 to 1.1 CPUs",
-    because="a thread uses at most one",
+    seen_where="one thread used 90 % of a CPU, and half a CPU or more was free. Without figures per "
+    "thread: a server with one thread, or (likely) with `workers = 1`, used 0.9 to 1.1 CPUs",
+    because="a thread uses at most one CPU",
 )
 
 FULL_SHARE = 0.9
@@ -101,21 +101,20 @@ def _explain_throttled(subject: Subject, seen: Sequence[Observation[Used]]) -> E
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"The server had used up its share of the CPUs and had to wait in up to {100 * share:.0f} % of "
-        "the periods of 100 ms in which it wanted to run.",
+        seen=f"The server was throttled by its CPU limit in up to {100 * share:.0f} % of the 100 ms "
+        "periods in which it was runnable.",
         evidence=[
-            *ranged("periods with waiting", "share", [one.detail.throttled_share for one in seen]),
-            *ranged("time waited, over all CPUs", "s", [one.detail.throttled_s for one in seen]),
+            *ranged("throttled periods", "share", [one.detail.throttled_share for one in seen]),
+            *ranged("throttled time, over all CPUs", "s", [one.detail.throttled_s for one in seen]),
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
-            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+            *ranged("CPUs available to it", "CPUs", [one.detail.available for one in seen]),
         ],
-        cause="The control group around the server limits its processor time, and the kernel stops all of "
-        f"its processes until the next period begins: {subject.load.requests} meanwhile wait for up to 100 "
-        "ms.",
-        advice="Give the server more CPUs (limits.cpus, or a larger machine) where the pauses are not what "
-        "is to be measured; without a limit of this study, look at the limits of the container it runs in.",
-        briefly=f"{subject.load.requests} waited for up to 100 ms, because the limit of CPU stopped the "
-        f"server in up to {100 * share:.0f} % of the periods in which it wanted to run",
+        cause="The server's control group limits its CPU time, and the kernel stops all of its processes "
+        f"until the next period begins: {subject.load.requests} wait for up to 100 ms meanwhile.",
+        advice="Give the server more CPUs (limits.cpus, or a larger machine) unless these pauses are what "
+        "the study measures; if the study sets no limit, check the limits of the container that it runs in.",
+        briefly=f"{subject.load.requests} waited for up to 100 ms, because the CPU limit stopped the "
+        f"server in up to {100 * share:.0f} % of the periods in which it was runnable",
     )
 
 
@@ -127,13 +126,13 @@ def _explain_full(subject: Subject, seen: Sequence[Observation[Used]]) -> Explan
         seen=f"The server used up to {most.cpus:.2f} of the {_cpus(most.available)} that it had.",
         evidence=[
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
-            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+            *ranged("CPUs available to it", "CPUs", [one.detail.available for one in seen]),
             *_cost(subject, seen),
         ],
-        cause="The server is at the limit of its CPUs: what it answers is decided by the processor time that "
-        f"{subject.load.a_request} takes.",
-        advice=f"More load brings only waiting from here on. Compare the CPU per {subject.load.request} of "
-        "the servers, and give the server more CPUs to see whether it can use them.",
+        cause=f"The server is at the limit of its CPUs: the CPU time per {subject.load.request} determines "
+        "its throughput.",
+        advice="From here on, more load only adds waiting. Compare the servers' CPU per "
+        f"{subject.load.request}, and give the server more CPUs to see whether it can use them.",
     )
 
 
@@ -144,18 +143,18 @@ def _explain_one_thread(subject: Subject, seen: Sequence[Observation[Used]]) -> 
     return Explanation(
         weight="explains",
         certainty="shown" if threads or most.threads == 1 else "likely",
-        seen=f"The server used {most.cpus:.2f} CPUs of the {most.available:g} that it had, and no more.",
+        seen=f"The server used {most.cpus:.2f} CPUs of the {most.available:g} available.",
         evidence=[
             *ranged("CPU of the server", "CPUs", [one.detail.cpus for one in seen]),
             *ranged("CPU of its busiest thread", "CPUs", [thread.cpu_share for thread in threads]),
-            *ranged("CPUs that it may use", "CPUs", [one.detail.available for one in seen]),
+            *ranged("CPUs available to it", "CPUs", [one.detail.available for one in seen]),
             *ranged("threads", "", [one.detail.threads for one in seen]),
             *_cost(subject, seen),
         ],
-        cause=f"One thread{name} had a whole CPU and can use no more: what it does is the limit, and "
-        "further CPUs stay idle, however many there are.",
-        advice="Start more workers (the setting workers, where the server has it), or compare it with "
-        "servers that are held to one CPU.",
+        cause=f"One thread{name} used a whole CPU, and cannot use more: its work is the limit, and any "
+        "further CPUs stay idle.",
+        advice="Start more workers (the setting workers, if the server has it), or compare it with servers "
+        "that are limited to one CPU.",
     )
 
 

@@ -11,8 +11,8 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "reconnects",
     title="The server closed connections",
-    seen_where="the server closed a connection for every 200 requests or fewer, and 5 at least",
-    because="a connection costs about as much as some requests: a few percent",
+    seen_where="the server closed at least one connection per 200 requests, and at least 5",
+    because="opening a connection costs about as much as several requests: a few percent",
 )
 
 RECONNECTS_SHARE = 0.005
@@ -85,18 +85,20 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
     return Explanation(
         weight="distorts",
         certainty=why.certainty,
-        seen="The server ended connections that the load would have kept: up to one new connection for every "
-        f"{1 / most.share:,.0f} requests.",
+        seen="The server closed connections that the load would have kept open: up to one new connection "
+        f"per {1 / most.share:,.0f} requests.",
         evidence=[
-            *ranged("connections made again", "", [detail.reconnects for detail in details]),
-            *ranged("connections made again for each answer", "share", [detail.share for detail in details]),
+            *ranged("reconnections", "", [detail.reconnects for detail in details]),
+            *ranged("reconnections per answer", "share", [detail.share for detail in details]),
             *ranged("replies per connection", "", [detail.replies_per_connection for detail in details]),
             *ranged("median lifetime of a connection", "ms", [detail.lifetime_p50_ms for detail in details]),
             *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
-            *ranged("requests cut off by a close", "", [detail.closed_early or None for detail in details]),
+            *ranged(
+                "requests interrupted by a close", "", [detail.closed_early or None for detail in details]
+            ),
         ],
-        cause=f"{why.cause}. Reconnecting is part of these figures, in throughput, in latency and in CPU.",
-        advice=f"{why.advice}, or give all servers the same limit, so that all pay the same for it.",
+        cause=f"{why.cause}. These figures include the cost of reconnecting, in throughput, latency and CPU.",
+        advice=f"{why.advice}, or give all servers the same limit, so that all have the same cost.",
     )
 
 
@@ -116,24 +118,24 @@ def _why(subject: Subject, most: Reconnecting) -> Why:
     if idle_s and _lived_idle(most, idle_s):
         return Why(
             "shown",
-            f"The server is set to close a connection that is idle for {idle_s:,} s",
-            "Raise the setting keepalive_timeout, or let clients think for a shorter time",
+            f"The server is configured to close connections that are idle for {idle_s:,} s",
+            "Raise the setting keepalive_timeout, or shorten the clients' think time",
         )
     if subject.server.settings.get("keepalive") is False or replies <= 1:
         return Why(
             "shown",
             "The server closes each connection after its first answer",
-            "Let it keep connections (the setting keepalive, and HTTP/1.1 in the load)",
+            "Let it keep connections open (the setting keepalive, and HTTP/1.1 in the load)",
         )
     if limit and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
         return Why(
             "shown",
-            f"The server is set to close a connection after {limit:,} requests",
+            f"The server is configured to close a connection after {limit:,} requests",
             "Raise the setting keepalive_requests",
         )
     return Why(
         "likely",
-        "The server closes connections by its own rule: after a number of requests, or of idle time",
+        "The server closes connections by its own rule: after a number of requests, or after an idle time",
         "Look for a limit on requests per connection and an idle timeout in the server's documentation",
     )
 

@@ -13,15 +13,15 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "rig_limit",
     title="The rig was the limit",
-    seen_where="the verdict says `generator_saturated`, `generator_late`, `rate_not_sent` or `rig_ceiling`",
-    because="a faster server would have shown the same",
+    seen_where="the verdict is `generator_saturated`, `generator_late`, `rate_not_sent` or `rig_ceiling`",
+    because="a faster server would have given the same figures",
 )
 
 ADVICE = {
     "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",
-    "generator_late": "let nothing else run on the load's CPUs",
-    "rate_not_sent": "ask for a lower rate, or give the load more threads",
-    "rig_ceiling": "take another machine for the load, or hold the server to fewer CPUs",
+    "generator_late": "keep other work off the load's CPUs",
+    "rate_not_sent": "lower the rate, or give the load more threads",
+    "rig_ceiling": "use another machine for the load, or limit the server to fewer CPUs",
 }
 """By the reasons of a verdict that speak of the rig; their thresholds are the verdict's."""
 
@@ -74,7 +74,7 @@ def _said_by(load: LoadKind) -> dict[str, str]:
         "generator_saturated": "the load generator was saturated",
         "generator_late": f"the generator sent {load.requests} late although a connection was free",
         "rate_not_sent": f"the generator did not send {of_all} although a connection was free",
-        "rig_ceiling": "the throughput reached the rig's ceiling, that of a server that does nothing",
+        "rig_ceiling": "the throughput reached the rig's ceiling, measured with a server that does nothing",
     }
 
 
@@ -103,7 +103,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
                 "the rig's ceiling", load.per_second, [d.ceiling_rps for d in details] if at_ceiling else []
             ),
         ],
-        cause="The load came from a rig that had reached its own limit: a faster server would have shown the "
-        "same figures here.",
+        cause="The rig had reached its own limit: a faster server would have given the same figures.",
         advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
     )

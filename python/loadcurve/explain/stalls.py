@@ -17,11 +17,11 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "stall",
     title="The server stalled",
-    seen_where="nothing was answered for 0.1 s and 20 times the mean time between answers, one of the ten "
-    "slowest requests was under way for 80 % of that, and the generator was neither paused nor "
-    "late by half as much, nor the platform paused for 80 % of that; the cause is likely",
-    because="pauses at random are as long once in e²⁰; without a request under way there was nothing to "
-    "answer. The probe's samples within show what the server did",
+    seen_where="no answer for at least 0.1 s and 20 times the mean time between answers, while one of the "
+    "ten slowest requests was in flight for 80 % of that time, the generator was neither paused nor late "
+    "for half of it, and the platform was not paused for 80 % of it; the cause is likely",
+    because="random gaps are that long once in e²⁰; without a request in flight there was nothing to "
+    "answer. The probe's samples in the stall show what the server did",
 )
 
 STALL_MIN_MS = 100.0
@@ -49,24 +49,25 @@ class Cause:
 
 
 THROTTLED = Cause(
-    "The server had used up its share of the CPUs and was stopped by its control group.",
-    "Raise its limit of CPUs, or take the pauses as part of that machine's size.",
+    "The server had used its CPU quota and was stopped by its control group.",
+    "Raise its CPU limit, or accept the pauses as part of that machine size.",
 )
 STOLEN = Cause(
-    "The host did not run this machine's CPUs, although they had work.",
-    "Measure again at another time, or on a machine of your own.",
+    "The host did not run this machine's CPUs although they had work (steal).",
+    "Measure again at another time, or on a dedicated machine.",
 )
 NOT_SEEN = Cause(
-    "The stall is too short for the probe's samples, or these do not tell what the server did in it.",
-    "Sample more often (probe_interval in [host]), and look for what the server does at such moments.",
+    "The stall is too short for the probe's samples, or they do not show what the server did in it.",
+    "Sample more often (probe_interval in [host]), and find out what the server does at such times.",
 )
 WAITED = Cause(
-    "The server did nothing in this time: it waited for a lock, a disk or another service, or was stopped.",
-    "Look at its waits: a file that is synced, a lock that all workers take, a time-out inside.",
+    "The server did nothing during the stall: it waited for a lock, a disk or another service, or was "
+    "stopped.",
+    "Check what it waits for: a file that is synced, a lock shared by all workers, an internal timeout.",
 )
 NEITHER = Cause(
-    "The server had some processor time and answered nothing: it was neither idle nor busy.",
-    "Look for what it does at such moments, and for what else runs on its CPUs.",
+    "The server used some CPU time but answered nothing: it was neither idle nor busy.",
+    "Find out what it does at such times, and what else runs on its CPUs.",
 )
 
 
@@ -97,7 +98,7 @@ class Stalled:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find stretches of time without an answer although requests were under way."""
+    """Find stretches of time without an answer although requests were in flight."""
     observations = [
         Observation(record, stalled)
         for record in subject.records
@@ -207,26 +208,26 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanat
         weight="distorts",
         certainty="likely",
         seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
-        f"was answered, although {load.requests} were under way.",
+        f"was answered, although {load.requests} were in flight.",
         evidence=[
             *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
-            *ranged("stretches without an answer as long as a stall", "", [one.silences for one in details]),
+            *ranged("gaps without an answer as long as a stall", "", [one.silences for one in details]),
             *ranged(
-                f"slowest {load.requests} that were held up", "", [detail.requests for detail in details]
+                f"slowest {load.requests} that were delayed", "", [detail.requests for detail in details]
             ),
             *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
             *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),
             *ranged("CPU of the server in the window", "CPUs", [one.usual_server_cpus for one in details]),
-            *ranged("CPUs busy in the stall, of the machine", "CPUs", [one.busy_cpus for one in meanwhiles]),
+            *ranged("busy CPUs of the machine in the stall", "CPUs", [one.busy_cpus for one in meanwhiles]),
             *ranged("steal in the stall", "CPUs", [one.stolen_cpus for one in meanwhiles]),
-            *ranged("time throttled in the stall", "s", [one.throttled_s for one in meanwhiles]),
-            *ranged("segments sent again in the stall", "", [one.retransmits for one in meanwhiles]),
+            *ranged("throttled time in the stall", "s", [one.throttled_s for one in meanwhiles]),
+            *ranged("segments retransmitted in the stall", "", [one.retransmits for one in meanwhiles]),
             *ranged(
-                "times that its threads went to sleep in the stall",
+                "voluntary context switches of the server in the stall",
                 "",
                 [one.context_switches for one in meanwhiles],
             ),
-            *ranged("connections that waited to be accepted", "", [one.waiting for one in meanwhiles]),
+            *ranged("connections waiting to be accepted", "", [one.waiting for one in meanwhiles]),
         ],
         cause=why.cause,
         advice=why.advice,
@@ -253,7 +254,7 @@ def _by_use(load: LoadKind, server_cpus: float) -> Cause:
 
 def _worked(load: LoadKind) -> Cause:
     return Cause(
-        "The server worked all the time, but on something else: a collection of garbage, a reload, or one "
-        f"{load.request} that held up all others.",
-        f"Look at its collector's log, and for {load.requests} that take long on an event loop.",
+        "The server was busy throughout, but with other work: a garbage collection, a reload, or one "
+        f"{load.request} that blocked all others.",
+        f"Check the garbage collector's log, and look for {load.requests} that block an event loop.",
     )

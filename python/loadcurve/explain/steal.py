@@ -11,8 +11,8 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "steal",
     title="The host withheld CPU time (steal)",
-    seen_where="2 % of a CPU that server or load use, and 50 ms",
-    because="as much as trials differ anyway; the kernel counts it in ticks of 10 ms",
+    seen_where="2 % of a CPU used by the server or the load, and at least 50 ms",
+    because="trials differ by as much anyway; the kernel counts steal in ticks of 10 ms",
     of_machine=True,
 )
 
@@ -60,27 +60,29 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
     product = subject.run.host.get("machine_product")
     burstable = isinstance(product, str) and product.startswith(BURSTABLE)
     credits_used = (
-        f" This machine is a {product}, whose CPU is a credit: it may have been used up." if burstable else ""
+        f" This machine is a {product}, whose CPU time depends on credits: they may have been used up."
+        if burstable
+        else ""
     )
     advice = (
-        "Wait until the credits are back, or measure on a machine type that is not burstable"
+        "Wait until the credits have been restored, or measure on a machine type that is not burstable"
         if burstable
-        else "Measure again at another time, or on a machine of your own"
+        else "Measure again at another time, or on a dedicated machine"
     )
     return Explanation(
         weight="distorts",
         certainty="shown",
         seen=f"For up to {rounded(100 * worst)} % of the time the host did not run a CPU that had work.",
         evidence=[
-            *ranged("steal, of the CPU that lost most", "share", [one.detail.worst_share for one in seen]),
-            *ranged("steal, mean of the CPUs in use", "share", [one.detail.share for one in seen]),
-            *ranged("most stolen at one moment", "CPUs", [one.detail.worst_moment_cpus for one in seen]),
+            *ranged("steal of the most affected CPU", "share", [one.detail.worst_share for one in seen]),
+            *ranged("mean steal of the CPUs in use", "share", [one.detail.share for one in seen]),
+            *ranged("highest steal in one sample", "CPUs", [one.detail.worst_moment_cpus for one in seen]),
             *ranged(
                 "throughput", subject.load.per_second, [one.record.load.rate_rps.answered for one in seen]
             ),
         ],
-        cause="The host kept the processor back in these windows: for another machine, for a quota of this "
-        f"one or for its own work, which looks the same from here.{credits_used} What runs on such a CPU "
-        f"stands still meanwhile, which shows in the slowest {subject.load.requests} first.",
-        advice=f"{advice}; do not compare these windows with those that have no steal.",
+        cause="The host withheld CPU time in these windows: for another machine, for a quota of this one "
+        f"or for its own work, which cannot be distinguished from here.{credits_used} Whatever runs on "
+        f"such a CPU is paused meanwhile, which affects the slowest {subject.load.requests} first.",
+        advice=f"{advice}; do not compare these windows with those without steal.",
     )

@@ -12,13 +12,13 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "wrong_answers",
-    title="Requests without a right answer",
+    title="Requests without a correct answer",
     seen_where="0.1 % of the requests failed or were answered with 4xx or 5xx",
-    because="fewer do not move a mean or the p99",
+    because="fewer do not affect a mean or the p99",
 )
 
 BAD_SHARE = 0.001
-"""Requests without a right answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
+"""Requests without a correct answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Bad:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find points where a share of the requests got no right answer."""
+    """Find points where a share of the requests got no correct answer."""
     observations = [
         Observation(record, bad) for record in subject.records if (bad := _bad(record)) is not None
     ]
@@ -72,29 +72,32 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
     by_status = any(any(detail.by_status.values()) for detail in details)
     worst = max(details, key=_overstated)
     overstated = (
-        f" Of {worst.answered_rps:,.0f} answers per second only {worst.ok_rps:,.0f} were good ones."
+        f" Of {worst.answered_rps:,.0f} answers per second, only {worst.ok_rps:,.0f} were correct."
         if worst.answered_rps is not None and worst.ok_rps is not None and by_status
         else ""
     )
-    reason = f" Most of them because: {most.reason}" if most.reason else ""
+    reason = f" Most frequent reason: {most.reason}" if most.reason else ""
     load = subject.load
     return Explanation(
         weight="invalidates",
         certainty="shown",
-        seen=f"Up to {rounded(100 * most.share)} % of the {load.requests} got no right answer."
-        f"{overstated}{reason}",
+        seen=f"Up to {rounded(100 * most.share)} % of the {load.requests} got no correct "
+        f"answer.{overstated}{reason}",
         evidence=[
-            *ranged(f"{load.requests} without a right answer", "share", [detail.share for detail in details]),
+            *ranged(
+                f"{load.requests} without a correct answer", "share", [detail.share for detail in details]
+            ),
             *_statuses(details),
             *_failures(details, load),
             *ranged("answers", load.per_second, [detail.answered_rps for detail in details]),
-            *ranged("good answers", load.per_second, [d.ok_rps for d in details] if by_status else []),
+            *ranged("correct answers", load.per_second, [d.ok_rps for d in details] if by_status else []),
         ],
-        cause=f"To refuse, to cut short or to fail {load.a_request} costs a server less than to answer it, "
-        "so the figures of the others are not those of this load: a server may only look fast by it.",
-        advice=f"Read the server's log and ask it for one of the {load.requests} by hand. Do not compare "
-        "these points before every answer is right.",
-        briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no right answer",
+        cause=f"Refusing, truncating or failing {load.a_request} costs a server less than answering it, so "
+        f"the figures of the other {load.requests} are not those of this load: a server may merely look "
+        "fast.",
+        advice=f"Read the server's log and send it one of the {load.requests} by hand. Do not compare "
+        "these points until every answer is correct.",
+        briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no correct answer",
     )
 
 

@@ -179,6 +179,6 @@ def _of_part(load: LoadKind, place: int, part: Part) -> Iterator[dict[str, Any]]
     for number, (title, figure) in enumerate(part.latency.items(), start=1):
         yield shown("latency", number, f"{title}, ms", figure)
     if part.errors is not None:
-        yield shown("errors", 1, f"{requests} without a right answer, % of those due", part.errors)
+        yield shown("errors", 1, f"{requests} without a correct answer, % of those due", part.errors)
     for number, (title, figure) in enumerate(part.resources.items(), start=1):
         yield shown("resources", number, title[:1].upper() + title[1:], figure)

@@ -108,7 +108,7 @@ def errors_figure(
     if not any(any(at.requests.wrong) for curve in curves for at in curve.points):
         return None
     drawn = Drawn(
-        title=f"{load.requests} without a right answer, %",
+        title=f"{load.requests} without a correct answer, %",
         from_zero=True,
         estimate=estimate,
         values=lambda at: [*map(_percent, at.requests.wrong, at.requests.due)],
