@@ -37,6 +37,53 @@ def test_each_table_is_a_sheet_whose_heading_stays(book: Any):
         assert book[name].freeze_panes == "A2"
 
 
+def test_each_table_prints_on_a4_across_one_page_with_its_heading_on_every_page(book: Any):
+    for sheet in book:
+        assert sheet.page_setup.paperSize == int(sheet.PAPERSIZE_A4)
+        assert sheet.oddFooter.right.text == "&P / &N"
+    for name in book.sheetnames[2:]:
+        sheet = book[name]
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert (sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight) == (1, 0)
+        assert sheet.print_title_rows == "$1:$1"
+        # A character is 7 pixels wide, of which an inch has 96; A4 is 21.0 cm by 29.7 cm.
+        across_cm = sum(widths_of(sheet)) * 7 / 96 * 2.54
+        margins_cm = (sheet.page_margins.left + sheet.page_margins.right) * 2.54
+        is_wide = across_cm > 21.0 - margins_cm
+        assert sheet.page_setup.orientation == ("landscape" if is_wide else "portrait"), name
+
+
+def test_a_table_that_is_too_wide_to_read_prints_its_first_columns_and_says_so(book: Any):
+    cut = [name for name in book.sheetnames[2:] if book[name].print_area]
+    assert cut == ["points"]
+    sheet = book["points"]
+    [(*_, last, bottom)] = [openpyxl.utils.range_boundaries(sheet.print_area.split("!")[-1])]
+    assert bottom == sheet.max_row
+    assert f"the first {last} of {sheet.max_column} columns" in sheet.oddFooter.left.text
+    room_cm = 29.7 - (sheet.page_margins.left + sheet.page_margins.right) * 2.54
+    reach_cm = [sum(widths_of(sheet)[:columns]) * 7 / 96 * 2.54 for columns in (last, last + 1)]
+    # At 45 % of 11 points the letters have five.
+    assert reach_cm[0] <= room_cm / 0.45 * 1.01
+    assert reach_cm[1] > room_cm / 0.45 * 0.99
+
+
+def widths_of(sheet: Any) -> list[float]:
+    """The width of each column in characters; neighbours of one width share an entry."""
+    entries = sheet.column_dimensions.values()
+    return [one.width for one in entries for _ in range(one.min, one.max + 1)]
+
+
+def test_a_row_is_as_high_as_its_longest_text(book: Any):
+    sheet = book["findings"]
+    for row in sheet.iter_rows(min_row=2):
+        wrapped = [cell for cell in row if cell.alignment.wrap_text]
+        assert wrapped
+        for cell in wrapped:
+            width = widths_of(sheet)[cell.column - 1]
+            # 15 points for a line.
+            assert sheet.row_dimensions[cell.row].height >= 15 * len(cell.value) / width
+
+
 def test_the_figures_are_the_runs_and_they_are_numbers(book: Any):
     found = [
         row
@@ -137,6 +184,25 @@ def test_a_sweep_of_two_keys_has_charts_for_each_value_of_the_shorter_one(tmp_pa
     depth_column = [cell.value for cell in sheet[1]].index("pipeline") + 1
     cells = sheet[charts[2].series[0].yVal.numRef.f.partition("!")[2].replace("$", "")]
     assert {sheet.cell(cell.row, depth_column).value for (cell,) in cells} == {8}
+
+
+def test_charts_print_whole(tmp_path: Path):
+    [path] = write_formats(write_run_of_two_keys(tmp_path), ["xlsx"], None, None).paths
+    sheet = openpyxl.load_workbook(path)["charts"]
+    anchors = [(chart.anchor._from, chart.anchor.to) for chart in sheet._charts]
+    breaks = [one.id for one in sheet.row_breaks.brk]
+    assert len(anchors) == 4
+    assert breaks
+    pages = [sum(row <= start.row for row in breaks) for start, _ in anchors]
+    assert pages == [sum(row <= end.row for row in breaks) for _, end in anchors]
+    scale = sheet.page_setup.scale / 100
+    # Cells of the usual size: 64 pixels wide, 15 points high. A page is 21.0 cm by 29.7 cm.
+    across_cm = max(end.col + 1 for _, end in anchors) * 64 / 96 * 2.54 * scale
+    assert across_cm <= 21.0 - (sheet.page_margins.left + sheet.page_margins.right) * 2.54
+    tallest = max(end.row + 1 - ([0, *breaks][page]) for page, (_, end) in zip(pages, anchors, strict=True))
+    assert (
+        tallest * 15 / 72 * 2.54 * scale <= 29.7 - (sheet.page_margins.top + sheet.page_margins.bottom) * 2.54
+    )
 
 
 def test_a_hostile_name_is_a_text_in_every_cell_and_no_formula_anywhere(tmp_path: Path):

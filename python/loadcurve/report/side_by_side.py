@@ -96,6 +96,12 @@ class SideBySide:
     pairings: list[Pairing]
 
     @property
+    def question(self) -> str | None:
+        """The question, where all runs have the same."""
+        questions = {run.analysis.run.question for run in self.runs}
+        return questions.pop() if len(questions) == 1 else None
+
+    @property
     def conditions_differ(self) -> bool:
         """Whether any run was measured under other conditions than the base."""
         return any(pairing.comparison.conditions for pairing in self.pairings)
@@ -156,6 +162,7 @@ def render_side_by_side(shown: SideBySide) -> str:
         "ratio": ratio_in_words,
         "difference_line": difference_line,
         "absent": text.ABSENT,
+        "moment": text.moment,
         "where": where,
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,

@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +16,19 @@ from loadcurve.analysis.analysis import Analysis, RunFacts
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.formats.workbook_charts import add_charts
+from loadcurve.report.formats.workbook_print import fit_height, print_facts, print_table
 
 ESTIMATES = "estimates"
 REACHES = ("below", "above")
 """Columns of the estimates that only the workbook has: its error bars are lengths, not ends."""
 LONGEST_TEXT = 32_767
 """Characters that a cell holds."""
-WIDEST_COLUMN = 44
+LONGEST_LINE = 64
+"""Characters of a text that has one line; a longer one has several in a column of ``PROSE_WIDTH``."""
+PROSE_WIDTH = 44
+NARROWEST_COLUMN = 6
+ROOM = 3
+"""Characters beside the longest one, for the button of the filter."""
 
 UNITS = {
     "_usd_per_hour": ("$/hour", "0.0000"),
@@ -45,6 +52,12 @@ FORMATS_BY_UNIT = {
 """Number formats of a row of the estimates, which has its unit in a cell."""
 COUNT = "#,##0"
 PLAIN = "General"
+ANY_FRACTION = "#,##0.0000"
+SMALL = "0.00E+00"
+LEAST_FRACTION = 1e-3
+"""Smaller numbers without a unit are written with a power of ten."""
+FACTS_WIDTHS = (32, 80)
+"""Of the names and the values on the first sheet, in characters."""
 
 
 def workbook_bytes(analysis: Analysis, answers: list[str], tables: Mapping[str, polars.DataFrame]) -> bytes:
@@ -81,7 +94,7 @@ def _with_reaches(estimates: polars.DataFrame) -> polars.DataFrame:
 def _facts_sheet(book: xlsxwriter.Workbook, analysis: Analysis, answers: list[str]) -> None:
     facts = analysis.run
     sheet = book.add_worksheet("run")
-    bold = book.add_format({"bold": True, "valign": "top"})
+    bold = book.add_format({"bold": True, "valign": "top", "text_wrap": True})
     wrapped = book.add_format({"text_wrap": True, "valign": "top"})
     rows = [
         ("title", facts.title),
@@ -97,8 +110,10 @@ def _facts_sheet(book: xlsxwriter.Workbook, analysis: Analysis, answers: list[st
     for row, (name, value) in enumerate(rows):
         sheet.write_string(row, 0, name[:LONGEST_TEXT], bold)
         sheet.write_string(row, 1, value[:LONGEST_TEXT], wrapped)
-    sheet.set_column(0, 0, 28)
-    sheet.set_column(1, 1, 110)
+        fit_height(sheet, row, zip(FACTS_WIDTHS, (name, value), strict=True))
+    for column, width in enumerate(FACTS_WIDTHS):
+        sheet.set_column(column, column, width)
+    print_facts(sheet)
 
 
 def _server(facts: RunFacts, name: str) -> str:
@@ -110,37 +125,82 @@ def _server(facts: RunFacts, name: str) -> str:
 
 def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame, load: LoadKind) -> None:
     sheet = book.add_worksheet(name)
-    heading = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
-    formats = {code: book.add_format({"num_format": code}) for code in _codes()}
+    numbers = {code: book.add_format({"num_format": code, "valign": "top"}) for code in _codes()}
+    # Text is kept off the numbers to its left.
+    text_format, prose_format = (
+        book.add_format({"valign": "top", "indent": 1, "text_wrap": wraps}) for wraps in (False, True)
+    )
+    cells = Cells(numbers, text_format, prose_format)
     units = table["unit"].to_list() if "unit" in table.columns else None
+    titles = [_heading(load, key) for key in table.columns]
+    widths = []
+    long_texts: dict[int, list[tuple[int, str]]] = {}
     for column, (key, kind) in enumerate(table.schema.items()):
-        title = _heading(load, key)
-        sheet.write_string(0, column, title[:LONGEST_TEXT], heading)
-        longest = len(title)
-        for row, value in enumerate(table[key].to_list()):
-            code = _code(key, kind, units[row] if units else None)
-            _write(sheet, row + 1, column, value, formats[code])
-            longest = max(longest, len(str(value))) if isinstance(value, str) else longest
-        sheet.set_column(column, column, min(longest, WIDEST_COLUMN) + 3)
+        longest = max(NARROWEST_COLUMN, *map(len, titles[column].split()))
+        for row, value in enumerate(table[key].to_list(), start=1):
+            code = _code(key, kind, units[row - 1] if units else None)
+            length = cells.write(sheet, row, column, value, code)
+            longest = max(longest, length)
+            if length > LONGEST_LINE:
+                long_texts.setdefault(row, []).append((PROSE_WIDTH, str(value)))
+        widths.append((PROSE_WIDTH if longest > LONGEST_LINE else longest) + ROOM)
+        sheet.set_column(column, column, widths[-1])
+        side = "right" if kind.is_numeric() else "left"
+        heading = {"bold": True, "bottom": 1, "valign": "top", "text_wrap": True, "align": side}
+        indented = {} if kind.is_numeric() else {"indent": 1}
+        sheet.write_string(0, column, titles[column][:LONGEST_TEXT], book.add_format(heading | indented))
+    fit_height(sheet, 0, zip(widths, titles, strict=True))
+    for row, texts in long_texts.items():
+        fit_height(sheet, row, texts)
     sheet.freeze_panes(1, 0)
+    print_table(sheet, widths, table.height)
     if table.width:
         sheet.autofilter(0, 0, max(table.height, 1), table.width - 1)
 
 
-def _write(sheet: Worksheet, row: int, column: int, value: object, cell: Format) -> None:
-    """Write one value as what it is; a null stays an empty cell."""
-    if isinstance(value, bool):
-        sheet.write_boolean(row, column, value, cell)
-    elif isinstance(value, int | float):
-        sheet.write_number(row, column, value, cell)
-    elif isinstance(value, list):
-        sheet.write_string(row, column, " ".join(map(str, value))[:LONGEST_TEXT], cell)
-    elif value is not None:
-        sheet.write_string(row, column, str(value)[:LONGEST_TEXT], cell)
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Writes values as what they are: numbers in the format of their code, and texts."""
+
+    numbers: Mapping[str, Format]
+    text: Format
+    prose: Format
+    """Of texts that go on in a second line."""
+
+    def write(self, sheet: Worksheet, row: int, column: int, value: object, code: str) -> int:
+        """Write one value and return its length in characters; a null stays an empty cell."""
+        if value is None:
+            return 0
+        if isinstance(value, bool):
+            sheet.write_boolean(row, column, value, self.numbers[PLAIN])
+            return len(str(value))
+        if isinstance(value, int | float):
+            code = _code_without_unit(value) if code == PLAIN else code
+            sheet.write_number(row, column, value, self.numbers[code])
+            return _length(value, code)
+        words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        layout = self.prose if len(words) > LONGEST_LINE else self.text
+        sheet.write_string(row, column, words[:LONGEST_TEXT], layout)
+        return len(words)
+
+
+def _length(value: float, code: str) -> int:
+    if code in (PLAIN, SMALL):
+        return len(str(value)) if code == PLAIN else len(f"{value:.2e}")
+    decimals = len(code.rstrip("%").partition(".")[2])
+    return len(f"{value:,.{decimals}f}")
+
+
+def _code_without_unit(value: float) -> str:
+    """Return the format of a number of any kind, such as a ratio, a count or a p-value."""
+    if float(value).is_integer():
+        return PLAIN
+    return ANY_FRACTION if abs(value) >= LEAST_FRACTION else SMALL
 
 
 def _codes() -> set[str]:
-    return {PLAIN, COUNT, *(code for _, code in UNITS.values()), *FORMATS_BY_UNIT.values()}
+    of_units = (code for _, code in UNITS.values())
+    return {PLAIN, SMALL, ANY_FRACTION, COUNT, *of_units, *FORMATS_BY_UNIT.values()}
 
 
 def _heading(load: LoadKind, key: str) -> str:

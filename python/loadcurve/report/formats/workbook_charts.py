@@ -16,6 +16,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.formats.workbook_print import print_charts
 
 SHEET = "estimates"
 SIZE = {"width": 760, "height": 400}
@@ -58,6 +59,7 @@ def add_charts(
             if chart is not None:
                 sheet.insert_chart(place * ROWS_OF_A_CHART, 0, chart)
                 place += 1
+    print_charts(sheet, place, ROWS_OF_A_CHART)
 
 
 def _chart(
