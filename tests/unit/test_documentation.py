@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 import typer
+from docs.generate.command import read_command
 
 from loadcurve.api import one_load, run_folder
 from loadcurve.cli.main import app
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.settings import choose_settings
+from loadcurve.study.claims import ClaimsFile
 from loadcurve.study.model import Study
-from loadcurve.toml.document import TomlDocument
 from support import synthetic_run as synthetic
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("studies/**/*.md")])
 README_LINES_MAX = 150
 RUN_FOLDERS = {"before", "after", "RUN_A", "RUN_B"}
+CATALOG = load_catalog()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -51,6 +55,12 @@ def test_each_link_leads_to_a_file_and_a_heading_that_are_there(path):
         leads_to = (path.parent / file).resolve() if file else path
         assert leads_to.exists(), target
         assert not heading or heading in anchors(leads_to), target
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_each_link_to_another_host_is_a_url(path):
+    for target in re.findall(r"\]\((https?:[^)]*)\)", FENCE.sub("", path.read_text())):
+        assert re.fullmatch(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s<>{}|]*)?", target), target
 
 
 def test_the_readme_is_short():
@@ -95,11 +105,83 @@ def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     exec(compile(text, str(path), "exec"), {})
 
 
+def whole_study(tables):
+    """A study of what an example gives, with the tables that it leaves out."""
+    load = tables.get("load", {})
+    if "workload" in load:
+        missing, sweep, content = {"model": "ycsb", "operations": 10}, {"threads": [1]}, {}
+    else:
+        missing = {"model": "closed", "requests": ["/1k.txt"], "duration": "1s"}
+        files = {path.strip("/"): "1KiB" for path in load.get("requests", missing["requests"])}
+        sweep, content = {"connections": [1]}, {"content": files}
+    servers = tables.get("published", {}).get("servers", {"limit": "limit"}).values()
+    left_out = {"title": "An example", "sweep": sweep, "servers": {name: {} for name in servers}, **content}
+    return {**left_out, **tables, "load": load if "model" in load else {**missing, **load}}
+
+
 @pytest.mark.parametrize(("path", "text"), blocks("toml"))
-def test_each_example_can_be_read_and_a_whole_study_is_accepted(path, text, tmp_path):
+def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text):
     tables = tomllib.loads(text)
-    if not {"title", "load", "sweep", "servers"} <= tables.keys():
+    if "claims" in tables:
+        ClaimsFile.model_validate(tables)
         return
-    study = tmp_path / "study.toml"
-    study.write_text(text)
-    TomlDocument.read(study).to_model(Study)
+    study = Study.model_validate(whole_study(tables), context={"folder": PROJECT / "studies"})
+    for server in study.servers.values():
+        choose_settings(server.use, CATALOG[server.use].description.settings, server.settings)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_each_example_is_of_a_kind_that_a_test_tries(path):
+    tried, not_for_loadcurve = {"sh", "toml", "python"}, {"console", "text"}
+    assert {match[1] for match in FENCE.finditer(path.read_text())} <= tried | not_for_loadcurve
+
+
+def targets_of_make():
+    return set(re.findall(r"^([a-z][a-z-]*):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize(("path", "text"), blocks("sh"))
+def test_each_line_of_commands_calls_loadcurve_or_a_target_of_make(path, text):
+    for line in text.replace("\\\n", " ").splitlines():
+        program, *words = shlex.split(line, comments=True) or ["loadcurve"]
+        assert program in {"loadcurve", "make"}
+        if program == "make":
+            assert words[0] in targets_of_make()
+
+
+def inline_code(path):
+    """Each piece of code within the text of a document, on one line."""
+    return [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", FENCE.sub("", path.read_text()))]
+
+
+USER_DOCUMENTS = [path for path in DOCUMENTS if path.name == "README.md" or "docs" in path.parts]
+COMMAND, SUBCOMMANDS = read_command()
+OPTIONS = {
+    one.name: {word for option in one.options for word in re.findall(r"--?[a-z][a-z-]*", option.names)}
+    for one in (COMMAND, *SUBCOMMANDS)
+}
+KEYS = {
+    key
+    for page in PROJECT.glob("docs/reference/*.md")
+    for key in re.findall(r"^\| `([a-z][\w-]*)` \|", page.read_text(), re.MULTILINE)
+} | {"model", "layout", "auto"}
+"""The keys of studies and servers, and the settings of servers, as the reference has them from the code.
+
+Besides them the key that chooses a load model, a driver's setting, and a key of settings.
+"""
+
+
+@pytest.mark.parametrize("path", USER_DOCUMENTS, ids=name_of)
+def test_each_command_and_option_within_a_text_exists(path):
+    for code in inline_code(path):
+        command = re.match(r"loadcurve [a-z]+", code)
+        known = OPTIONS[command[0]] if command else set().union(*OPTIONS.values())
+        if command or code.startswith("-"):
+            assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code)) <= known, code
+
+
+@pytest.mark.parametrize("path", USER_DOCUMENTS, ids=name_of)
+def test_each_key_within_a_text_exists_and_has_a_value_that_can_be_read(path):
+    for code in inline_code(path):
+        if re.match(r"[a-z_]+ = [^…]+$", code):
+            assert set(tomllib.loads(code)) <= KEYS, code
