@@ -2,26 +2,24 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import polars
 
-from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.numbers import read_analysed
 from loadcurve.api.command import Option, printed_by, words_of
 from loadcurve.explain.finding import Finding
 from loadcurve.report.answer import answer_words
-from loadcurve.report.content import Content, content_of
 from loadcurve.report.formats.pictures import drawing
-from loadcurve.report.formats.tables import report_tables
-from loadcurve.result import folder as run_folder
+from loadcurve.report.formats.write import Material
 
 SHOWN = ("throughput", "latency")
 """The figures that a notebook shows, by their beginning names."""
 
 
 class Run:
-    """A run folder; everything is read when the object is made, and computed when it is first asked for."""
+    """A run folder as it was when the object was made; tables and pictures are made when first asked for."""
 
     def __init__(self, folder: str | Path) -> None:
         """Read a run folder, finished or not.
@@ -31,17 +29,17 @@ class Run:
 
         """
         self.folder = Path(folder)
-        self._run = run_folder.read_run(self.folder)
+        self._material = Material(*read_analysed(self.folder))
 
-    @cached_property
+    @property
     def analysis(self) -> Analysis:
         """Everything that reports say of the run, in numbers."""
-        return analyse(self._run)
+        return self._material.analysis
 
-    @cached_property
+    @property
     def tables(self) -> Mapping[str, polars.DataFrame]:
         """All tables by name, as a workbook has them; units are the last word of a column's name."""
-        return report_tables(self._run, self.analysis)
+        return self._material.tables
 
     @property
     def points(self) -> polars.DataFrame:
@@ -68,10 +66,6 @@ class Run:
         """What the run says to its study's question."""
         return answer_words(self.analysis)
 
-    @cached_property
-    def _content(self) -> Content:
-        return content_of(self._run, self.analysis)
-
     def __repr__(self) -> str:
         """Return the folder's name in the form that makes the object."""
         return f"Run({str(self.folder)!r})"
@@ -82,7 +76,7 @@ class Run:
         if facts.question:
             said.append(f"<p><em>{html.escape(facts.question)}</em></p>")
         said.append(f"<p>{html.escape(self.answer)}</p>")
-        drawings = [drawing(self._content, name) for name in SHOWN]
+        drawings = [drawing(self._material.content, name) for name in SHOWN]
         return "\n".join([*said, *(one for one in drawings if one)])
 
 

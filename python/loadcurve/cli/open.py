@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadcurve.cli.console import new_console
 from loadcurve.errors import refusal
+from loadcurve.result.run_files import REPORT_FILE
 
 NO_BROWSER = "no browser was found: open this file in a browser, or set the environment variable BROWSER"
 
@@ -18,7 +19,7 @@ def open_command(folder: Path) -> None:
 
     Raises ``LoadcurveError``: the report cannot be made.
     """
-    report = folder / "report.html"
+    report = folder / REPORT_FILE
     if not report.is_file():
         report = _made(folder)
     talk = new_console(stderr=True)

@@ -13,8 +13,8 @@ from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import cost_titles
 from loadcurve.report.trials import trial_titles
 from loadcurve.result.measures import measures
+from loadcurve.result.run_files import REPORT_FILE
 
-REPORT_FILE = "report.html"
 MOST_NAMED = 3
 """The first screen names at most this many causes."""
 MOST_LOGS = 3

@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 from loadcurve.report import text
 from loadcurve.report.files import write_part
-from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import rendered
 from loadcurve.report.runs import RunList, measured, started
+from loadcurve.result.run_files import REPORT_FILE
 
 INDEX_FILE = "index.html"
 

@@ -32,9 +32,9 @@ from loadcurve.report.findings import (
 )
 from loadcurve.report.findings import figure as evidence_figure
 from loadcurve.report.hopeless import visible_words
-from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.measures import PointKey, measures, point_key
+from loadcurve.result.run_files import REPORT_FILE
 
 COMPARISON_FILE = "comparison.html"
 

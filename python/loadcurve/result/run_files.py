@@ -12,6 +12,7 @@ RUN_COPY_FILE = "run-copy.json"
 """The same again: without it no figure can be read."""
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
+REPORT_FILE = "report.html"
 RUN_BYTES_MAX = 4 * 2**20
 """Many times what is written into any of the files that do not grow with the points."""
 

@@ -18,11 +18,10 @@ from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.figures import Part, curve_parts
-from loadcurve.report.html import REPORT_FILE
 from loadcurve.result.folder import Run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import KeptProgress, RunProgress, read_progress
-from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.result.run_files import REPORT_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.watch.status import Seen
 
 # Computing and drawing take a CPU that a load may need. Everything that changes in a run folder changes

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcurve.files import is_regular, read_regular
-from loadcurve.report.html import REPORT_FILE
 from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.watch.address import Listener, is_meant_for
 from loadcurve.watch.feed import Drawn, Feed, until_next_look_s
 from loadcurve.watch.process import FAREWELL_S

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from loadcurve.errors import BadInput
 from loadcurve.report.files import write_part
 from loadcurve.result.folder import Run
+from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.stats.slo import Objective
 from loadcurve.toml.expected import nearest
 
@@ -128,7 +129,7 @@ def _made(folder: Path) -> Path:
 
 
 def _html(material: Material) -> Files:
-    from loadcurve.report.html import REPORT_FILE, render_page
+    from loadcurve.report.html import render_page
 
     yield REPORT_FILE, render_page(material.content).encode()
 
