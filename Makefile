@@ -35,7 +35,7 @@ SITE_BUILDER := zensical@0.0.73
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures bench lock clean
+	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures notebook bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -169,6 +169,9 @@ pictures: setup ## Make the README's pictures from a new run of the quickstart (
 	rm -rf target/pictures
 	$(BIN)/loadcurve run studies/quickstart.toml --quick --out target/pictures
 	$(BIN)/python docs/pictures/make.py target/pictures
+
+notebook: setup ## Run the documentation's notebook anew, and keep what it shows
+	$(BIN)/python -m docs.run_notebook
 
 bench: setup ## Compare the engine with others and the floor; time the probe, findings, pages and the start
 	cargo build --quiet --release --locked --package loadcurve-floor

@@ -62,12 +62,15 @@ def test_an_invalid_result_is_a_result(monkeypatch):
     assert command.printed_by([]) == "{}\n"
 
 
-def test_a_load_is_shown_as_the_command_prints_it():
+def test_a_load_is_shown_as_the_command_prints_it(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
     load = api.Load(LoadResult.model_validate(synthetic.load_result("nginx", 10)))
     assert load.requests_per_s == load.result.rate_rps.answered
     assert load.verdict == "valid"
     assert all(len(line) <= 80 for line in str(load).splitlines())
+    assert "\x1b" not in str(load)
     assert ElementTree.fromstring(load._repr_html_()).text == str(load)
+    assert repr(load) == f"<Load: {load.requests_per_s:,.0f} requests/s, valid>"
 
 
 def test_a_run_folder_is_tables_findings_and_an_answer(run):

@@ -8,12 +8,15 @@ from rich.console import Console
 
 from loadcurve.api.command import Option, printed_by, words_of
 from loadcurve.report.load import load_summary
+from loadcurve.report.text import number
 from loadcurve.result.load import LoadResult
 
 COLUMNS = 80
+TABLE_STYLE = "font-family: monospace; line-height: 1.2; white-space: pre"
+"""Not every page that shows a notebook has preformatted text in a font of equal widths."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Load:
     """What one load measured; a notebook shows it as the command prints it."""
 
@@ -30,15 +33,22 @@ class Load:
         """``valid``, ``suspect`` or ``invalid``; ``result.verdict`` has the reasons."""
         return self.result.verdict.status
 
+    def __repr__(self) -> str:
+        """Return the throughput and the verdict."""
+        return f"<Load: {number(self.requests_per_s)} requests/s, {self.verdict}>"
+
     def __str__(self) -> str:
         """Return the tables that the command prints, of 80 columns."""
-        console = Console(file=io.StringIO(), width=COLUMNS)
+        # A notebook asks by its environment for colours, and rich would draw in it by itself.
+        console = Console(
+            file=io.StringIO(), width=COLUMNS, color_system=None, force_terminal=False, force_jupyter=False
+        )
         with console.capture() as capture:
             console.print(load_summary(self.result))
         return capture.get()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return f'<pre style="{TABLE_STYLE}">{html.escape(str(self))}</pre>'
 
 
 def load(url: str, **options: Option) -> Load:
