@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.cli import doctor
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, marked_at_ceiling
 from loadcurve.result.load import LoadResult
@@ -12,6 +13,7 @@ from loadcurve.runs import ceiling as run_ceiling
 from loadcurve.runs.ceiling import measure_ceiling
 from loadcurve.runs.kept import keep, kept
 from support import synthetic_run
+from support.command import Command
 from support.measured_noise import RIG
 
 
@@ -104,10 +106,38 @@ def test_the_ceiling_is_measured_at_every_number_of_connections(monkeypatch: pyt
     monkeypatch.setattr(run_ceiling, "DURATION_S", 0.1)
     monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
     begun: list[int] = []
-    measured = measure_ceiling(divide_cpus(None, None), begun.append)
+    measured = measure_ceiling(divide_cpus(None, None), begun.append, runs=2)
     assert begun == [point.connections for point in measured.points] == [1, 4]
     assert measured.host["cpu_model"] == measured.rig.cpu_model
     assert "sysctls" in measured.host
     for point in measured.points:
+        assert point.runs == 2
         assert point.lowest_requests_per_s <= point.requests_per_s <= point.highest_requests_per_s
         assert 0 < point.generator_cpu_share <= 1.1
+
+
+@pytest.mark.parametrize(
+    ("options", "runs", "saved"),
+    [([], 3, "saved for later runs in"), (["--quick"], 1, "not saved for later")],
+)
+def test_a_quick_look_measures_once_at_each_load_and_leaves_the_saved_ceiling(
+    options: list[str], runs: int, saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(_cpus: object, _begin_point: object, given: int) -> Ceiling:
+        assert given == runs
+        return ceiling({1: 100})
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(doctor, "measure_ceiling", measured)
+    monkeypatch.setattr(doctor, "check_host", lambda *_: [])
+    monkeypatch.setattr(doctor, "catalog_rows", lambda _: [])
+    finished = Command(tmp_path).run("doctor", *options)
+    assert finished.returncode == 0
+    assert f"the ceiling is {saved}" in finished.stderr
+    assert (tmp_path / "state").exists() == (runs > 1)
+
+
+def test_a_quick_noise_is_refused(tmp_path: Path) -> None:
+    finished = Command(tmp_path).run("doctor", "--quick", "--noise")
+    assert finished.returncode == 2
+    assert "--quick: given beside --noise, which needs all of its trials" in finished.stderr

@@ -20,7 +20,7 @@ from loadcurve.host.fitness import Check, check_host
 from loadcurve.report.doctor import Programs, ceiling_table, check_lines, noise_table, programs_lines
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
-from loadcurve.runs.ceiling import measure_ceiling
+from loadcurve.runs.ceiling import RUNS, measure_ceiling
 from loadcurve.runs.kept import keep
 from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
@@ -41,17 +41,25 @@ TOOLS = {
 }
 """Other load generators, to cross-check results with, and the packages that contain them."""
 
+RUNS_QUICK = 1
+NOT_SAVED_AFTER_QUICK = "not saved for later runs, because --quick measures it once at each load"
+
 DISTURBING = ("steal", "other load")
 """Checks that show whether other work used a part of the machine."""
 
 
 def doctor_command(
-    connection_rate_cps: float | None, *, with_ceiling: bool, noise_of: str | None, json_output: bool
+    connection_rate_cps: float | None,
+    *,
+    with_ceiling: bool,
+    noise_of: str | None,
+    quick: bool,
+    json_output: bool,
 ) -> int:
     """Check the machine, measure the ceiling and the noise of a server and keep them; return the exit code.
 
     Raises:
-        BadInput: the catalogue has no server of this name.
+        BadInput: the catalogue has no server of this name, or ``quick`` is given with it.
         NothingMeasured: the noise was asked for and could not be measured.
 
     """
@@ -63,12 +71,14 @@ def doctor_command(
                 [entry.name for entry in catalog],
             )
         )
+    if noise_of is not None and quick:
+        raise BadInput("--quick: given beside --noise, which needs all of its trials; keep one of the two")
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)
     if json_output:
         talk.print("observing the machine for one second …")
         checks = list(check_host(cpus, connection_rate_cps))
-        ceiling = _measured(cpus, talk) if with_ceiling else None
+        ceiling = _measured(cpus, talk, quick=quick) if with_ceiling else None
         noise = _noise(cpus, noise_of, talk)
         sys.stdout.write(json.dumps(_as_json(checks, ceiling, noise), indent=2) + "\n")
     else:
@@ -78,7 +88,7 @@ def doctor_command(
             checks.append(check)
             out.print(check_lines(check))
         _print_programs(out)
-        ceiling = _measured(cpus, talk) if with_ceiling else None
+        ceiling = _measured(cpus, talk, quick=quick) if with_ceiling else None
         if ceiling is not None:
             out.print()
             out.print(Text("the rig's ceiling: this generator against a server that does nothing", "bold"))
@@ -92,13 +102,16 @@ def doctor_command(
             out.print(noise_table(noise))
     for measured, what in ((ceiling, "the ceiling"), (noise, "the noise")):
         if measured is not None:
-            talk.print(Text(f"{what} is {_keep(measured, checks)}", style="dim"))
+            kept = NOT_SAVED_AFTER_QUICK if quick else _keep(measured, checks)
+            talk.print(Text(f"{what} is {kept}", style="dim"))
     return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
 
 
-def _measured(cpus: CpuDivision, talk: Console) -> Ceiling:
+def _measured(cpus: CpuDivision, talk: Console, *, quick: bool) -> Ceiling:
     return measure_ceiling(
-        cpus, lambda connections: talk.print(f"measuring the ceiling, connections: {connections:,} …")
+        cpus,
+        lambda connections: talk.print(f"measuring the ceiling, connections: {connections:,} …"),
+        RUNS_QUICK if quick else RUNS,
     )
 
 

@@ -419,6 +419,10 @@ def doctor(
     no_ceiling: Annotated[
         bool, typer.Option("--no-ceiling", help="Do not measure the rig's ceiling, which takes 15 s.")
     ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Measure the ceiling in 5 s, for a first look; it is not saved."),
+    ] = False,
     noise: Annotated[
         bool, typer.Option("--noise", help="Also measure the rig's noise, which takes a minute.")
     ] = False,
@@ -440,6 +444,7 @@ def doctor(
         connection_rate,
         with_ceiling=not no_ceiling,
         noise_of=noise_server if noise else None,
+        quick=quick,
         json_output=json_output,
     )
     raise typer.Exit(code)

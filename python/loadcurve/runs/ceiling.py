@@ -27,8 +27,12 @@ FILE = "1k.txt"
 BODY_BYTES = 1024
 
 
-def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lambda _: None) -> Ceiling:
-    """Measure a closed loop against ``limit`` at several numbers of connections; takes about 15 s.
+def measure_ceiling(
+    cpus: CpuDivision, begin_point: Callable[[int], None] = lambda _: None, runs: int = RUNS
+) -> Ceiling:
+    """Measure a closed loop against ``limit`` at several numbers of connections, ``runs`` times at each.
+
+    It takes about 15 s with three runs, and 5 s with one.
 
     ``begin_point`` is told the number of connections before each of them.
 
@@ -56,7 +60,7 @@ def measure_ceiling(cpus: CpuDivision, begin_point: Callable[[int], None] = lamb
                     warmup=WARMUP_S,
                 )
                 plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
-                points.append(_point([ENGINE.run(plan, lambda _: None) for _ in range(RUNS)]))
+                points.append(_point([ENGINE.run(plan, lambda _: None) for _ in range(runs)]))
     facts = host_facts()
     return Ceiling(
         measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, facts), host=facts, points=points
