@@ -14,7 +14,7 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 
 NAME = "loadcurve"
 GUIDE = Path("docs") / "guides" / "commands.md"
-"""Has the examples: a command on a line, and behind it what it does."""
+"""Has the examples: what each does, and on the next line the command."""
 
 EXIT_CODES = {
     EXIT_DONE: "Done.",
@@ -25,7 +25,7 @@ EXIT_CODES = {
     EXIT_INTERRUPTED: "Interrupted; what was measured is kept.",
 }
 
-_EXAMPLE = re.compile(rf"^(?P<command>{NAME} (?P<subcommand>[a-z]+).*?) +# (?P<about>.+)$", re.MULTILINE)
+_EXAMPLE = re.compile(rf"^# (?P<about>.+)\n(?P<command>{NAME} (?P<subcommand>[a-z]+).*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

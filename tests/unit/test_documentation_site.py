@@ -39,7 +39,10 @@ def test_each_link_of_the_site_leads_to_a_file_of_the_site(pages):
 
 def test_the_site_takes_nothing_from_other_hosts():
     assert SITE["theme"]["font"] is False
-    assert not {"extra", "extra_css", "extra_javascript", "plugins"} & SITE.keys()
+    assert not {"extra", "extra_javascript", "plugins"} & SITE.keys()
+    assert [
+        path for path in SITE["extra_css"] if re.search(r"url\(|@import", (ROOT / path).read_text())
+    ] == []
 
 
 @pytest.mark.parametrize(
