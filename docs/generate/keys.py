@@ -1,18 +1,29 @@
 """The tables of the keys of a study and of a ``server.toml``."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import get_args
 
-from docs.generate.markdown import Tables
+from docs.generate.markdown import Tables, table
 from docs.generate.models import key_table
+from pydantic import BaseModel
 
 from loadcurve.loads.http import ClosedLoadTable, HttpLoadTable, OpenLoadTable, SessionsLoadTable
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import LoadTable, sweep_keys
 from loadcurve.loads.workload import MixTable, WorkloadTable
 from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.server.description import Ready, ServerDescription, Stop, VersionSource
 from loadcurve.server.install import Packages
+from loadcurve.study.claims import (
+    AlikeClaim,
+    CheapestClaim,
+    GreaterClaim,
+    PeakClaim,
+    RatioClaim,
+    TrendClaim,
+)
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.model import Study
 from loadcurve.study.published import Published, PublishedFigure, PublishedFile
@@ -27,6 +38,20 @@ def _swept() -> str:
     return "".join(lines)
 
 
+def _measures() -> str:
+    rows = ((f"`{one.name}`", one.title, one.unit) for one in PUBLISHED_MEASURES.values())
+    return table(("measure", "meaning", "unit"), rows)
+
+
+_CLAIMS: Mapping[str, type[BaseModel]] = {
+    "peak": PeakClaim,
+    "ratio": RatioClaim,
+    "greater": GreaterClaim,
+    "alike": AlikeClaim,
+    "trend": TrendClaim,
+    "cheapest": CheapestClaim,
+}
+_OF_ALL_CLAIMS = {"text", "over"}
 _ALL, _WEB = LoadTable.model_fields, HttpLoadTable.model_fields
 
 KEY_TABLES: Tables = {
@@ -46,6 +71,12 @@ KEY_TABLES: Tables = {
     "published": partial(key_table, Published),
     "published-file": partial(key_table, PublishedFile),
     "published-figure": partial(key_table, PublishedFigure),
+    "measures": _measures,
+    "claim": partial(key_table, PeakClaim, but=PeakClaim.model_fields.keys() - _OF_ALL_CLAIMS),
+    **{
+        f"claim-{kind}": partial(key_table, model, but={"kind", *_OF_ALL_CLAIMS})
+        for kind, model in _CLAIMS.items()
+    },
     "study-server": partial(
         key_table, StudyServer, but=ContainerTable.model_fields, defaults={"use": "the name"}
     ),

@@ -8,13 +8,21 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import get_args
 
 from docs.generate.markdown import table
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from loadcurve.result.measure_names import MeasureName, PublishedMeasureName
 from loadcurve.toml.expected import Kind
+from loadcurve.toml.quantities import SHARE_IN_WORDS
 
+_LISTED = {
+    get_args(MeasureName): "a [measure](#measures)",
+    get_args(PublishedMeasureName): "a [measure](#measures), of connections as well",
+}
+"""The words for values that are too many for a cell, with the place of their list."""
 _SECONDS_PER_UNIT = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
@@ -51,9 +59,14 @@ def _keys(model: type[BaseModel], but: Iterable[str]) -> list[Key]:
     if missing:
         raise ValueError(f"{model.__name__}: {', '.join(sorted(missing))} without a docstring")
     return [
-        Key(field.alias or name, Kind.of_field(field).in_words(), _default(name, field), about[name])
+        Key(field.alias or name, _expected(field), _default(name, field), about[name])
         for name, field in fields.items()
     ]
+
+
+def _expected(field: FieldInfo) -> str:
+    kind = Kind.of_field(field)
+    return _LISTED.get(kind.choices) or kind.in_words()
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
@@ -81,6 +94,8 @@ def _default(name: str, field: FieldInfo) -> str:
         return ""
     if name.endswith("_s") and isinstance(value, float):
         return f"`{json.dumps(_duration(value))}`"
+    if SHARE_IN_WORDS in _expected(field):
+        return f'`"{100 * value:g} %"`'
     return f"`{json.dumps(value)}`"
 
 

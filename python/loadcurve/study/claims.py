@@ -54,8 +54,11 @@ class _ClaimOfLoads(_ClaimTable):
     """A claim about part of the curve: from one load to another, both included; all of it without."""
 
     measure: MeasureName = "throughput"
+    """The figure that is compared."""
     least: Load | None = Field(None, alias="from")
+    """The least load of the part of the curve; the whole curve without `from` and `to`."""
     greatest: Load | None = Field(None, alias="to")
+    """The greatest load of that part."""
 
     def takes(self, load: float) -> bool:
         """Say whether the claim is about a load."""
@@ -67,8 +70,11 @@ class PeakClaim(_ClaimTable):
 
     kind: Literal["peak"]
     server: Text
+    """The server."""
     measure: MeasureName = "throughput"
+    """The figure that is greatest there."""
     near: Load
+    """The load of the peak."""
 
     @property
     def named_servers(self) -> list[str]:
@@ -81,8 +87,11 @@ class RatioClaim(_ClaimOfLoads):
 
     kind: Literal["ratio"]
     servers: Pair
+    """The first is compared with the second."""
     ratio: Annotated[float, Field(gt=0), Expected("a number above 0, such as 1.3")] = Field(alias="is")
+    """How many times the second's figure the first's is."""
     within: Margin = 0.1
+    """The share of the ratio by which it may differ."""
 
     @property
     def named_servers(self) -> list[str]:
@@ -95,7 +104,9 @@ class GreaterClaim(_ClaimOfLoads):
 
     kind: Literal["greater"]
     servers: Pair
+    """The first is compared with the second."""
     within: Margin = NEGLIGIBLE
+    """The share up to which a difference is none."""
 
     @property
     def named_servers(self) -> list[str]:
@@ -108,7 +119,9 @@ class AlikeClaim(_ClaimOfLoads):
 
     kind: Literal["alike"]
     servers: Pair
+    """The first is compared with the second."""
     within: Margin = NEGLIGIBLE
+    """The share by which they may differ."""
 
     @property
     def named_servers(self) -> list[str]:
@@ -121,7 +134,9 @@ class TrendClaim(_ClaimOfLoads):
 
     kind: Literal["rises", "falls"]
     servers: Annotated[list[Text], Field(min_length=1), Expected("one server, or several in their order")]
+    """One, along the sweep; or several, from the first to the last."""
     within: Margin = NEGLIGIBLE
+    """The share up to which a difference is none."""
 
     @property
     def named_servers(self) -> list[str]:
@@ -134,8 +149,11 @@ class CheapestClaim(_ClaimTable):
 
     kind: Literal["cheapest"]
     server: Text
+    """The server."""
     limits: Limits
+    """The limits that it keeps."""
     up_to: Load
+    """The load up to which it keeps them."""
 
     @property
     def named_servers(self) -> list[str]:
