@@ -1,7 +1,8 @@
 """The command as ``--help`` describes it: its subcommands, with their arguments, options and examples."""
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import typer
 
 from loadcurve.cli.main import app
+from loadcurve.cli.parsing import ARGUMENTS, by_section
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 
@@ -49,7 +51,13 @@ class Command:
     details: str
     """What its help says besides; empty where that is all."""
     arguments: tuple[Parameter, ...]
-    options: tuple[Parameter, ...]
+    sections: Mapping[str, tuple[Parameter, ...]]
+    """The options by section of the help."""
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """All options."""
+        return tuple(itertools.chain.from_iterable(self.sections.values()))
 
 
 def read_command() -> tuple[Command, tuple[Command, ...]]:
@@ -66,20 +74,25 @@ def read_command() -> tuple[Command, tuple[Command, ...]]:
 def _command(command: Any, context: typer.Context) -> Command:  # noqa: ANN401 -- typer's own class is private
     summary, _, details = (command.help or "").partition("\n\n")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    parameters: dict[str, list[Parameter]] = {"argument": [], "option": []}
-    for one in command.get_params(context):
-        names, about = one.get_help_record(context)
-        if one.param_type_name == "argument":
-            names = re.sub(r" <.*>$", "", names)
-        parameters[one.param_type_name].append(Parameter(names, _sentences(about)))
+    sections = {
+        section: tuple(_parameter(one, context) for one in parameters)
+        for section, parameters in by_section(command.get_params(context)).items()
+    }
     return Command(
         name=context.command_path,
         usage=re.sub(r"[{}]", "", usage).replace("......", "..."),
         summary=summary,
         details=details,
-        arguments=tuple(parameters["argument"]),
-        options=tuple(parameters["option"]),
+        arguments=sections.pop(ARGUMENTS, ()),
+        sections=sections,
     )
+
+
+def _parameter(one: Any, context: typer.Context) -> Parameter:  # noqa: ANN401 -- as above
+    names, about = one.get_help_record(context)
+    if one.param_type_name == "argument":
+        names = re.sub(r" <.*>$", "", names)
+    return Parameter(names, _sentences(about))
 
 
 def _sentences(about: str) -> str:

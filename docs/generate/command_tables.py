@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from docs.generate.command import EXIT_CODES, Command, Parameter, read_command
 from docs.generate.markdown import Tables, table
 
+from loadcurve.cli.parsing import OPTIONS
+
 
 def _listed() -> str:
     _, subcommands = read_command()
@@ -14,7 +16,7 @@ def _listed() -> str:
 
 def _options() -> str:
     command, _ = read_command()
-    return _parameters("option", command.options)
+    return _option_tables(command)
 
 
 def _sections() -> str:
@@ -25,9 +27,18 @@ def _sections() -> str:
 def _section(command: Command) -> str:
     paragraphs = [f"{text}\n" for text in (command.summary, command.details) if text]
     arguments = [_parameters("argument", command.arguments)] if command.arguments else []
-    options = _parameters("option", command.options)
+    options = _option_tables(command)
     head = [f"## {command.name}\n", f"```text\n{command.usage}\n```\n"]
     return "\n".join([*head, *paragraphs, *arguments, options])
+
+
+def _option_tables(command: Command) -> str:
+    """Return a table for each section, whose name heads its options."""
+    titles = {OPTIONS: "option"}
+    sections = command.sections.items()
+    return "\n".join(
+        _parameters(titles.get(section, section.lower()), options) for section, options in sections
+    )
 
 
 def _parameters(kind: str, parameters: Iterable[Parameter]) -> str:

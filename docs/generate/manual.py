@@ -5,6 +5,8 @@ from pathlib import Path
 
 from docs.generate.command import EXIT_CODES, Command, Parameter, examples, read_command
 
+from loadcurve.cli.parsing import OPTIONS
+
 FOLDER = Path("packaging") / "wheel" / "data" / "share" / "man" / "man1"
 """Lies in the folder whose data maturin puts into the wheel, for ``PREFIX/share/man/man1``."""
 _RAGGED = ".nh\n.ad l\n"
@@ -45,7 +47,7 @@ def page(command: Command, own_section: str, names: Iterable[str]) -> str:
             f".SH DESCRIPTION\n{_text(command.summary)}\n",
             f".PP\n{_text(command.details)}\n" if command.details else "",
             _parameters("ARGUMENTS", command.arguments),
-            _parameters("OPTIONS", command.options),
+            *(_options(section, options) for section, options in command.sections.items()),
             own_section,
             _parameters("EXIT STATUS", codes),
             _parameters("ENVIRONMENT", ENVIRONMENT),
@@ -54,9 +56,19 @@ def page(command: Command, own_section: str, names: Iterable[str]) -> str:
     )
 
 
+def _options(section: str, options: Iterable[Parameter]) -> str:
+    if section == OPTIONS:
+        return _parameters(OPTIONS.upper(), options)
+    return f".SS {_text(section)}\n{_items(options)}"
+
+
 def _parameters(heading: str, parameters: Iterable[Parameter]) -> str:
-    items = "".join(f".TP\n\\fB{_literal(one.names)}\\fP\n{_text(one.about)}\n" for one in parameters)
+    items = _items(parameters)
     return f".SH {heading}\n{items}" if items else ""
+
+
+def _items(parameters: Iterable[Parameter]) -> str:
+    return "".join(f".TP\n\\fB{_literal(one.names)}\\fP\n{_text(one.about)}\n" for one in parameters)
 
 
 def _examples(shown: Iterable[tuple[str, str]]) -> str:

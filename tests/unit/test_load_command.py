@@ -1,5 +1,7 @@
 """`loadcurve load`: options and URLs that cannot be used are named before anything is sent."""
 
+import re
+
 import pytest
 
 from loadcurve.cli import load as load_module
@@ -16,6 +18,24 @@ def command(tmp_path, monkeypatch):
     monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
     monkeypatch.setattr(watched_load, "ENGINE", None)
     return Command(tmp_path)
+
+
+def test_the_help_lists_the_options_that_most_loads_need_apart_from_those_of_databases(command):
+    sections = re.split(r"^(\S.*):\n", command.run("load", "--help").stdout, flags=re.MULTILINE)
+    options = dict(zip(sections[1::2], sections[2::2], strict=True))
+    assert list(options) == [
+        "Arguments",
+        "Options",
+        "Arrivals and connections",
+        "Requests",
+        "Generator",
+        "Databases",
+    ]
+    where = {
+        option: section for section, text in options.items() for option in re.findall(r"--[a-z-]+", text)
+    }
+    assert (where["--duration"], where["--header"]) == ("Options", "Requests")
+    assert (where["--workload"], where["--drop"]) == ("Databases", "Databases")
 
 
 class Scripted:

@@ -46,5 +46,7 @@ def test_every_subcommand_has_a_page_with_its_options():
 
 def test_what_roff_would_take_for_a_request_is_shown_as_it_is():
     awkward = Parameter("-x, --one-two 'NAME: A\\B'", ".hidden and 'quoted' \\fBtext\\fP of a\u2026f")
-    text = shown(page(Command("loadcurve x", "loadcurve x", "Do x.", "", (), (awkward,)), "", ()))
+    text = shown(
+        page(Command("loadcurve x", "loadcurve x", "Do x.", "", (), {"Options": (awkward,)}), "", ())
+    )
     assert f"       {awkward.names}\n              {awkward.about}\n" in text.replace("\u2019", "'")

@@ -13,6 +13,9 @@ import typer
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
 
+ARRIVALS, REQUESTS, GENERATOR, DATABASES = "Arrivals and connections", "Requests", "Generator", "Databases"
+"""Sections of the help, beside the options that most loads need."""
+
 
 def load(
     context: typer.Context,
@@ -67,34 +70,61 @@ def load(
         ),
     ] = None,
     arrivals: Annotated[
-        Literal["constant", "poisson"], typer.Option(help="Distribution of arrivals in time.")
+        Literal["constant", "poisson"],
+        typer.Option(help="Distribution of arrivals in time.", rich_help_panel=ARRIVALS),
     ] = "constant",
     connection_rate: Annotated[
         str | None,
-        typer.Option(metavar="CPS", help="Sessions: new connections per second, each with --calls requests."),
+        typer.Option(
+            metavar="CPS",
+            help="Sessions: new connections per second, each with --calls requests.",
+            rich_help_panel=ARRIVALS,
+        ),
     ] = None,
     num_connections: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Sessions: end after N connections.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Sessions: end after N connections.", rich_help_panel=ARRIVALS),
     ] = None,
     pipeline: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Requests in flight on each connection.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Requests in flight on each connection.", rich_help_panel=ARRIVALS
+        ),
     ] = 1,
     calls: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Requests per connection, after which it is closed."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Requests per connection, after which it is closed.",
+            rich_help_panel=ARRIVALS,
+        ),
     ] = None,
     think: Annotated[
-        str, typer.Option(metavar="TIME", help="Pause between an answer and the next request.")
+        str,
+        typer.Option(
+            metavar="TIME", help="Pause between an answer and the next request.", rich_help_panel=ARRIVALS
+        ),
     ] = "0s",
     urls: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of request paths, one per line.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File of request paths, one per line.", rich_help_panel=REQUESTS),
     ] = None,
     pick: Annotated[
-        Literal["in-order", "random", "weighted"], typer.Option(help="How paths are chosen from --urls.")
+        Literal["in-order", "random", "weighted"],
+        typer.Option(help="How paths are chosen from --urls.", rich_help_panel=REQUESTS),
     ] = "in-order",
-    http: Annotated[Literal["1.0", "1.1"], typer.Option(help="HTTP version of the requests.")] = "1.1",
+    http: Annotated[
+        Literal["1.0", "1.1"], typer.Option(help="HTTP version of the requests.", rich_help_panel=REQUESTS)
+    ] = "1.1",
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of all random choices, to repeat a load.")
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Seed of all random choices, to repeat a load.",
+            rich_help_panel=GENERATOR,
+        ),
     ] = 0,
     warmup: Annotated[
         str, typer.Option("--warmup", metavar="TIME", help="Load before the measurement, not measured.")
@@ -103,7 +133,10 @@ def load(
         str, typer.Option("--timeout", metavar="TIME", help="Timeout for connecting, and for each answer.")
     ] = "10s",
     method: Annotated[
-        str, typer.Option("-X", "--method", metavar="NAME", help="The method of the requests.")
+        str,
+        typer.Option(
+            "-X", "--method", metavar="NAME", help="The method of the requests.", rich_help_panel=REQUESTS
+        ),
     ] = "GET",
     header: Annotated[
         list[str] | None,
@@ -112,6 +145,7 @@ def load(
             "--header",
             metavar="'NAME: VALUE'",
             help="Request header, or @FILE with one per line; repeatable.",
+            rich_help_panel=REQUESTS,
         ),
     ] = None,
     header_env: Annotated[
@@ -119,75 +153,114 @@ def load(
         typer.Option(
             metavar="NAME=VARIABLE",
             help="Request header with its value from an environment variable; repeatable.",
+            rich_help_panel=REQUESTS,
         ),
     ] = None,
     body: Annotated[
         str,
         typer.Option(
-            "--body", metavar="TEXT", help="Request body, or @FILE: the file's content, of any length."
+            "--body",
+            metavar="TEXT",
+            help="Request body, or @FILE: the file's content, of any length.",
+            rich_help_panel=REQUESTS,
         ),
     ] = "",
     cpus: Annotated[
         str,
-        typer.Option("--cpus", metavar="LIST", help="CPUs to run the sending threads on, such as 1 or 2,3."),
+        typer.Option(
+            "--cpus",
+            metavar="LIST",
+            help="CPUs to run the sending threads on, such as 1 or 2,3.",
+            rich_help_panel=GENERATOR,
+        ),
     ] = "",
     io: Annotated[
         Literal["auto", "uring", "epoll"],
-        typer.Option("--io", help="Kernel interface; auto takes the cheaper one available."),
+        typer.Option(
+            "--io", help="Kernel interface; auto takes the cheaper one available.", rich_help_panel=GENERATOR
+        ),
     ] = "auto",
     workload: Annotated[
         str | None,
         typer.Option(
             "--workload",
             metavar="a…f|FILE",
-            help="Databases: a YCSB core workload, a to f, or a properties file.",
+            help="A YCSB core workload, a to f, or a properties file.",
+            rich_help_panel=DATABASES,
         ),
     ] = None,
     properties: Annotated[
         list[str] | None,
         typer.Option(
-            "-p", "--property", metavar="NAME=VALUE", help="Databases: a YCSB property; repeatable."
+            "-p",
+            "--property",
+            metavar="NAME=VALUE",
+            help="A YCSB property; repeatable.",
+            rich_help_panel=DATABASES,
         ),
     ] = None,
     phase: Annotated[
         Literal["load", "run"],
-        typer.Option(help="Databases: insert the records (load), or run operations on them (run)."),
+        typer.Option(
+            help="Insert the records (load), or run operations on them (run).", rich_help_panel=DATABASES
+        ),
     ] = "run",
     records: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Databases: number of records in the table.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of records in the table.", rich_help_panel=DATABASES),
     ] = None,
     batch: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Databases: records inserted by each request.")
+        int,
+        typer.Option(min=1, metavar="N", help="Records inserted by each request.", rich_help_panel=DATABASES),
     ] = 1,
     namespace: Annotated[
-        str, typer.Option(metavar="NAME", help="Databases: the database or schema that contains the table.")
+        str,
+        typer.Option(
+            metavar="NAME", help="The database or schema that contains the table.", rich_help_panel=DATABASES
+        ),
     ] = "loadcurve",
     table: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Databases: the table or collection; default usertable."),
+        typer.Option(
+            metavar="NAME", help="The table or collection; default usertable.", rich_help_panel=DATABASES
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Databases: a driver setting; repeatable."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A driver setting; repeatable.", rich_help_panel=DATABASES
+        ),
     ] = None,
     verify_values: Annotated[
-        bool, typer.Option("--verify-values", help="Databases: compare the values read with those written.")
+        bool,
+        typer.Option(
+            "--verify-values", help="Compare the values read with those written.", rich_help_panel=DATABASES
+        ),
     ] = False,
     password_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Databases: file with the password of the URL's user."),
+        typer.Option(
+            metavar="FILE", help="File with the password of the URL's user.", rich_help_panel=DATABASES
+        ),
     ] = None,
     password_env: Annotated[
         str | None,
-        typer.Option(metavar="VARIABLE", help="Databases: environment variable with that password."),
+        typer.Option(
+            metavar="VARIABLE", help="Environment variable with that password.", rich_help_panel=DATABASES
+        ),
     ] = None,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Databases: first remove the table, if Loadcurve created it.")
+        bool,
+        typer.Option(
+            "--drop", help="First remove the table, if Loadcurve created it.", rich_help_panel=DATABASES
+        ),
     ] = False,
     drop_table: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Databases: first remove this table, even if Loadcurve did not create it."
+            metavar="NAME",
+            help="First remove this table, even if Loadcurve did not create it.",
+            rich_help_panel=DATABASES,
         ),
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,

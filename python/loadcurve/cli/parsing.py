@@ -4,9 +4,13 @@ typer converts values with pydantic, whose import takes longer than all else tha
 completion needs.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
+
+ARGUMENTS, OPTIONS = "Arguments", "Options"
+"""The sections of parameters for which no other one is named."""
 
 if TYPE_CHECKING:
     _Base = TyperCommand
@@ -32,7 +36,22 @@ class _Light(_Base):
 
 
 class Command(_Light, TyperCommand):
-    """A subcommand."""
+    """A subcommand, whose help lists its options by section."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 -- typer's classes are private
+        """Write arguments and options into the help."""
+        for section, parameters in by_section(self.get_params(ctx)).items():
+            with formatter.section(section):
+                formatter.write_dl([parameter.get_help_record(ctx) for parameter in parameters])
+
+
+def by_section(parameters: Iterable[Any]) -> dict[str, list[Any]]:
+    """Return arguments and options by the section of the help that they belong to."""
+    sections: dict[str, list[Any]] = {}
+    for parameter in parameters:
+        usual = ARGUMENTS if parameter.param_type_name == "argument" else OPTIONS
+        sections.setdefault(parameter.rich_help_panel or usual, []).append(parameter)
+    return sections
 
 
 class CommandGroup(_Light, TyperGroup):
