@@ -40,12 +40,10 @@ SECONDS ?= 30
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-$(STAMPS)/toolchain: packaging/check-toolchain
-	@mkdir -p $(STAMPS)
+# What was there at the last attempt may be missing now, the free disk for instance.
+$(STAMPS)/environment: $(LOCKS)
 	@PYTHON=$(PYTHON) packaging/check-toolchain
-	@touch $@
-
-$(STAMPS)/environment: $(STAMPS)/toolchain $(LOCKS)
+	@mkdir -p $(STAMPS)
 	@echo "loadcurve: making the Python environment, one to three minutes: it downloads 0.3 GB" >&2
 	@$(PYTHON) -m venv --clear .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/installer.lock

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "packaging" / "check-toolchain"
-TOOLS = ("bash", "sort", "head", "tail", "tr", "cut", "df", "id", "env")
+TOOLS = ("bash", "sort", "head", "tail", "tr", "cut", "df", "id", "env", "fold")
 """What the script itself uses of a system."""
 
 OS_RELEASES = {
@@ -46,6 +46,10 @@ class Machine:
         self.has_python()
         self.has("cc", "cat > /dev/null 2>&1; exit 0")
         self.has("cargo", "echo cargo 1.90.0")
+        self.has("curl", "exit 1")
+        self.lists = folder / "lists"
+        self.lists.mkdir()
+        (self.lists / "mirror_main_Packages").touch()
 
     def has(self, name: str, script: str) -> None:
         self._write(name, f"#!/bin/bash\n{script}\n")
@@ -67,7 +71,13 @@ class Machine:
         return subprocess.run(
             [str(self.bin / "bash"), str(SCRIPT)],
             cwd=self.work,
-            env={"PATH": str(self.bin), "HOME": str(self.home), "OS_RELEASE": str(release), "NEEDED_MB": "1"}
+            env={
+                "PATH": str(self.bin),
+                "HOME": str(self.home),
+                "OS_RELEASE": str(release),
+                "APT_LISTS": str(self.lists),
+                "NEEDED_MB": "1",
+            }
             | variables,
             capture_output=True,
             text=True,
@@ -81,7 +91,9 @@ class Machine:
         head, *lines = checked.stderr.splitlines()
         assert head == "loadcurve: this is missing to build it; nothing was downloaded:"
         mend = lines.index("To mend it:") if "To mend it:" in lines else len(lines)
-        return [*map(str.strip, lines[:mend])], [*map(str.strip, lines[mend + 1 :])]
+        assert max(map(len, lines[:mend])) <= 80
+        problems = "\n".join(lines[:mend]).replace("\n    ", " ")
+        return [*map(str.strip, problems.splitlines())], [*map(str.strip, lines[mend + 1 :])]
 
 
 @pytest.fixture
@@ -129,8 +141,8 @@ def test_a_missing_cargo_comes_from_where_it_is_new_enough(machine, system, comm
     machine.lacks("cargo")
     problems, commands = machine.said(system)
     assert problems[0].startswith("cargo is missing")
-    assert len(commands) == 1
     assert command in commands[0]
+    assert commands[1:] == ([". ~/.cargo/env"] if system == "debian" else [])
 
 
 def test_a_cargo_that_is_not_on_path_is_found(machine):
@@ -156,6 +168,26 @@ def test_rustup_updates_a_cargo_of_its_own(machine):
     assert machine.said()[1] == ["rustup update stable"]
 
 
+def test_a_cargo_that_does_not_run_is_named_with_its_reason(machine):
+    machine.has("cargo", "echo error: no default is configured. >&2; echo help >&2; exit 1")
+    machine.has("rustup", "exit 1")
+    problem = "cargo does not run: error: no default is configured."
+    assert machine.said() == ([problem], ["rustup default stable"])
+
+
+def test_what_the_commands_use_is_among_the_packages(machine):
+    machine.lacks("cargo")
+    machine.lacks("curl")
+    assert machine.said()[1][0] == "sudo apt-get install curl"
+
+
+def test_a_new_container_first_asks_which_packages_there_are(machine):
+    (machine.lists / "mirror_main_Packages").unlink()
+    machine.lacks("cc")
+    assert machine.said()[1] == ["sudo apt-get update && sudo apt-get install gcc libc6-dev"]
+    assert machine.said("fedora")[1] == ["sudo dnf install gcc"]
+
+
 def test_a_missing_python_is_a_package_of_the_system(machine):
     machine.lacks("python3")
     assert machine.said("ubuntu")[1] == ["sudo apt-get install python3 python3-venv"]
@@ -171,6 +203,13 @@ def test_an_old_python_is_named_and_a_newer_one_that_is_there_is_used(machine):
     machine.has_python("python3.13", "3.13")
     assert machine.said()[1] == ["make demo PYTHON=python3.13"]
     assert machine.check(PYTHON="python3.13").returncode == 0
+
+
+def test_a_python_that_does_not_run_is_named_with_its_reason(machine):
+    machine.has("python3", "echo 'pyenv: python3: command not found' >&2; exit 127")
+    problems, commands = machine.said("fedora")
+    assert problems == ["python3 does not run: pyenv: python3: command not found"]
+    assert commands == ["sudo dnf install python3.12", "make demo PYTHON=python3.12"]
 
 
 def test_the_module_venv_is_the_package_of_that_python(machine):
@@ -207,7 +246,7 @@ def test_all_that_is_missing_is_said_at_once_with_one_command_for_its_packages(m
     problems, commands = machine.said()
     assert len(problems) == 3
     assert commands[0] == "sudo apt-get install gcc libc6-dev python3.12-venv"
-    assert len(commands) == 2
+    assert len(commands) == 3
 
 
 def test_a_system_that_is_not_known_gets_the_names_of_the_others(machine):
