@@ -117,7 +117,7 @@ def test_a_cpu_that_both_sides_use_is_a_caveat_in_the_result_and_in_the_report(s
     host = f"server_cpus = {CPUS}\nload_cpus = [{shared}]"
     (caveat,), said, report = caveats_of_run_on(sandbox, host)
     assert caveat["code"] == "cpus_shared"
-    assert f"servers and load share CPU {shared}, so they disturb each other" in caveat["text"]
+    assert f"the servers and the load share CPU {shared}, so the two disturb each other" in caveat["text"]
     assert caveat["text"] in said
     assert caveat["text"][1:] in report
 

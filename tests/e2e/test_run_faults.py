@@ -238,7 +238,7 @@ def test_a_run_beside_another_one_says_so(sandbox):
     ) as other:
         assert other.stdout.readline() == "recorded\n"
         finished = sandbox.run("run", "tiny.toml", "--out", "beside")
-    said = f"another run was under way on this machine (process {other.pid})"
+    said = f"another run was in progress on this machine (process {other.pid})"
     assert said in finished.stderr
     caveats = {caveat.code: caveat.text for caveat in read_run(sandbox.work / "beside").run.caveats}
     assert caveats["not_alone"].startswith(said)

@@ -36,7 +36,7 @@ def test_a_run_that_was_killed_and_interrupted_ends_with_the_records_of_an_undis
     assert sandbox.leftovers() == []
     again = sandbox.run("run", "--resume", "run")
     assert (again.returncode, again.stdout) == (2, "")
-    assert "has come to its end" in again.stderr
+    assert "is complete" in again.stderr
 
 
 def test_the_options_of_a_run_cannot_be_changed_when_it_is_resumed(sandbox):

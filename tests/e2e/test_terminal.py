@@ -117,7 +117,7 @@ def test_a_long_sentence_is_broken_between_words(limit_url, open_terminal):
     lines = [line for line in terminal.plain_lines() if line]
     assert len(lines) > 1
     assert max(map(len, lines)) <= COLUMNS
-    assert 'or stretches such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)' in " ".join(lines)
+    assert 'or a profile such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)' in " ".join(lines)
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])

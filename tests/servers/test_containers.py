@@ -177,11 +177,11 @@ def test_a_program_that_the_image_does_not_have_is_missing(containers):
 @pytest.mark.parametrize(
     ("limits", "against", "problem"),
     [
-        (Limits(cpus=0.5), ["--cpus", "0.9"], "the limit of CPUs is not in force"),
+        (Limits(cpus=0.5), ["--cpus", "0.9"], "the limit of CPUs is not in effect"),
         (
             Limits(memory_bytes=64 << 20),
             ["--memory", "65m", "--memory-swap", "65m"],
-            "the limit of memory is not in force",
+            "the limit of memory is not in effect",
         ),
     ],
 )

@@ -190,7 +190,7 @@ def test_the_limits_of_a_container_are_found_in_the_group_around_its_first_proce
 def test_a_container_that_is_held_to_more_than_was_asked_for_is_refused(
     limits: Limits, resource: str, limited_container: Path
 ) -> None:
-    with pytest.raises(LimitsUnavailable, match=f"the limit of {resource} is not in force"):
+    with pytest.raises(LimitsUnavailable, match=f"the limit of {resource} is not in effect"):
         ControlGroup.that_holds(limited_container, limits, limited_container)
 
 

@@ -81,12 +81,15 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
         (["--workload", "g"], '--workload: found "g"; expected "a", "b"'),
         (["--workload", "a", "-c", "5"], "--connections: this option is for web servers"),
         (["--workload", "a", "--http", "1.1"], "--http: this option is for web servers"),
-        (["--workload", "a", "-n", "5", "-d", "1s"], "--operations: given beside a duration; keep one"),
+        (
+            ["--workload", "a", "-n", "5", "-d", "1s"],
+            "--operations: cannot be combined with a duration; keep one",
+        ),
         (
             ["--workload", "a", "--phase", "load", "-n", "5"],
-            "--operations: given with the load phase, which ends when",
+            "--operations: not used by the load phase, which ends when",
         ),
-        (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: given with the load phase"),
+        (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: not used by the load phase"),
         (["--workload", "a", "--batch", "5"], "--batch: only the load phase"),
         (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
         (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),

@@ -76,7 +76,10 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["-n", 10, "-d", "1s"], "-n/--requests/--operations: given beside a duration; keep one of the two"),
+        (
+            ["-n", 10, "-d", "1s"],
+            "-n/--requests/--operations: cannot be combined with a duration; keep one of the two",
+        ),
         (["--cpus", 4096], "CPU 4096 is not available"),
         (["--cpus=-1"], "CPU -1 is not available"),
         (["-R", -5], '--rate: "-5" is not a rate above 0'),
@@ -87,7 +90,10 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         (["-R", "100-"], '--rate: "100-" is not a rate above 0'),
         (["-R", 2_000_000_000], "--rate: a rate of 2000000000 cannot be scheduled; expected at most 1,000,"),
         (["-R", "100-200:0s"], '--rate: "100-200:0s" lasts 0 s; expected above 0'),
-        (["-R", "5:1s, 0:1s"], "ends with a rate of 0, which would go on for ever; end above 0"),
+        (
+            ["-R", "5:1s, 0:1s"],
+            "ends with a rate of 0, at which the load would never end; end with a rate above 0",
+        ),
         (["--connection-rate", "0"], '--connection-rate: "0" is not a rate above 0'),
         (["-d", 0], '-d/--duration: found "0"; expected a duration above 0'),
         (["-d", "1x"], '-d/--duration: found "1x"; expected a duration above 0'),
@@ -103,7 +109,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
             ["--num-connections", 5],
             "--num-connections: no option of a closed loop; --rate asks for an open one",
         ),
-        (["--pick", "weighted"], "--pick: missing; expected one for each request"),
+        (["--pick", "weighted"], '--pick: missing; pick = "weighted" requires one weight per request'),
         (["-n", 0], "--requests"),
         (["-c", 0], "--connections"),
         (["-c", 2, "-t", 3], "-t/--threads: found 3; expected no more threads than connections"),

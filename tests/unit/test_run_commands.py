@@ -43,7 +43,7 @@ def test_a_run_beside_another_one_and_what_a_killed_one_left_are_told(scripted, 
     monkeypatch.setattr("loadcurve.runs.study.neighbours", lambda: [Neighbour(99, is_elsewhere=False)])
     scripted.measure(study_text(LIMIT, trials=1))
     assert left.text in scripted.talk
-    said = "another run was under way on this machine (process 99)"
+    said = "another run was in progress on this machine (process 99)"
     assert said in scripted.talk
     assert {one.code for one in scripted.run.run.caveats} >= {"not_alone"}
 

@@ -75,7 +75,7 @@ def test_a_table_that_lacks_records_fails_its_point_with_both_numbers(engine, tm
     with under_load(tmp_path, RUN) as database, pytest.raises(ServerFailure) as raised:
         measured(database)
     assert raised.value.code == "records_missing"
-    assert "the table holds 997 records, and 1,000 were to be loaded" in raised.value.text
+    assert "the table holds 997 records, but 1,000 should have been loaded" in raised.value.text
     assert "run 4" not in engine.calls
     assert engine.tables == {}
 

@@ -41,7 +41,7 @@ def problems_in(folder, load, servers, head=""):
 def test_a_web_server_is_refused_under_a_load_on_databases(tmp_path):
     [problem] = problems_in(tmp_path, ON_DATABASES, "[servers.limit]")
     assert problem.startswith(f"{SERVERS_LINE + 1}: servers.limit: ")
-    assert problem.endswith("is a web server; expected a database, as the load's model is ycsb")
+    assert problem.endswith('is a web server; model = "ycsb" requires a database')
 
 
 @pytest.mark.parametrize("name", ["ferretdb", "postgresql", "mongodb"])
@@ -61,7 +61,7 @@ def test_an_unknown_setting_of_the_driver_is_told_with_its_line(tmp_path):
 def test_a_driver_means_nothing_to_a_web_server(tmp_path):
     servers = "[servers.limit]\ndriver = { write_concern = 1 }"
     assert problems_in(tmp_path, ON_WEB_SERVERS, servers, head="content.a = 1") == [
-        f"{SERVERS_LINE + 2}: servers.limit.driver: given for a load on web servers; leave it out"
+        f"{SERVERS_LINE + 2}: servers.limit.driver: not used by a load on web servers; remove it"
     ]
 
 

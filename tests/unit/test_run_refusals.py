@@ -85,13 +85,21 @@ def test_a_mistake_in_the_study_is_named_with_its_line(text, wrong_line, said, t
     ("keys", "line", "problem"),
     [
         ('machine = "t2.micor"', 0, 'did you mean "t2.micro"?'),
-        ('machine = "t2.micro"\nlimits = { cpus = 1 }', 0, "given beside limits; keep one of the two"),
+        (
+            'machine = "t2.micro"\nlimits = { cpus = 1 }',
+            0,
+            "cannot be combined with limits; keep one of the two",
+        ),
         ("limits = { cpus = 0 }", 0, "a number of CPUs"),
         ("limits = {}", 0, "expected cpus, memory or both"),
         ('limits = { memory = "1KiB" }', 0, '"1MiB"'),
         ('image = "x"', 0, 'given without an engine; expected engine = "podman" or engine = "docker"'),
         ('engine = "podmann"', 0, 'did you mean "podman"?'),
-        ('engine = "podman"\nimage = "x"\nrootfs = "."', 2, "given beside image; keep one of the two"),
+        (
+            'engine = "podman"\nimage = "x"\nrootfs = "."',
+            2,
+            "cannot be combined with image; keep one of the two",
+        ),
         ('engine = "podman"\nrootfs = "gone"', 1, "there is no folder and no file"),
         ('use = "command"\nengine = "podman"\nimage = "x"', -1, "expected the port on which the image's own"),
         ('use = "command"\nengine = "podman"\nstart = ["x"]', -1, "missing; expected an image or a rootfs"),
@@ -163,13 +171,13 @@ def test_a_server_that_is_started_needs_content(tmp_path):
 @pytest.mark.parametrize(
     ("connections", "options", "said"),
     [
-        ("[1, 4]", {"key": "pipeline"}, "--key pipeline is not a load; expected one of"),
+        ("[1, 4]", {"key": "pipeline"}, "--key pipeline cannot be searched; expected one of"),
         ("[4]", {}, "found 4 to 4 as the range of connections; expected two loads above 0"),
         ("[1, 4]", {"low": 1.5}, "sweep.connections: found 1.5; expected a positive whole number"),
         (
             "[1, 4]\npipeline = [1, 2]",
             {},
-            "a search goes along one key, connections; expected a single value of pipeline",
+            "a search varies one key, connections; expected a single value of pipeline",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def without_memory() -> None:
 def test_a_report_without_memory_says_so_and_how_to_make_it_later(tmp_path, monkeypatch):
     folder = synthetic.write_run(tmp_path / "run")
     monkeypatch.setattr(analysis, "findings", lambda _: without_memory())
-    said = r"there is not enough memory.* What was measured is kept.* loadcurve report"
+    said = r"not enough memory.* What was measured is kept.* loadcurve report"
     with pytest.raises(LoadcurveError, match=said):
         show_results(folder, Console(), interrupted=False)
 

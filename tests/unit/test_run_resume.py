@@ -121,14 +121,14 @@ def test_a_damaged_run_is_not_resumed(tmp_path: Path):
 
 def test_the_report_shows_the_gap_and_what_is_not_used(tmp_path: Path):
     folder = interrupted(tmp_path / "run")
-    caveat = Caveat.of("not_alone", "another run was under way")
+    caveat = Caveat.of("not_alone", "another run was in progress")
     append(folder, RESUMED.model_copy(update={"caveats": (caveat,)}))
     sentences = trials_in_words(analyse(read_run(folder)))
     assert sentences[0] == (
         "The run was interrupted, with its last record from 2026-03-14 09:27 UTC, and resumed at "
         "2026-03-14 11:00 UTC with block 1 from its start; 5 records of its first attempt are not used."
     )
-    assert sentences[1] == "From then on another run was under way."
+    assert sentences[1] == "From then on another run was in progress."
 
 
 def gone_study(folder: Path) -> None:
@@ -160,17 +160,17 @@ def record_changed(**changes: Any):
 
 SEARCH = SearchRecord(key="connections", low=1, high=10, slo="p99 < 10ms")
 REFUSALS = {
-    "ended": (record_changed(records=72), "has come to its end: there is nothing to resume"),
-    "search": (record_changed(search=SEARCH, points=[]), "is a search for a capacity.* Begin it again"),
+    "ended": (record_changed(records=72), "is complete: there is nothing to resume"),
+    "search": (record_changed(search=SEARCH, points=[]), "is a search for a capacity.* Start it again"),
     "version": (
         record_changed(loadcurve_version="0.0.9"),
-        "begun by version 0.0.9 .*Resume it with the version",
+        "started by version 0.0.9 .*Resume it with the version",
     ),
     "format": (record_changed(format="loadcurve-run/1"), "with the format loadcurve-run/1"),
     "no study": (record_changed(study_file=None), "does not record where .* run STUDY.toml --resume"),
-    "gone study": (gone_study, "is no longer at .*given.toml. Name a copy of it"),
-    "changed study": (changed_study, "is not the study with which .* Undo the changes"),
-    "changed copy": (changed_copy, "is not the study with which"),
+    "gone study": (gone_study, "is no longer at .*given.toml. Give a copy of it"),
+    "changed study": (changed_study, "is not the study that the run in .* Undo the changes"),
+    "changed copy": (changed_copy, "is not the study that the run in"),
     "records elsewhere": (linked_records, "it is a link"),
 }
 
@@ -230,7 +230,7 @@ CHANGES = {
 @pytest.mark.parametrize(("change", "said"), CHANGES.values(), ids=CHANGES)
 def test_what_has_changed_since_is_named(change, said: str):
     before = synthetic.run_record()
-    with pytest.raises(BadInput, match=f"cannot be resumed(?s:.*){said}(?s:.*)Restore what has changed"):
+    with pytest.raises(BadInput, match=f"cannot be resumed(?s:.*){said}(?s:.*)Restore these"):
         require_as_before(Path("run"), before, change(before))
 
 

@@ -96,7 +96,7 @@ def test_a_death_is_a_failure_at_its_point_and_the_run_goes_on(scripted, restart
         (
             OSError(errno.EMFILE, "", "/proc/stat"),
             "system_refused",
-            "the system refused what the trial needs: /proc/stat: Too many open files",
+            "the system refused an operation that the trial requires: /proc/stat: Too many open files",
         ),
     ],
 )

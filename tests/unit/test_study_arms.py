@@ -85,25 +85,25 @@ def test_a_search_along_a_key_takes_the_place_of_every_arms_own_value(tmp_path):
 
 PROBLEMS = r"""
 calls = 1
-    :15: servers.simple.load.calls: given here and in [sweep]; keep one of the two
+    :15: servers.simple.load.calls: set here and in [sweep]; keep one of the two
 model = "closed"
     :15: servers.simple.load.model: found "closed"; expected "sessions": all servers have the model of
     [load]
 arrivals = 1
     :15: servers.simple.load.arrivals: found 1; expected "constant" or "poisson"
 threads = 2\nburst = 15
-    :16: servers.simple.load.burst: found 15; expected no more than the calls of a connection, of which a
+    :16: servers.simple.load.burst: found 15; expected no more than the calls per connection; the lowest
     point has 10
 requests = ["/c"]
     :15: servers.simple.load.requests: found "/c", which is not in [content]; expected one of /a, /b
 pick = "weighted"
-    :14: servers.simple.load.weights: missing; expected one for each request, as pick is "weighted"
+    :14: servers.simple.load.weights: missing; pick = "weighted" requires one weight per request
 num_connections = 2
-    :14: servers.simple.load: with load.threads: found 4; expected no more threads than connections, of
-    which a point has 2
+    :14: servers.simple.load: with load.threads: found 4; expected no more threads than connections; the
+    lowest point has 2
 duration = "1s"
-    :14: servers.simple.load: with load.num_connections: given beside a duration; keep one of the two, as
-    a load ends in one way
+    :14: servers.simple.load: with load.num_connections: cannot be combined with a duration; keep one of
+    the two
 """
 
 
@@ -125,7 +125,7 @@ def test_a_value_of_the_sweep_that_one_arm_cannot_take_is_told_at_its_table(tmp_
     [problem] = problems_in(tmp_path, text + "num_connections = 3")
     assert problem == (
         f":{TABLE_LINE - 1}: servers.simple.load: with sweep.threads: found 4; "
-        "expected no more threads than connections, of which a point has 3"
+        "expected no more threads than connections; the lowest point has 3"
     )
 
 

@@ -125,20 +125,17 @@ counted: records = 0
 counted: batch = 0
     :7: load.batch: found 0; expected a positive whole number
 counted: duration = "1s"
-    :6: load.operations: given beside a duration; keep one of the two, as a load ends in one way
+    :6: load.operations: cannot be combined with a duration; keep one of the two
 loading: duration = "1s"
-    :7: load.duration: given with the load phase, which ends when each of its records is inserted; leave
-    it out
+    :7: load.duration: not used by the load phase, which ends when all records are inserted; remove it
 loading: operations = 5
-    :7: load.operations: given with the load phase, which ends when each of its records is inserted;
-    leave it out
+    :7: load.operations: not used by the load phase, which ends when all records are inserted; remove it
 loading: warmup = "1s"
-    :7: load.warmup: given with the load phase, which inserts each record once; leave it out
+    :7: load.warmup: not used by the load phase, which inserts each record once; remove it
 loading: reload = "trial"
-    :7: load.reload: found "trial" with the load phase, which needs an empty table at every point; leave
-    it out
+    :7: load.reload: found "trial", but the load phase requires an empty table at every point; remove it
 counted: generator_threads = 5
-    :7: load.generator_threads: found 5; expected no more than threads, of which a point has 4
+    :7: load.generator_threads: found 5; expected no more than the threads; the lowest point has 4
 counted: phase = "runs"
     :7: load.phase: found "runs"; expected "run" or "load"; did you mean "run"?
 counted: workload = "a" -> workload = { mix = { raed = 1 } }
@@ -164,11 +161,13 @@ def test_what_belongs_to_web_servers_is_unknown_to_a_load_on_databases(tmp_path,
 
 def test_content_is_refused_with_a_load_on_databases(tmp_path):
     assert problems_in(tmp_path, COUNTED, head="content.a = 1\n") == [
-        ":1: content: given for databases, which hold the workload's records; leave it out"
+        ":1: content: databases have no content, only the workload's records; remove it"
     ]
 
 
 def test_records_cannot_differ_between_points_that_share_them(tmp_path):
     (problem,) = problems_in(tmp_path, f'{COUNTED}reload = "trial"', "records = [1, 2]")
-    text = 'given with reload = "trial"; expected "point", as every point needs its own records'
+    text = (
+        'cannot be combined with reload = "trial"; expected "point", because each point requires new records'
+    )
     assert problem == f":9: sweep.records: {text}"

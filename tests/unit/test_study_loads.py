@@ -41,7 +41,7 @@ def test_sessions_may_end_after_a_duration(tmp_path):
 
 
 RATE_WORDS = (
-    'a rate above 0 and up to 10⁹ per second, or stretches such as "100-1000:30s" (a ramp) or '
+    'a rate above 0 and at most 10⁹ per second, or a profile such as "100-1000:30s" (a ramp) or '
     '"500:10s, 1000:10s" (steps)'
 )
 
@@ -56,19 +56,20 @@ closed: calls = 0
 closed: think = "25h"
     :9: load.think: found "25h"; expected a duration of at most a day, such as "1ms" or "2s"
 closed: pipeline = 2\nthink = "1s"
-    :10: load.think: given with a pipeline of 2; expected one of 1, as a client thinks after each answer
+    :10: load.think: cannot be combined with a pipeline of 2; expected a pipeline of 1, because a client
+    thinks after each answer
 closed: http = "2"
     :9: load.http: found "2"; expected "1.0" or "1.1"
 closed: pick = "randm"
     :9: load.pick: found "randm"; expected "in-order", "random" or "weighted"; did you mean "random"?
 closed: pick = "weighted"
-    :4: load.weights: missing; expected one for each request, as pick is "weighted"
+    :4: load.weights: missing; pick = "weighted" requires one weight per request
 closed: weights = [1, 2]
-    :9: load.weights: given without pick = "weighted", which alone uses weights; expected both or none
+    :9: load.weights: only used with pick = "weighted"; set both, or remove the weights
 closed: pick = "weighted"\nweights = [1]
-    :10: load.weights: found 1 of them; expected 2, one for each request
+    :10: load.weights: found 1 weights; expected 2, one per request
 closed: pick = "weighted"\nweights = [0, 0]
-    :10: load.weights: found only zeros; expected at least one weight above 0
+    :10: load.weights: all weights are 0; expected at least one above 0
 closed: pick = "weighted"\nweights = [1,\n-1]
     :11: load.weights: found -1; expected a number of 0 or more
 closed: seed = 1
@@ -79,7 +80,8 @@ open: rate = 100 -> rate = -100
 open: rate = 100 -> rate = [100]
     :9: load.rate: found [100]; expected {rate}
 open: rate = 100 -> rate = "100-0:1s"
-    :9: load.rate: "100-0:1s" ends with a rate of 0, which would go on for ever; end above 0
+    :9: load.rate: "100-0:1s" ends with a rate of 0, at which the load would never end; end with a rate
+    above 0
 open: rate = 100 ->
     :4: load.rate: missing; expected a positive number here, or a list of them in [sweep]
 open: arrivals = "poison"
@@ -87,7 +89,7 @@ open: arrivals = "poison"
 open: duration = "1s" ->
     :4: load.duration: missing; expected duration, such as "10s", or requests_total
 open: requests_total = 5
-    :10: load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+    :10: load.requests_total: cannot be combined with a duration; keep one of the two
 open: think = "1s"
     :10: load.think: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
     weights, method, headers, body, http, …
@@ -98,11 +100,11 @@ sessions: connection_rate = 100 ->
 sessions: num_connections = 5 ->
     :4: load.duration: missing; expected duration, such as "10s", or num_connections
 sessions: duration = "1s"
-    :8: load.num_connections: given beside a duration; keep one of the two, as a load ends in one way
+    :8: load.num_connections: cannot be combined with a duration; keep one of the two
 sessions: burst = 5
-    :10: load.burst: found 5; expected no more than the calls of a connection, of which a point has 4
+    :10: load.burst: found 5; expected no more than the calls per connection; the lowest point has 4
 sessions: threads = 6
-    :10: load.threads: found 6; expected no more threads than connections, of which a point has 5
+    :10: load.threads: found 6; expected no more threads than connections; the lowest point has 5
 sessions: pipeline = 2
     :10: load.pipeline: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
     weights, method, headers, body, http, …
@@ -139,17 +141,18 @@ closed | timeout = ["1s", 1]
 closed | calls = ["5"]
     sweep.calls: found "5"; expected a number
 closed: pipeline = 1 | pipeline = [1, 2]
-    load.pipeline: given here and in [sweep]; keep one of the two
+    load.pipeline: set here and in [sweep]; keep one of the two
 closed | pipeline = [1, 2]\nthink = [0, "1s"]
-    sweep.think: given with a pipeline of 2; expected one of 1, as a client thinks after each answer
+    sweep.think: cannot be combined with a pipeline of 2; expected a pipeline of 1, because a client
+    thinks after each answer
 closed | duration = ["1s"]
-    load.duration: given here and in [sweep]; keep one of the two
+    load.duration: set here and in [sweep]; keep one of the two
 closed: duration = "1s" -> requests_total = 5 | duration = ["1s"]
-    load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+    load.requests_total: cannot be combined with a duration; keep one of the two
 open: rate = 100 -> | rate = [0, 5.5]
-    sweep.rate: found 0; expected a rate above 0 and up to 10⁹ per second
+    sweep.rate: found 0; expected a rate above 0 and at most 10⁹ per second
 sessions: calls = 4 -> burst = 2 | calls = [1, 2]
-    load.burst: found 2; expected no more than the calls of a connection, of which a point has 1
+    load.burst: found 2; expected no more than the calls per connection; the lowest point has 1
 """
 
 

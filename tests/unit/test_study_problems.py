@@ -12,7 +12,7 @@ duration = "1s" -> duraton = "1s"
     did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
-    published, servers; did you mean "trials"?
+    published, servers, claims; did you mean "trials"?
 count = 3 -> zzz = 3
     :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure,
     repeat_disturbed
@@ -68,7 +68,7 @@ duration = "1s" -> duration = inf
 duration = "1s" ->
     :4: load.duration: missing; expected duration, such as "10s", or requests_total
 duration = "1s" -> duration = "1s"\nrequests_total = 5
-    :9: load.requests_total: given beside a duration; keep one of the two, as a load ends in one way
+    :9: load.requests_total: cannot be combined with a duration; keep one of the two
 connections = [1, 10] -> connections = []
     :10: sweep.connections: found an empty list; expected a list of numbers, such as [1, 10, 100]
 connections = [1, 10] ->
@@ -92,9 +92,9 @@ connections = [1, 10] -> connections = [1]\nrate = [1]
 connections = [1, 10] -> threads = [1]
     :4: load.connections: missing; expected a positive number here, or a list of them in [sweep]
 [sweep] -> connections = 5\n[sweep]
-    :9: load.connections: given here and in [sweep]; keep one of the two
+    :9: load.connections: set here and in [sweep]; keep one of the two
 [sweep] -> threads = 2\n[sweep]
-    :9: load.threads: found 2; expected no more threads than connections, of which a point has 1
+    :9: load.threads: found 2; expected no more threads than connections; the lowest point has 1
 "1k.txt" = "1KiB" -> "1k.txt" = "1KB"
     :3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", or a whole
     number of bytes, or { text = "…" }
@@ -107,7 +107,7 @@ connections = [1, 10] -> threads = [1]
     :4: content."../x": found "../x"; expected a name of letters, digits, hyphens, underscores and dots
     that begins with a letter or a digit
 "1k.txt" = "1KiB" -> "1k.txt" = "1KiB"\nfolder = "."
-    :4: content.folder: given beside generated files; keep the folder, or the files
+    :4: content.folder: cannot be combined with generated files; keep the folder, or the files
 server_cpus = [0] -> server_cpus = [0, 0]
     :15: host.server_cpus: 0 stands twice in the list; keep one
 server_cpus = [0] -> server_cpus = []

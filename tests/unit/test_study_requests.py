@@ -86,14 +86,14 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
 @pytest.mark.parametrize("before", ["", LONG])
 def test_the_weights_of_a_file_are_used_or_refused(tmp_path, before):
     file, load = tmp_path / "paths.txt", with_file(tmp_path, f"{before}/a 2\n")
-    text = 'gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
+    text = 'has weights, which require pick = "weighted"; set it, or remove the weights'
     assert problems_in(tmp_path, load) == [f":4: load.pick: {file} {text}"]
 
 
 def test_weights_in_the_study_beside_those_of_a_file_are_refused(tmp_path):
     load = with_file(tmp_path, "/a 2\n", 'pick = "weighted"\nweights = [1]')
     assert problems_in(tmp_path, load) == [
-        f":10: load.weights: given beside the weights in {tmp_path / 'paths.txt'}; keep one of the two"
+        f":10: load.weights: set here and in {tmp_path / 'paths.txt'}; keep one of the two"
     ]
 
 
@@ -127,9 +127,9 @@ def test_a_short_list_is_verified_whole(tmp_path):
 
 PROBLEMS_OF_A_LONG_LIST = r"""
 pick = "weighted"
-    :6: load.requests: no line of {file} gives a weight; expected some, as the pick is weighted
+    :6: load.requests: no line of {file} has a weight; pick = "weighted" requires weights
 pick = "weighted"\nweights = [1]
-    :10: load.weights: given for the 1000 requests of {file}; expected the weights in that file
+    :10: load.weights: given for the 1000 requests of {file}; put the weights into that file
 """
 
 
@@ -213,13 +213,13 @@ PROBLEMS = r"""
 method = "GE T"
     :9: load.method: found "GE T"; expected a method such as "GET", "HEAD" or "POST"
 method = "CONNECT"
-    :9: load.method: found "CONNECT", which opens a tunnel; expected a method that gets an answer
+    :9: load.method: found "CONNECT", which opens a tunnel; expected a method with a response
 headers = ["Accept: a"]
     :9: load.headers: expected {HEADERS}
 headers = { Accept = 1 }
     :9: load.headers.Accept: expected {VALUE}
 headers = { Accept = "a\\nb" }
-    :9: load.headers.Accept: has a line break or another control character; expected a text without
+    :9: load.headers.Accept: contains a line break or another control character; expected a text without them
 headers = { "Acc ept" = "a" }
     :9: load.headers."Acc ept": found "Acc ept"; expected the name of a header, such as "Accept"
 headers = { Accept = { env = "NO_SUCH_VARIABLE" } }
@@ -229,9 +229,9 @@ headers = { Accept = { file = "nowhere" } }
 headers = { Accept = { env = "A", file = "b" } }
     :9: load.headers.Accept: expected {VALUE}, with prefix = "Bearer " beside it or not
 headers = { content-length = "1" }
-    :9: load.headers: found "content-length", which is set for the body; leave it out
+    :9: load.headers: found "content-length", which is set from the body; remove it
 body = 1
-    :9: load.body: found 1; expected a text in quotes, or "@" and the name of a file with it
+    :9: load.body: found 1; expected a text in quotes, or "@" and a file name
 body = "@nowhere"
     :9: load.body: {folder}/nowhere: there is no such file
 """

@@ -46,7 +46,7 @@ class Clocks:
         return max(0.0, since_boot_s - (self.monotonic_s - earlier.monotonic_s))
 
     def set_by_s(self, earlier: Self) -> float:
-        """Return by how much the clock of the day was set since an earlier reading; forward is positive."""
+        """Return by how much the wall clock was set since an earlier reading; forward is positive."""
         return (self.of_the_day_s - earlier.of_the_day_s) - (self.since_boot_s - earlier.since_boot_s)
 
 
@@ -74,15 +74,15 @@ def marked_by_clocks(result: LoadResult, before: Clocks, after: Clocks) -> LoadR
     suspended_s, set_by_s = after.suspended_s(before), after.set_by_s(before)
     if suspended_s >= LEAST_S:
         text = (
-            f"the machine was suspended for {suspended_s:,.1f} s during the load or its warm-up: its timers "
-            "stood still, and the other ends of connections may have given up meanwhile, so measure again"
+            f"the machine was suspended for {suspended_s:,.1f} s during the load or its warm-up: its "
+            "timers stopped, and the peers may have closed connections meanwhile, so measure again"
         )
         verdict = verdict.with_reason("machine_suspended", text, "suspect")
     if abs(set_by_s) >= LEAST_S:
         direction = "forward" if set_by_s > 0 else "back"
         text = (
-            f"the clock of the day was set {direction} by {abs(set_by_s):,.1f} s during the load: times of "
-            "day in records are off by as much, and no figure is"
+            f"the wall clock was set {direction} by {abs(set_by_s):,.1f} s during the load: times of day "
+            "in the records are off by as much; the figures are not affected"
         )
         notes = [*verdict.notes, VerdictNote.of("clock_set", text)]
         verdict = verdict.model_copy(update={"notes": notes})

@@ -78,8 +78,8 @@ class ControlGroup:
         for controller in limits.controllers:
             if controller not in trees:
                 raise LimitsUnavailable(
-                    f"the limit of {_RESOURCES[controller]} cannot be set: this machine offers no control "
-                    f"groups with the controller {controller}. Leave the limit out, or use another machine."
+                    f"the limit of {_RESOURCES[controller]} cannot be set: this machine has no control "
+                    f"groups with the controller {controller}. Remove the limit, or use another machine."
                 )
             tree = trees[controller]
             places[controller] = Tree(tree.version, tree.folder / name)
@@ -98,7 +98,7 @@ class ControlGroup:
             groups = _groups_above(proc, controller, own)
             place = next((group for group in groups if _holds(group, controller, limits)), None)
             if place is None:
-                raise LimitsUnavailable(f"the limit of {_RESOURCES[controller]} is not in force")
+                raise LimitsUnavailable(f"the limit of {_RESOURCES[controller]} is not in effect")
             places[controller] = place
         return cls(limits, places)
 
@@ -114,9 +114,9 @@ class ControlGroup:
         except OSError as error:
             self.remove()
             raise LimitsUnavailable(
-                f"the limits cannot be set: {error.filename}: {error.strerror}. "
-                "Run as root, or inside a control group that is delegated to you "
-                "(systemd-run --user --scope -p Delegate=yes …), or leave the limits out."
+                f"the limits cannot be set: {error.filename}: {error.strerror}. Run as root, or inside a "
+                "control group that is delegated to you (systemd-run --user --scope -p Delegate=yes …), "
+                "or remove the limits."
             ) from None
 
     @property

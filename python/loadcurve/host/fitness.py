@@ -63,9 +63,11 @@ def check_host(
 def check_cpus(readings: Readings, cpus: CpuDivision) -> Check:
     """Check that server and load have CPUs of their own, on cores of their own."""
     found = f"server on {_join(cpus.server)}, load on {_join(cpus.load)}"
-    why = "what shares a CPU or a core with the server slows it, and is measured as if it were the server"
+    why = "work that shares a CPU or a core with the server slows it down, and is measured as part of it"
     if cpus.overlap:
-        problem = f"{found}: both use {_join(cpus.overlap)}; this needs a machine with more CPUs"
+        problem = (
+            f"{found}: both use {_join(cpus.overlap)}; separating them requires a machine with more CPUs"
+        )
         return Check("CPUs", "bad", problem, why)
     shared = [cpu for cpu in cpus.load if not _siblings(readings, cpu).isdisjoint(cpus.server)]
     if shared:
@@ -80,10 +82,10 @@ def check_governor(readings: Readings) -> Check:
     """Check that CPUs do not slow down when they have little to do."""
     files = readings.matching("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     governors = {governor for governor in map(readings.text, files) if governor is not None}
-    why = "a CPU that is slowed down at low load makes low load look slow"
+    why = "a CPU that reduces its frequency at low load makes low loads look slow"
     if not governors:
         return Check(
-            "frequency", "unknown", "no frequency governor is shown, as in most virtual machines", why
+            "frequency", "unknown", "the kernel shows no frequency governor, as in most virtual machines", why
         )
     found = f"governor {', '.join(sorted(governors))}"
     if governors == {"performance"}:
@@ -96,8 +98,8 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     before = _cpu_times(readings)
     sleep(WATCHED_S)
     after = _cpu_times(readings)
-    why_steal = "time for which the host does not run a CPU is missing from whatever runs on it just then"
-    why_load = "what else runs takes CPU time, caches and memory bandwidth from server and load"
+    why_steal = "while the host does not run a CPU, whatever runs on it is paused"
+    why_load = "other processes take CPU time, caches and memory bandwidth from the server and the load"
     if before is None or after is None or after.total <= before.total:
         yield Check("steal", "unknown", "the kernel does not publish it", why_steal)
         yield Check("other load", "unknown", "the kernel does not publish it", why_load)
@@ -107,13 +109,13 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     yield Check(
         "steal",
         "good" if steal <= MOST_STEAL else "bad",
-        f"{steal:.1%} of the CPUs' time the host did not run them although they had work",
+        f"{steal:.1%} of the CPU time was withheld by the host",
         why_steal,
     )
     yield Check(
         "other load",
         "good" if busy <= MOST_OTHER_LOAD else "caution",
-        f"{busy:.1%} of the CPUs' time was busy while nothing was measured",
+        f"{busy:.1%} of the CPU time was in use while nothing was measured",
         why_load,
         None if busy <= MOST_OTHER_LOAD else "top -o %CPU",
     )
@@ -124,7 +126,7 @@ def check_swap(readings: Readings) -> Check:
     total_kib, free_kib = (
         int((readings.field("proc/meminfo", name) or "0 kB").split()[0]) for name in ("SwapTotal", "SwapFree")
     )
-    why = "memory that has to come back from disk costs milliseconds at a time"
+    why = "reading memory back from disk takes milliseconds each time"
     used_mib = (total_kib - free_kib) / 1024
     if total_kib == 0:
         return Check("swap", "good", "none", why)
@@ -136,7 +138,7 @@ def check_swap(readings: Readings) -> Check:
 def check_clock(readings: Readings) -> Check:
     """Check that reading the clock is cheap."""
     source = readings.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
-    why = "the clock is read several times for each request; a slow source costs more than the request"
+    why = "the clock is read several times per request; a slow source costs more than the request"
     if source is None:
         return Check("clock", "unknown", "the kernel does not publish its clock source", why)
     if source in QUICK_CLOCKS:
@@ -147,7 +149,7 @@ def check_clock(readings: Readings) -> Check:
 
 def check_open_files(soft: int, hard: int) -> Check:
     """Check how many connections the limit of open files allows; the load raises the soft limit itself."""
-    why = "each connection is an open file, at the load as at the server"
+    why = "each connection is an open file, for the load and for the server"
     if hard == resource.RLIM_INFINITY or hard > MANY_CONNECTIONS:
         most = "any number" if hard == resource.RLIM_INFINITY else f"{hard:,}"
         now = "any number" if soft == resource.RLIM_INFINITY else f"{soft:,}"
@@ -162,11 +164,13 @@ def check_ports(readings: Readings, connection_rate_cps: float | None) -> Check:
         LocalPorts.towards(destination, readings.root / "proc")
         for destination in (THIS_MACHINE, ANOTHER_MACHINE)
     )
-    why = "a port that the load has closed waits in TIME_WAIT before it can go to the same address again"
+    why = "a port that the load has closed stays in TIME_WAIT before it can be reused for the same address"
     if here is None or elsewhere is None:
         return Check("ports", "unknown", "the kernel does not publish the range of local ports", why)
-    places = {"on this machine": here, "towards others": elsewhere}
-    found = f"{here.available:,} local ports are free; new connections per second to one address for ever: "
+    places = {"on this machine": here, "to other machines": elsewhere}
+    found = (
+        f"{here.available:,} local ports are free; sustainable new connections per second to one address: "
+    )
     found += ", ".join(
         f"{ports.available / ports.held_for_s:,.0f} {where} (a port waits {ports.held_for_s:g} s)"
         for where, ports in places.items()
@@ -174,7 +178,7 @@ def check_ports(readings: Readings, connection_rate_cps: float | None) -> Check:
     if connection_rate_cps is None:
         return Check("ports", "good", found, why)
     needed = {where: ports.needed_for_ever(connection_rate_cps) for where, ports in places.items()}
-    found += f"; {connection_rate_cps:,.0f} per second need "
+    found += f"; {connection_rate_cps:,.0f} per second require "
     found += ", ".join(f"{count:,} ports {where}" for where, count in needed.items())
     if all(count <= places[where].available for where, count in needed.items()):
         return Check("ports", "good", found, why)
@@ -187,12 +191,12 @@ def check_listen_queue(readings: Readings) -> Check:
     """Check how many connections can wait to be accepted."""
     longest = readings.number("proc/sys/net/core/somaxconn")
     why = (
-        "connections that find the queue full are dropped, and come again after 1 s, 3 s and 7 s: the "
-        "longest latencies are then the queue's"
+        "connections that arrive when the queue is full are dropped and retried after 1 s, 3 s and 7 s: "
+        "the queue then causes the longest latencies"
     )
     if longest is None:
         return Check("listen queue", "unknown", "the kernel does not publish it", why)
-    found = f"at most {longest:,} connections wait (net.core.somaxconn), whatever a server asks for"
+    found = f"at most {longest:,} connections can wait (net.core.somaxconn), whatever a server requests"
     if longest >= SHORTEST_GOOD_LISTEN_QUEUE:
         return Check("listen queue", "good", found, why)
     return Check(
@@ -202,7 +206,7 @@ def check_listen_queue(readings: Readings) -> Check:
 
 def check_uring(refusal: str | None) -> Check:
     """Check whether the kernel offers the cheaper way to talk to it."""
-    why = "the load costs less with io_uring; without it, it takes epoll"
+    why = "the load uses less CPU with io_uring; without it, epoll is used"
     if refusal is None:
         return Check("io_uring", "good", "available", why)
     remedy = "sysctl -w kernel.io_uring_disabled=0" if "io_uring_disabled" in refusal else None
@@ -211,7 +215,7 @@ def check_uring(refusal: str | None) -> Check:
 
 def check_limits() -> Check:
     """Check whether servers can be held to a share of the machine, by doing it."""
-    why = 'limits = {…} and machine = "…" in a study hold a server to a share of the machine'
+    why = 'limits = {…} and machine = "…" in a study limit a server to a part of the machine'
     try:
         group = ControlGroup.planned(
             f"loadcurve-doctor-{secrets.token_hex(4)}", Limits(cpus=1.0, memory_bytes=1 << 26)

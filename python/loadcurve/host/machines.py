@@ -51,7 +51,7 @@ class MachineTable(BaseModel):
         if name not in self.machines:
             known = list(self.machines)
             raise BadInput(
-                f'There is no machine type "{name}"; known are {", ".join(known)}{nearest(name, known)}'
+                f'Unknown machine type "{name}"; known are {", ".join(known)}{nearest(name, known)}'
             )
         return self.machines[name]
 

@@ -68,7 +68,7 @@ else:
     ]
 Weights = Annotated[
     list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
-    Expected("a list of numbers, one for each request"),
+    Expected("a list of numbers, one per request"),
 ]
 Pipeline = Annotated[
     int, Field(ge=1, le=PIPELINE_MAX), Expected(f"a whole number of requests from 1 to {PIPELINE_MAX}")
@@ -139,7 +139,7 @@ class HttpLoadTable(LoadTable):
         """Check that every thread has a connection at every point."""
         threads, connections = at.values("threads"), self._connections_at(at)
         if threads and connections and max(threads) > min(connections):
-            text = f"found {max(threads)}; expected no more threads than connections, of which a point has "
+            text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
             yield Problem(at.place("threads"), f"{text}{min(connections)}")
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
@@ -151,20 +151,18 @@ class HttpLoadTable(LoadTable):
         requests = self.requests
         if isinstance(requests, LongList):
             if self.pick == "weighted" and not requests.listed.has_weights:
-                text = f"no line of {requests.file} gives a weight; expected some, as the pick is weighted"
+                text = f'no line of {requests.file} has a weight; pick = "weighted" requires weights'
                 yield Problem(("load", "requests"), text)
         elif self.weights is None:
             if self.pick == "weighted":
-                yield Problem(place, 'missing; expected one for each request, as pick is "weighted"')
+                yield Problem(place, 'missing; pick = "weighted" requires one weight per request')
         elif self.pick != "weighted":
-            yield Problem(
-                place, 'given without pick = "weighted", which alone uses weights; expected both or none'
-            )
+            yield Problem(place, 'only used with pick = "weighted"; set both, or remove the weights')
         elif len(self.weights) != len(requests):
-            text = f"found {len(self.weights)} of them; expected {len(requests)}, one for each request"
+            text = f"found {len(self.weights)} weights; expected {len(requests)}, one per request"
             yield Problem(place, text)
         elif sum(self.weights) == 0:
-            yield Problem(place, "found only zeros; expected at least one weight above 0")
+            yield Problem(place, "all weights are 0; expected at least one above 0")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -196,13 +194,13 @@ def _opened(file: Path) -> RequestList:
 def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
     """Refuse weights that stand in two places, or where nothing uses them."""
     if "weights" in data and listed.has_weights:
-        text = f"given beside the weights in {file}; keep one of the two"
+        text = f"set here and in {file}; keep one of the two"
         raise own_problems([Problem(("weights",), text)])
     if "weights" in data and listed.short is None:
-        text = f"given for the {listed.count} requests of {file}; expected the weights in that file"
+        text = f"given for the {listed.count} requests of {file}; put the weights into that file"
         raise own_problems([Problem(("weights",), text)])
     if listed.has_weights and data.get("pick") != "weighted":
-        text = f'{file} gives weights, which only pick = "weighted" uses; expected this pick, or no weights'
+        text = f'{file} has weights, which require pick = "weighted"; set it, or remove the weights'
         raise own_problems([Problem(("pick",), text)])
 
 
@@ -236,7 +234,8 @@ class ClosedLoadTable(HttpLoadTable):
         depth = max(at.values("pipeline"))
         if depth > 1 and max(at.values("think")) > 0:
             text = (
-                f"given with a pipeline of {depth}; expected one of 1, as a client thinks after each answer"
+                f"cannot be combined with a pipeline of {depth}; expected a pipeline of 1, because a "
+                "client thinks after each answer"
             )
             yield Problem(at.place("think"), text)
 
@@ -303,7 +302,7 @@ class SessionsLoadTable(HttpLoadTable):
         """Check that every connection makes enough calls for its bursts."""
         burst, calls = max(at.values("burst")), min(at.values("calls"))
         if burst > calls:
-            text = f"found {burst}; expected no more than the calls of a connection, of which a point has "
+            text = f"found {burst}; expected no more than the calls per connection; the lowest point has "
             yield Problem(at.place("burst"), f"{text}{calls}")
 
 

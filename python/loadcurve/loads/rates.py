@@ -14,9 +14,9 @@ RATE_MAX = 1e9
 """Above one arrival per nanosecond two due times would fall together."""
 STRETCH_LENGTH_S_MAX = 1e6
 
-CONSTANT_RATE_IN_WORDS = "a rate above 0 and up to 10⁹ per second"
+CONSTANT_RATE_IN_WORDS = "a rate above 0 and at most 10⁹ per second"
 RATE_IN_WORDS = (
-    f'{CONSTANT_RATE_IN_WORDS}, or stretches such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)'
+    f'{CONSTANT_RATE_IN_WORDS}, or a profile such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)'
 )
 
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
@@ -54,7 +54,9 @@ def parse_rate(text: str) -> Rate:
         return rate
     stretches = [_stretch(part.strip()) for part in text.split(",")]
     if stretches[-1].to_rps == 0:
-        raise ValueError(f'"{text}" ends with a rate of 0, which would go on for ever; end above 0')
+        raise ValueError(
+            f'"{text}" ends with a rate of 0, at which the load would never end; end with a rate above 0'
+        )
     return stretches
 
 

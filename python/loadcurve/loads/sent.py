@@ -22,9 +22,7 @@ _OUR_OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
 def _no_tunnel(method: str) -> str:
     if method == "CONNECT":
-        raise own_problem(
-            f"found {show(method)}, which opens a tunnel; expected a method that gets an answer"
-        )
+        raise own_problem(f"found {show(method)}, which opens a tunnel; expected a method with a response")
     return method
 
 
@@ -38,7 +36,7 @@ def _a_table(headers: object) -> object:
 def _of_the_person(headers: dict[str, SecretText]) -> dict[str, SecretText]:
     for name, value in headers.items():
         if name.lower() in _OUR_OWN_HEADERS:
-            raise own_problem(f"found {show(name)}, which is set for the body; leave it out")
+            raise own_problem(f"found {show(name)}, which is set from the body; remove it")
         if may_be_secret(name):
             remember(value.text)
     return headers
@@ -46,7 +44,7 @@ def _of_the_person(headers: dict[str, SecretText]) -> dict[str, SecretText]:
 
 def _one_line(value: SecretText) -> SecretText:
     if not _LINE.fullmatch(value.text):
-        raise own_problem("has a line break or another control character; expected a text without")
+        raise own_problem("contains a line break or another control character; expected a text without them")
     return value
 
 
@@ -94,6 +92,6 @@ Body = Annotated[
     str,
     BeforeValidator(_existing_file),
     PlainSerializer(_recorded_body),
-    Expected('a text in quotes, or "@" and the name of a file with it'),
+    Expected('a text in quotes, or "@" and a file name'),
 ]
 """A record has the name of its file, or nothing of it."""

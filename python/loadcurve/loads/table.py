@@ -107,7 +107,7 @@ class LoadTable(TomlTable):
                 yield Problem(("sweep", key), unknown_key(key, list(known)))
                 continue
             if at.gives(key):
-                yield Problem(("load", key), "given here and in [sweep]; keep one of the two")
+                yield Problem(("load", key), "set here and in [sweep]; keep one of the two")
             for index, value in enumerate(values):
                 if not self._fits(key, value):
                     yield Problem(
@@ -132,7 +132,7 @@ class LoadTable(TomlTable):
         """Check that the load ends in exactly one way."""
         counted, timed = at.values(self.counted_end), at.values("duration")
         if counted and timed:
-            text = "given beside a duration; keep one of the two, as a load ends in one way"
+            text = "cannot be combined with a duration; keep one of the two"
             yield Problem(at.place(self.counted_end), text)
         if not counted and not timed:
             text = f'missing; expected duration, such as "10s", or {self.counted_end}'

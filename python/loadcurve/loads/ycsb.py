@@ -113,7 +113,7 @@ class DatabaseLoadTable(LoadTable):
 
     def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:  # noqa: ARG002
         """Refuse any: a database holds the records of its workload."""
-        yield Problem(("content",), "given for databases, which hold the workload's records; leave it out")
+        yield Problem(("content",), "databases have no content, only the workload's records; remove it")
 
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
         yield from self._phases(at)
@@ -128,17 +128,17 @@ class DatabaseLoadTable(LoadTable):
                 yield from self._endings(at)
             return
         for key in ends:
-            text = "given with the load phase, which ends when each of its records is inserted; leave it out"
+            text = "not used by the load phase, which ends when all records are inserted; remove it"
             yield Problem(at.place(key), text)
         if at.values("warmup") != [0] and (at.gives("warmup") or "warmup" in at.sweep):
-            text = "given with the load phase, which inserts each record once; leave it out"
+            text = "not used by the load phase, which inserts each record once; remove it"
             yield Problem(at.place("warmup"), text)
 
     def _idle_generator_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread of the generator has a client at every point."""
         own, clients = at.values("generator_threads"), at.values("threads")
         if own and clients and max(own) > min(clients):
-            text = f"found {max(own)}; expected no more than threads, of which a point has {min(clients)}"
+            text = f"found {max(own)}; expected no more than the threads; the lowest point has {min(clients)}"
             yield Problem(at.place("generator_threads"), text)
 
     def _reloads(self, at: Swept) -> Iterator[Problem]:
@@ -146,14 +146,13 @@ class DatabaseLoadTable(LoadTable):
         if self.reload == "point":
             return
         if self.phase == "load":
-            text = (
-                'found "trial" with the load phase, which needs an empty table at every point; leave it out'
-            )
+            text = 'found "trial", but the load phase requires an empty table at every point; remove it'
             yield Problem(("load", "reload"), text)
         yield from (
             Problem(
                 ("sweep", key),
-                'given with reload = "trial"; expected "point", as every point needs its own records',
+                'cannot be combined with reload = "trial"; expected "point", because each point requires '
+                "new records",
             )
             for key in ("records", "batch")
             if key in at.sweep

@@ -12,9 +12,9 @@ from loadcurve.result.verdict import Caveat
 
 CPU_INCOMPLETE = Caveat.of(
     "cpu_incomplete",
-    "the server ignores SIGCHLD, so the kernel forgets the processor time of its children that end, and "
-    "no control group could be made for it, which would keep that time: run as root, or as a user who may "
-    "make groups",
+    "the server ignores SIGCHLD, so the kernel discards the CPU time of its children when they end, and no "
+    "control group, which would count that time, could be created: run as root, or as a user who may "
+    "create control groups",
 )
 
 

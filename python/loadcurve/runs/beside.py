@@ -12,13 +12,13 @@ LOOK_INTERVAL_S = 1.0
 
 def disturbing(code: str, cause: str) -> Caveat:
     """Return the caveat of something by which both sides, or two runs, get into each other's way."""
-    return Caveat.of(code, f"{cause}, so they disturb each other: read the numbers with care")
+    return Caveat.of(code, f"{cause}, so the two disturb each other: the figures are less reliable")
 
 
 def not_alone(others: Iterable[Neighbour]) -> Caveat:
     """Return the caveat of figures that were measured beside these."""
     named = ", ".join(sorted({one.text for one in others}))
-    return disturbing("not_alone", f"another run was under way on this machine ({named})")
+    return disturbing("not_alone", f"another run was in progress on this machine ({named})")
 
 
 class Beside:

@@ -49,7 +49,7 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
     several = [name for name, others in sweep.items() if not isinstance(others, list) or len(others) != 1]
     if several:
         raise BadInput(
-            f"{document.path}: a search goes along one key, {key}; expected a single value of "
+            f"{document.path}: a search varies one key, {key}; expected a single value of "
             f"{', '.join(several)}, in [load] or in [sweep]"
         )
     low = min(numbers, default=None) if options.low is None else options.low
@@ -58,7 +58,7 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
         found = f"found {_end(low)} to {_end(high)}"
         raise BadInput(
             f"{document.path}: {found} as the range of {key}; expected two loads above 0, the lower one "
-            f"first: values in [sweep], or --from and --to"
+            "first: set them in [sweep], or with --from and --to"
         )
     searched = {**sweep, key: [_number(low), _number(high)]}
     without = {
@@ -89,14 +89,14 @@ def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[st
     known = kind_of_model(load.get("model") if isinstance(load, dict) else None).load_keys
     if options.key is not None:
         if options.key not in known:
-            raise BadInput(f"--key {options.key} is not a load; expected one of {', '.join(known)}")
+            raise BadInput(f"--key {options.key} cannot be searched; expected one of {', '.join(known)}")
         return options.key
     keys = [key for key in sweep if key in known]
     if len(keys) == 1:
         return keys[0]
-    found = f"sweeps {' and '.join(keys)}" if keys else "sweeps no load"
+    found = f"sweeps {' and '.join(keys)}" if keys else "sweeps no load key"
     raise BadInput(
-        f"{document.path}: the study {found}; name the one to search with --key, one of {', '.join(known)}"
+        f"{document.path}: the study {found}; choose the key to search with --key, one of {', '.join(known)}"
     )
 
 

@@ -91,7 +91,7 @@ class DatabaseUnderLoad:
 
     def _count(self) -> int:
         if self._made is None:
-            raise RuntimeError("there is no table to count")
+            raise RuntimeError("the table does not exist")
         with self._failures():
             return Database(self._made.to_json()).count()
 
@@ -125,8 +125,8 @@ def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:
     failed = loading.errors.nonzero()
     failures = "; ".join(f"{count:,} {name}" for name, count in failed.items())
     told = [f"{message.text} ({message.count:,})" for message in loading.error_messages[:1]]
-    why = f" Failed while they were loaded: {'; '.join([failures, *told])}." if failed else ""
-    return f"the table holds {found:,} records, and {expected:,} were to be loaded into it.{why}"
+    why = f" Failures while loading: {'; '.join([failures, *told])}." if failed else ""
+    return f"the table holds {found:,} records, but {expected:,} should have been loaded into it.{why}"
 
 
 def marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult:

@@ -29,9 +29,9 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             text = f'{title} is a database; expected model = "ycsb" in [load], or a web server here'
             yield Problem(("servers", name), text)
         if driver:
-            yield Problem(("servers", name, "driver"), "given for a load on web servers; leave it out")
+            yield Problem(("servers", name, "driver"), "not used by a load on web servers; remove it")
     elif protocol == "http":
-        text = f"{title} is a web server; expected a database, as the load's model is ycsb"
+        text = f'{title} is a web server; model = "ycsb" requires a database'
         yield Problem(("servers", name), text)
     elif protocol is not None:
         target = _target(arm, server.url or f"{protocol}://127.0.0.1", point)
@@ -76,5 +76,5 @@ def _target(arm: Arm, url: str, point: Point) -> DatabaseTarget:
     plans = DatabasePlans(url, arm.server.driver, cpus=(0,))
     load = arm.load_at(point)
     if not isinstance(load, DatabaseLoad):
-        raise TypeError("the load is not one on databases")
+        raise TypeError("the load is not for databases")
     return plans.load_phase(load, seed=0).target

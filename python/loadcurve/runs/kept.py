@@ -41,8 +41,8 @@ def keep(measured: Ceiling | Noise) -> Path:
         write_whole(file, measured.model_dump_json(indent=2).encode())
     except OSError as error:
         raise BadInput(
-            f"What was measured cannot be kept in {file.parent}: {error.strerror}. "
-            "Name a folder that can be written in XDG_STATE_HOME."
+            f"The measurement cannot be saved in {file.parent}: {error.strerror}. Set XDG_STATE_HOME to a "
+            "writable folder."
         ) from None
     return file
 

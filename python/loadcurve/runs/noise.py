@@ -74,8 +74,8 @@ def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
             spreads[name] = NoiseSpread(log_ratio_sd=spread.log_sd, degrees_of_freedom=spread.degrees)
     if not spreads:
         raise NothingMeasured(
-            f"the noise cannot be told: fewer than two pairs of trials of {server} can be used. "
-            f"`loadcurve servers check {server}` says whether it works."
+            f"the noise cannot be determined: fewer than two pairs of trials of {server} are usable. "
+            f"`loadcurve servers check {server}` shows whether it works."
         )
     return Noise(
         measured_at=utc_now(),

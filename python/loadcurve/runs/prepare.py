@@ -181,7 +181,7 @@ def _url(server: StudyServer) -> str | None:
     if server.password is None:
         return server.url
     if server.url is None:
-        text = "given without url; expected for a database that runs already"
+        text = "set without url; it is for a database that is already running"
         raise UnusableSetting("password", text)
     try:
         return with_password(server.url, server.password.text)
@@ -220,7 +220,7 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
     if found.protocol != "http":
         return Server(found, None, {}, cpus.server)
     if served is None:
-        raise BadInput(f"The server {found.entry.name} has nothing to serve: the study has no content.")
+        raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")
     return Server(found, served.folder, served.records, cpus.server)
 
 

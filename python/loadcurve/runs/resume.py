@@ -45,33 +45,31 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
     run = read_run(path)
     if run.damage:
         raise BadInput(
-            f"the run in {path} cannot be resumed: {run.damage[0]} What is whole of it can be reported: "
-            f"loadcurve report {path}"
+            f"the run in {path} cannot be resumed: {run.damage[0]} To report what is intact: loadcurve "
+            f"report {path}"
         )
     if run.run.search is not None:
         raise BadInput(
-            f"{path} is a search for a capacity, in which each load follows from those before it: it cannot "
-            f"be resumed. Begin it again: loadcurve capacity {path / STUDY_FILE}"
+            f"{path} is a search for a capacity, in which each load depends on those before it: it cannot "
+            f"be resumed. Start it again: loadcurve capacity {path / STUDY_FILE}"
         )
     if run.run.loadcurve_version != VERSION or run.run.format != FORMAT:
         raise BadInput(
-            f"{path} was begun by version {run.run.loadcurve_version} of Loadcurve with the format "
-            f"{run.run.format}, and this is version {VERSION} with {FORMAT}: blocks of two versions "
-            "cannot be compared. "
-            "Resume it with the version that began it, or begin it again."
+            f"{path} was started by version {run.run.loadcurve_version} of Loadcurve with the format "
+            f"{run.run.format}, and this is version {VERSION} with {FORMAT}: blocks of two versions cannot "
+            "be compared. Resume it with the version that started it, or start it again."
         )
     ended = ending(run)
     if ended.reason != "unfinished":
         raise BadInput(
-            f"the run in {path} has come to its end: there is nothing to resume. "
-            f"Its report: loadcurve report {path}"
+            f"the run in {path} is complete: there is nothing to resume. Its report: loadcurve report {path}"
         )
     return InterruptedRun(folder, run, _study_file(run, study), ended.blocks)
 
 
 def _study_file(run: Run, argument: str | None) -> Path:
     """Return the file of a run's study, which says what it said when the run began."""
-    name_it = f"Name a copy of it: loadcurve run STUDY.toml --resume {run.folder}"
+    name_it = f"Give a copy of it: loadcurve run STUDY.toml --resume {run.folder}"
     if argument is None and run.run.study_file is None:
         raise BadInput(f"{run.folder} does not record where its study was read. {name_it}")
     file = Path(run.run.study_file or "") if argument is None else find_study(argument)
@@ -79,8 +77,8 @@ def _study_file(run: Run, argument: str | None) -> Path:
         raise BadInput(f"the study of the run in {run.folder} is no longer at {file}. {name_it}")
     if study_without_secrets(read_text(file, "a TOML file")) != run.study_text:
         raise BadInput(
-            f"{file} is not the study with which the run in {run.folder} was begun, which is "
-            f"{run.folder / STUDY_FILE} (there without secrets). Undo the changes, or begin a new run."
+            f"{file} is not the study that the run in {run.folder} was started with, which is "
+            f"{run.folder / STUDY_FILE} (without its secrets). Undo the changes, or start a new run."
         )
     return file
 
@@ -93,10 +91,10 @@ def require_as_before(path: Path, before: RunRecord, now: RunRecord) -> None:
     more = [f"and {len(found) - MOST_SHOWN:,} more"] if len(found) > MOST_SHOWN else []
     lines = [*map(_in_words, found[:MOST_SHOWN]), *more]
     raise BadInput(
-        f"the run in {path} cannot be resumed, because its blocks could not be compared with new ones: "
-        "since it began there have changed\n"
+        f"the run in {path} cannot be resumed, because new blocks would not be comparable with its own; "
+        "changed since its start:\n"
         + "\n".join(f"  {line}" for line in lines)
-        + "\nRestore what has changed and resume again, or begin a new run; what was measured is kept."
+        + "\nRestore these and resume again, or start a new run; what was measured is kept."
     )
 
 

@@ -279,7 +279,7 @@ class StudyRun:
         """Yield what must be known of the whole run; servers that run already were bound by others."""
         if self._cpus.overlap and any(one.is_started_here for one in self._servers.values()):
             cpus = ", ".join(map(str, self._cpus.overlap))
-            yield disturbing("cpus_shared", f"servers and load share CPU {cpus}")
+            yield disturbing("cpus_shared", f"the servers and the load share CPU {cpus}")
 
     def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
         records = {}

@@ -128,7 +128,7 @@ class TrialRunner:
             reason = Reason(code="load_not_started", text=str(error))
             log_tail = ""
         except OSError as error:
-            text = f"the system refused what the trial needs: {refusal(error)}"
+            text = f"the system refused an operation that the trial requires: {refusal(error)}"
             reason = Reason(code="system_refused", text=text)
             log_tail = ""
         failed = FailureRecord(

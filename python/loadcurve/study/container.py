@@ -52,7 +52,7 @@ class ContainerTable(TomlTable):
                     )
                     yield Problem((key,), text)
         elif self.image is not None and self.rootfs is not None:
-            yield Problem(("rootfs",), "given beside image; keep one of the two")
+            yield Problem(("rootfs",), "cannot be combined with image; keep one of the two")
 
 
 CONTAINER_KEYS = frozenset(ContainerTable.model_fields)

@@ -158,7 +158,7 @@ class Content(TomlTable, extra="allow"):
         ]
         if self.folder is not None and self.files:
             problems.append(
-                Problem(("folder",), "given beside generated files; keep the folder, or the files")
+                Problem(("folder",), "cannot be combined with generated files; keep the folder, or the files")
             )
         if self.folder is None and not self.files:
             problems.append(
@@ -342,7 +342,7 @@ class StudyServer(ContainerTable, extra="allow"):
     @model_validator(mode="after")
     def _limits_once(self) -> Self:
         if self.limits is not None and self.machine is not None:
-            raise own_problems([Problem(("machine",), "given beside limits; keep one of the two")])
+            raise own_problems([Problem(("machine",), "cannot be combined with limits; keep one of the two")])
         return self
 
     @property
