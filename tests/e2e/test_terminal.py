@@ -23,7 +23,7 @@ VERDICT = re.compile("valid|suspect")
 """What a load that can be used is called; a busy machine may make it suspect."""
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")
-LIVE_LINE = re.compile(r"trial \d+ of 50 · limit · connections [12]( · [\d,]+ requests/s)?")
+LIVE_LINE = re.compile(r"trial \d+ of 50 · limit · connections [12]")
 TIME_LEFT = re.compile(r"\d+ of 100 points, about \d+:\d\d left")
 
 

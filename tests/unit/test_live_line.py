@@ -50,8 +50,8 @@ def test_a_second_without_an_answer_has_a_rate_of_zero_and_no_percentiles():
     assert live_line("12 of 20 s", silent, WEB, 80) == "12 of 20 s · 0 requests/s · 12 failed (timeout)"
 
 
-def test_while_connections_are_opened_there_is_nothing_to_show_but_the_place():
-    assert live_line("trial 1 of 5 · nginx", Progress(None, 0), WEB, 80) == "trial 1 of 5 · nginx"
+def test_where_the_place_is_shown_elsewhere_the_line_begins_with_the_rate():
+    assert live_line("", Progress(0.5, 100), WEB, 80) == "200 requests/s"
 
 
 @pytest.mark.parametrize(

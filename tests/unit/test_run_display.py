@@ -5,8 +5,47 @@ import io
 from rich.console import Console
 
 from loadcurve.cli.display import RunDisplay
+from loadcurve.generate.generator import LastSecond, Progress
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
+
+
+def drawn(display):
+    """The lines of a live display on 80 columns."""
+    console = Console(file=io.StringIO(), width=80, legacy_windows=False)
+    console.print(display)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_run_shows_what_is_running_its_figures_and_how_far_it_is():
+    name = "a-server-whose-name-is-rather-long"
+    study = Study.model_validate(
+        {
+            "title": "T",
+            "content": {"a": "1KiB"},
+            "load": {"model": "closed", "requests": ["/a"], "duration": "7s"},
+            "sweep": {"connections": [10, 20]},
+            "trials": {"count": 3},
+            "servers": {name: {"use": "limit"}},
+        }
+    )
+    order = trial_order([name], 3, seed=1)
+    display = RunDisplay(Console(file=io.StringIO(), width=80), live=True)
+    display.begins(study, order)
+    assert drawn(display) == ["checking the servers"]
+    display.trial_begins(order[0])
+    running = f"trial 1 of 3 · {name}"
+    assert drawn(display)[:2] == [running, "starting"]
+    display.point_begins(order[0], {"connections": 10})
+    assert drawn(display)[:2] == [f"{running} · connections 10", "connecting"]
+    second = LastSecond(1.0, 184_000, (1.23, 3.44, 12.6))
+    display.load_goes_on(Progress(12.0, 1_200_000, {"timeout": 12_345}, second))
+    lines = drawn(display)
+    assert lines[:2] == [
+        f"{running} · connections 10",
+        "184,000 requests/s · p50 1.2, p90 3.4, p99 13 ms · 12,345 failed (timeout)",
+    ]
+    assert "0 of 6 points" in lines[2]
 
 
 def test_the_time_that_a_run_takes_is_that_of_the_servers_that_are_measured():

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.cli.live_line import SEPARATOR, live_line
+from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.kinds import WEB
 from loadcurve.loads.values import Point
@@ -136,30 +136,30 @@ class RunDisplay:
                 self.note(f"{record.server}: {caveat.text}")
 
     def __rich__(self) -> RenderableType:
-        """Draw the two lines of the display."""
-        if self._trial is None:
+        """Draw the three lines of the display: what is running, its figures, and how far the run is."""
+        trial = self._trial
+        if trial is None:
             return Text("checking the servers")
         bar = ProgressBar(total=self._points_planned, completed=self._points_over, width=BAR_WIDTH)
         done = Table.grid(padding=(0, 1))
         done.add_row(bar, Text(self._time_left()))
-        return Group(Text(self._now(), overflow="ellipsis", no_wrap=True), done)
+        lines = (self._running(trial), self._figures())
+        return Group(*(Text(line, overflow="ellipsis", no_wrap=True) for line in lines), done)
 
-    def _now(self) -> str:
-        """Say what is running."""
-        trial = self._trial
-        if trial is None:
-            return ""
+    def _running(self, trial: PlannedTrial) -> str:
         parts = [f"trial {trial.trial + 1} of {self._at_most}{self._trials_planned}", trial.server]
-        if self._point is None:
-            return SEPARATOR.join([*parts, "starting"])
         if self._point:
             parts.append(in_words(self._point))
         if self._attempt > 1:
             parts.append(f"attempt {self._attempt}, the machine was disturbed")
-        line = SEPARATOR.join(parts)
-        if self._progress is None:
-            return line
-        return live_line(line, self._progress, self._kind, self._console.width)
+        return SEPARATOR.join(parts)
+
+    def _figures(self) -> str:
+        if self._point is None:
+            return "starting"
+        if self._progress is None or not self._progress.elapsed_s:
+            return CONNECTING
+        return live_line("", self._progress, self._kind, self._console.width)
 
     def _time_left(self) -> str:
         """Say what is done and how long is left."""

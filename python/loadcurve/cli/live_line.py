@@ -26,7 +26,7 @@ def how_far(progress: Progress, plan: Plan) -> str:
 
 
 def live_line(where: str, progress: Progress, kind: LoadKind, width: int) -> str:
-    """Return the line of a load in at most ``width`` columns, if that can be.
+    """Return the line of a load, behind ``where`` unless that is empty, in ``width`` columns if that can be.
 
     What does not fit is shortened step by step: the unit, the percentiles, the class of the failures. Rate
     and percentiles are those of the last second that is over.
