@@ -59,11 +59,14 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path):
 def test_a_folder_that_is_not_there_is_reported(tmp_path):
     ended = Command(tmp_path).run("init", "none/study.toml")
     assert ended.returncode == 2
-    assert "none/study.toml cannot be written" in ended.stderr
+    assert "none/study.toml cannot be written: there is no folder none" in ended.stderr
 
 
 def test_the_path_is_the_result_and_what_to_do_with_it_is_said(tmp_path):
     ended = Command(tmp_path).run("init", "mine.toml")
     assert (ended.returncode, ended.stdout) == (0, "mine.toml\n")
-    assert ended.stderr.endswith("loadcurve run mine.toml\n")
+    said, quick, whole = ended.stderr.splitlines()
+    assert said == f"{len(read_study(tmp_path / 'mine.toml').servers)} servers; to measure them:"
+    assert re.fullmatch(r"  loadcurve run mine.toml --quick  \(about \d+:\d\d, for a first look\)", quick)
+    assert re.fullmatch(r"  loadcurve run mine.toml  \(about \d+:\d\d\)", whole)
     assert "limit" in read_study(tmp_path / "mine.toml").servers

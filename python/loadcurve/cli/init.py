@@ -1,11 +1,13 @@
 """``loadcurve init``: a commented study for the servers that are installed here."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput, refusal
+from loadcurve.report.text import plural
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from loadcurve.server.found import NATIVE_FOLDER
@@ -13,14 +15,16 @@ from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 
+COMMENTS_AT = 28
+"""The column where comments behind a line begin."""
 HEAD = """\
-# A study for `loadcurve run`. Lines that begin with # are comments: remove the # to use one.
-# For a first look, shortened: loadcurve run {name} --quick
+# A study for `loadcurve run {name}`; with --quick it is shortened, for a first look.
+# Lines that begin with # are comments: remove the # to use one.
 
 title = "My study"
-question = "How much throughput does each server give, and what happens to its latency, as connections grow?"
+question = "Which server gives the most throughput, and what happens to its latency, as connections grow?"
 
-# What the servers serve: files that the run generates, by name and size, or a folder of yours.
+# What the servers serve: generated files, by name and size, or a folder with your own.
 [content]
 "1k.txt" = "1KiB"
 # "hello.txt" = {{ text = "Hello, World!" }}
@@ -39,12 +43,13 @@ duration = "2s"             # measured, at each point
 [sweep]
 connections = [1, 4, 16, 64, 256]
 
-# A trial is one fresh start of one server, taken through all points. More trials give narrower intervals.
+# A trial is one fresh start of one server, measured at all points.
+# Intervals come from the spread between trials: more trials give narrower ones.
 [trials]
 count = 5
-# until = "5 %"             # more trials, until every interval is this narrow; requires count = 8 or more
+# until = "5 %"             # more trials, until intervals are this narrow; count = 8 at least
 
-# By default each side gets half of the CPUs.
+# By default the servers get half of the CPUs, and the load the other half.
 # [host]
 # server_cpus = [0]
 # load_cpus = [1]
@@ -87,13 +92,24 @@ def init_command(file: Path, catalogs: Sequence[Path]) -> None:
         raise BadInput(
             f"{file} already exists and was not changed; name another file: loadcurve init OTHER.toml"
         ) from None
+    except FileNotFoundError:
+        raise BadInput(f"{file} cannot be written: there is no folder {file.parent}") from None
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {refusal(error)}") from None
     study = TomlDocument.read(file).to_model(Study)
-    about_s = estimated_duration_s(study, dict.fromkeys(study.arms, study.trials.count))
     new_console().print(file, soft_wrap=True)
-    said = f"{len(study.servers)} servers, about {clock(about_s or 0)}: loadcurve run {file}"
-    new_console(stderr=True).print(said, soft_wrap=True)
+    for line in next_lines(study, file):
+        new_console(stderr=True).print(line, soft_wrap=True)
+
+
+def next_lines(study: Study, file: Path) -> list[str]:
+    """Return how the study is run, shortened and whole, and about how long each takes."""
+    command = f"loadcurve run {shlex.quote(str(file))}"
+    lines = [f"{plural(len(study.servers), 'server')}; to measure them:"]
+    for one, options, purpose in ((study.quick(), " --quick", ", for a first look"), (study, "", "")):
+        about_s = estimated_duration_s(one, dict.fromkeys(one.arms, one.trials.count)) or 0
+        lines.append(f"  {command}{options}  (about {clock(about_s)}{purpose})")
+    return lines
 
 
 def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
@@ -112,7 +128,7 @@ def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
     parts = [
         HEAD.format(name=name),
         *(
-            f"[servers.{row.name}]  # {row.entry.description.title} {row.version}\n"
+            f"{f'[servers.{row.name}]':{COMMENTS_AT}}# {row.entry.description.title} {row.version}\n"
             for row in programs.values()
         ),
     ]
