@@ -8,6 +8,7 @@ from playwright.sync_api import Browser
 
 from loadcurve.explain.all import findings
 from loadcurve.result.folder import Run
+from support.disturbed import pauses
 from support.explained_run import Data, planted_run, series
 from support.opened_report import Opened, reports_in
 from support.report_pages import render_run
@@ -23,6 +24,7 @@ def stalled(record: Data, trial: int, value: float) -> None:
         return
     load = record["load"]
     load["silences"] = [{"start_s": STALL_S, "length_ms": 400}]
+    load["generator"]["pauses"] = pauses((100, 108), (200, 232)).model_dump()
     slow = {**load["slowest"][0], "due_s": STALL_S, "latency_ms": 399, "service_time_ms": 399}
     load["slowest"] = [slow, *load["slowest"]]
 
@@ -57,6 +59,24 @@ def test_a_finding_leads_to_its_moment_in_the_trial_that_shows_it_and_the_trial_
     page.locator(f'#trial-findings a[href="#finding-{place}"]').click()
     assert finding.evaluate("(one) => one.open")
     assert opened.complaints == []
+
+
+def test_pauses_of_the_platform_are_named_and_drawn_for_the_trial_that_had_them(opened: Opened, run: Run):
+    [place] = [place for place, one in enumerate(findings(run)) if one.code == "stall"]
+    opened.page.locator(f"#finding-{place}").evaluate("(one) => (one.open = true)")
+    trial = opened.page.locator("#trial-trial")
+    button = opened.page.locator(f"#finding-{place}").get_by_role("button", name="See it over time")
+    opened.figures()
+    opened.page.evaluate("delete drawnViews['time-2']")
+    button.click()
+    drawn = [mark for mark in opened.marks("time-2") if "side" in mark["datum"]]
+    assert [(mark["datum"]["side"], mark["datum"]["t_s"]) for mark in drawn] == [("load", 0.1), ("load", 0.2)]
+    said = opened.page.locator("#trial-pauses")
+    assert "those of the load 2 times, 40.0 ms in all, the longest 32.0 ms" in said.inner_text()
+    other = trial.locator("option:not([value='2']):not([disabled])").first.get_attribute("value")
+    trial.select_option(other)
+    assert said.is_hidden()
+    button.click()
 
 
 def test_the_arrow_keys_move_one_moment_through_all_panels(opened: Opened):

@@ -11,6 +11,7 @@ from loadcurve.report.timeline import Example, Timeline, timeline
 from loadcurve.result.folder import Run
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
+from support.disturbed import pauses
 from support.explained_run import series
 from support.findings import finding
 from support.page import rows_of
@@ -34,6 +35,28 @@ def test_a_period_has_its_rates_and_the_last_step_ends_with_the_window(run: Run)
     assert [row["t_s"] for row in rows] == [0, 1, 2]
     assert [row["answered"] for row in rows] == [250, 250, 250]
     assert found.series[0]["end_s"] == 2
+
+
+def test_a_trial_has_the_pauses_of_both_sides_in_a_sentence_and_in_order_of_time(run: Run):
+    [first, *others] = run.points
+    data = copy.deepcopy(first.model_dump(by_alias=True))
+    data["measurements"]["load"]["generator"]["pauses"] = pauses((100, 108), (1_000, 1_200)).model_dump()
+    data["probe"]["pauses"] = pauses((500, 504)).model_dump()
+    paused = PointRecord.model_validate(data)
+    found = timeline(synthetic.with_records(run, [paused, *others]), [])
+    [one] = [one for one in found.series if one["paused"]]
+    assert (one["server"], one["trial"]) == (first.server, first.trial)
+    # In 10 s one moment in 100 falls into the first 100 ms of the long pause, and waits 100 ms or more.
+    assert one["paused"] == (
+        "The platform paused CPUs during this load: those of the load 2 times, 208 ms in all, the longest "
+        "200 ms; those of the server once, for 4.00 ms. By themselves the pauses of the load's CPUs delay "
+        "requests by up to 200 ms, 100 ms or more for one in 100."
+    )
+    assert [(row["side"], row["t_s"], row["end_s"]) for row in rows_of(one["pauses"])] == [
+        ("load", 0.1, 0.108),
+        ("server", 0.5, 0.504),
+        ("load", 1.0, 1.2),
+    ]
 
 
 def test_the_slowest_trial_of_each_point_comes_first_and_the_highest_load_before_the_others(run: Run):

@@ -11,6 +11,7 @@ from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels
 from loadcurve.report.columns import Columns, columns, columns_of
+from loadcurve.report.pauses import pause_rows, pauses_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import BYTES_PER_MIB, PointKey, point_key
@@ -179,6 +180,8 @@ def _series(record: PointRecord, place: int) -> dict[str, Any]:
                 if one.length_ms >= SHORTEST_SILENCE_MS
             ]
         ),
+        "pauses": columns(pause_rows(record)),
+        "paused": pauses_in_words(record),
     }
 
 

@@ -15,6 +15,8 @@ from loadcurve.report.charts.figure import Figure, layered, tooltips
 Source = Literal["load", "probe"]
 
 PANEL_HEIGHT = 110
+PAUSE_HEIGHT = 9
+PAUSE_COLOUR = "#c77a00"
 LEFT_MARGIN = 62
 """Room for the labels of every panel's vertical axis, so that the panels' times stand over one another."""
 LINES = (
@@ -98,7 +100,7 @@ def panels(load: LoadKind) -> tuple[Panel, ...]:
 
 
 def panel_figure(panel: Panel, *, is_lowest: bool, load: LoadKind = WEB) -> Figure:
-    """Draw a panel; its data are named ``load`` or ``probe``, ``slowest`` and ``silences``.
+    """Draw a panel; its data are named ``load`` or ``probe``, ``slowest``, ``silences`` and ``pauses``.
 
     ``t_s`` counts from the start of the measured window, and the signal ``end_s`` is its end.
     """
@@ -149,13 +151,29 @@ def panel_figure(panel: Panel, *, is_lowest: bool, load: LoadKind = WEB) -> Figu
     )
     marks = [silences, drawn]
     if panel.name == "latency":
-        marks.append(_slowest(along, load))
+        marks += [_pauses(altair.X("t_s:Q", scale=scale, axis=axis)), _slowest(along, load)]
     alternative = (
         f"{panel.title} over time in the chosen trial: {', '.join(panel.lines.values())}. "
         "Grey bands are stretches in which nothing was answered."
     )
     end = altair.param(name="end_s", value=1)
     return Figure(layered(marks, alternative, PANEL_HEIGHT, [end]), alternative)
+
+
+def _pauses(along: altair.X) -> altair.Chart:
+    """Draw pauses of the platform at the foot of a panel; short ones are strokes."""
+    chart: altair.Chart = (
+        altair.Chart(altair.NamedData("pauses"))
+        .mark_rect(color=PAUSE_COLOUR, stroke=PAUSE_COLOUR, strokeWidth=1.5)
+        .encode(
+            x=along,
+            x2="end_s:Q",
+            y=altair.value(PANEL_HEIGHT - PAUSE_HEIGHT),
+            y2=altair.value(PANEL_HEIGHT),
+            tooltip=tooltips(side="paused: the CPUs of the", length="for"),
+        )
+    )
+    return chart
 
 
 def _slowest(along: altair.X, load: LoadKind) -> altair.Chart:

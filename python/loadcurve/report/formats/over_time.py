@@ -10,7 +10,7 @@ from loadcurve.report.timeline import Example, Timeline
 
 MOST_TRIALS = 8
 """So many trials at most are pictures: those that the weightiest findings name."""
-SERIES = ("load", "probe", "slowest", "silences")
+SERIES = ("load", "probe", "slowest", "silences", "pauses")
 """The data of a trial by the names that its panels have for them."""
 
 

@@ -61,6 +61,9 @@ function drawTrial() {
   const series = seriesOf(chosen.trial.value);
   document.getElementById("no-series").hidden = series !== undefined;
   listFindings();
+  const pauses = document.getElementById("trial-pauses");
+  pauses.hidden = !series?.paused;
+  pauses.textContent = series?.paused ?? "";
   beginMoment(series);
   draw(document.querySelectorAll("script[data-panel]"));
 }
@@ -78,7 +81,7 @@ function breakLegend(encoding) {
 async function drawPanel(script) {
   const series = seriesOf(chosen.trial.value);
   const specification = specificationOf(script);
-  for (const name of ["load", "probe", "slowest", "silences"]) {
+  for (const name of ["load", "probe", "slowest", "silences", "pauses"]) {
     specification.datasets[name] = series === undefined ? [] : rowsOf(series[name]);
   }
   // A layer without rows would have no extent for its axes.
