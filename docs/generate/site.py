@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docs.generate import ROOT
 
-DOCUMENTS = ("*.md", "docs/**/*.md", "docs/*.css", "docs/pictures/*.*g", "docs/schema/*.json")
+DOCUMENTS = ("*.md", "docs/**/*.md", "docs/*.css", "docs/*.ipynb", "docs/pictures/*.*g", "docs/schema/*.json")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]+)\]\((?!https?:|#)(?P<target>[^)#\s]+)[^)\s]*\)")
 
 
