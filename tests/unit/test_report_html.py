@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -154,21 +155,30 @@ def test_the_table_has_what_the_server_used(page: Page):
     assert "20.0 19.0 to 21.0 16.1 15.4 to 16.9" in page.text
 
 
-def test_what_the_probe_could_not_measure_is_said_once_for_each_server(tmp_path: Path):
+def test_what_the_probe_could_not_measure_is_said_once_with_the_servers(tmp_path: Path):
     record = synthetic.run_record()
     text = "the probe ended with status -9: it said nothing"
     caveat = Caveat.of("probe_died", text)
     records = [
         one.model_copy(update={"probe": nothing_observed([caveat])})
-        if isinstance(one, PointRecord) and one.server == "nginx"
+        if isinstance(one, PointRecord) and one.server != "tiny"
         else one
         for one in synthetic.trial_records(record)
     ]
+    counts = Counter(one.server for one in records if isinstance(one, PointRecord))
     page = page_of(synthetic.write_run(tmp_path, record, records))
-    assert f"nginx, 24 points: {text}." in page.text
+    first, second = (f"{server}, {counts[server]} points" for server in ("nginx", "apache"))
+    assert f"{first} ; {second} : {text}." in page.text
     assert page.text.count(text) == 1
     drawn = rows(page.charts["resources-1-1"])
-    assert {row["server"] for row in drawn if row["y"] is not None} == {"apache", "tiny"}
+    assert {row["server"] for row in drawn if row["y"] is not None} == {"tiny"}
+
+
+def test_a_run_without_a_record_has_no_verdicts_to_count(tmp_path: Path):
+    page = page_of(synthetic.write_run(tmp_path, records=[]))
+    assert "Nothing was measured." in page.text
+    assert "Verdicts on single points" not in page.text
+    assert "There are none: no point was measured." in page.text
 
 
 def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):

@@ -50,11 +50,11 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something that must be known of one server, at so many of its points."""
+    """Something that must be known of servers, each at so many of its points."""
 
-    server: str
     text: str
-    points: int
+    points: dict[str, int]
+    """By server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,5 +295,8 @@ def _estimate_cell(estimate: Estimate | None) -> Cell:
 
 
 def _caveats(run: Run) -> list[Caveat]:
-    counts = Counter((point.server, caveat.text) for point in run.points for caveat in point.caveats)
-    return [Caveat(server, caveat, points) for (server, caveat), points in counts.items()]
+    found: dict[str, Counter[str]] = {}
+    for point in run.points:
+        for caveat in point.caveats:
+            found.setdefault(caveat.text, Counter())[point.server] += 1
+    return [Caveat(said, dict(points)) for said, points in found.items()]
