@@ -125,7 +125,8 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text):
     if "claims" in tables:
         ClaimsFile.model_validate(tables)
         return
-    study = Study.model_validate(whole_study(tables), context={"folder": PROJECT / "studies"})
+    folder = PROJECT / "studies" / "B-platforms"
+    study = Study.model_validate(whole_study(tables), context={"folder": folder})
     for server in study.servers.values():
         choose_settings(server.use, CATALOG[server.use].description.settings, server.settings)
 

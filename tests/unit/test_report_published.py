@@ -217,6 +217,6 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, change: str, 
 
 
 def test_every_file_of_published_figures_that_comes_with_loadcurve_can_be_read():
-    folder = next(iter(bundled_studies().values())).parent / "published"
-    files = [read_toml_model(path, PublishedFile) for path in sorted(folder.glob("*.toml"))]
+    paths = [file.parent / "published.toml" for file in bundled_studies().values()]
+    files = [read_toml_model(path, PublishedFile) for path in paths if path.exists()]
     assert len(files) >= 3

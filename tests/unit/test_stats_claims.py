@@ -13,6 +13,7 @@ from loadcurve.stats.claims import (
     falling,
     grid_around,
     inverse,
+    level,
     peak_between,
     rising,
     within,
@@ -75,6 +76,14 @@ def test_a_fall_is_a_rise_of_the_inverse_with_ratios_as_measured():
     assert rising(rows, 0.05).outcome == "not_replicated"
 
 
+def test_a_figure_is_level_where_every_place_is_within_the_margin_of_the_first():
+    steady = [[1.0 * f, 1.01 * f, 0.99 * f] for f in (1.0, 1.5, 2.0)]
+    assert level(steady, 0.05).outcome == "replicated"
+    bent = level([[1.0 * f, 1.3 * f, 0.99 * f] for f in (1.0, 1.5, 2.0)], 0.05)
+    assert (bent.outcome, bent.ratio.value) == ("not_replicated", pytest.approx(1.3))
+    assert level([[1.0, 1.3, 0.8], [1.0, 0.8, 1.3]], 0.05).outcome == "cannot_tell"
+
+
 @given(st.floats(1e-3, 1e3), st.floats(1.0, 10.0))
 def test_the_inverse_of_a_ratio_exchanges_its_ends(value, spread):
     ratio = Estimate(value, value / spread, value * spread, 5, "given")
@@ -108,11 +117,12 @@ def noise(generator: random.Random, trials: int, places: int) -> list[list[float
 @pytest.mark.parametrize("trials", [3, 5])
 def test_claims_about_noise_cannot_be_told_in_95_of_100_studies(trials):
     generator = random.Random(7)
-    told = dict.fromkeys(("rises", "falls", "peak", "greater"), 0)
+    told = dict.fromkeys(("rises", "falls", "level", "peak", "greater"), 0)
     for _ in range(STUDIES):
         rows = noise(generator, trials, 6)
         told["rises"] += rising(rows, 0.05).outcome != "cannot_tell"
         told["falls"] += falling(rows, 0.05).outcome != "cannot_tell"
+        told["level"] += level(rows, 0.05).outcome != "cannot_tell"
         top = greatest(range(6), rows)
         assert top is not None
         told["peak"] += peak_between(top, 2, 4) != "cannot_tell"

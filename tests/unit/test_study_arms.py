@@ -181,3 +181,63 @@ load = { workload = "c", threads = 9 }
     arms = read_study(write(tmp_path, text)).arms
     loads = [arm.load_at({"operations": 5}) for arm in arms.values()]
     assert [(load.threads, load.workload.name) for load in loads] == [(2, "a"), (9, "c")]
+
+
+OWN_SWEEP = HEAD.replace("[servers.simple.load]\n", "[servers.simple.sweep]\n")
+
+
+def test_an_arm_has_values_of_its_own_at_each_value_of_the_sweep(tmp_path):
+    text = f"{OWN_SWEEP}calls = [1, 1]\nconnection_rate = [1000, 2000]\nnum_connections = [1000, 2000]\n"
+    measured = read_study(write(tmp_path, text))
+    loads = {name: [arm.load_at(point) for point in measured.points()] for name, arm in measured.arms.items()}
+    shown = {
+        name: [(load.calls, load.connection_rate_cps, load.connections_total) for load in along]
+        for name, along in loads.items()
+    }
+    assert shown == {
+        "persistent": [(10, 10, 100), (20, 10, 100)],
+        "simple": [(1, 1000, 1000), (1, 2000, 2000)],
+    }
+
+
+def test_a_shortened_study_keeps_an_arms_values_at_the_points_that_stay(tmp_path):
+    values = list(range(1, 30))
+    text = OWN_SWEEP.replace("[10, 20]", str(values))
+    measured = read_study(
+        write(tmp_path, f"{text}num_connections = {[100 * one for one in values]}\n")
+    ).quick()
+    kept = [point["calls"] for point in measured.points()]
+    assert len(kept) == 8
+    assert [measured.arms["simple"].load_at({"calls": one}).connections_total for one in kept] == [
+        100 * one for one in kept
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "problem"),
+    [
+        (
+            "calls = [1]\n",
+            "servers.simple.sweep.calls: found 1 values; expected 2, one for each value of [sweep]",
+        ),
+        ("calls = [1, 0]\n", "servers.simple.sweep.calls: found 0; expected a positive whole number"),
+        ("call = [1, 1]\n", "servers.simple.sweep.call: unknown key; expected one of"),
+        ("calls = 1\n", "servers.simple.sweep.calls: found 1; expected a list of numbers"),
+    ],
+)
+def test_values_of_an_arm_that_do_not_go_with_the_sweep_are_refused(tmp_path, own, problem):
+    found = problems_in(tmp_path, OWN_SWEEP + own)[-1]
+    assert problem in found
+    assert found.startswith(f":{FIRST_LINE}: ")
+
+
+def test_a_search_refuses_values_of_an_arm_at_those_of_the_sweep(tmp_path):
+    document = TomlDocument.read(write(tmp_path, f"{OWN_SWEEP}calls = [1, 1]\n"))
+    with pytest.raises(BadInput, match=r"s\.toml:14: servers\.simple\.sweep: a search finds its own loads"):
+        search_document(document, SearchOptions(parse_objective("p99 < 1ms"), "connection_rate", 1, 9))
+
+
+def test_values_of_an_arm_need_a_sweep_of_one_key(tmp_path):
+    two = OWN_SWEEP.replace("calls = [10, 20]", "calls = [10, 20]\nconnections = [5, 6]") + "calls = [1, 1]\n"
+    (found,) = problems_in(tmp_path, two)
+    assert "expected a [sweep] of one key, whose values these go with; it has calls, connections" in found

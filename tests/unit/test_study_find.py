@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
+from loadcurve.study.bundled import study_name
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.find import find_study
 from support.good_study import GOOD
-from support.read_study import read_study
+from support.read_study import problems_of, read_study
 
 ALWAYS_THERE = {"limit", "persistent", "python-http"}
 
@@ -46,3 +47,67 @@ def test_a_study_that_is_nowhere_is_told_with_the_nearest_name(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=r'quickstrt: there is no such file.*did you mean "quickstart"'):
         find_study("quickstrt")
+
+
+def test_a_folder_with_a_study_is_found_as_its_file(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "study.toml").write_text(GOOD)
+    found = find_study(str(tmp_path / "mine"))
+    assert found == tmp_path / "mine" / "study.toml"
+    assert study_name(found) == "mine"
+
+
+EXPERIMENTS = [
+    "A-database", "A-web", "B-instances", "B-platforms", "C-servers", "D-connections", "E-rate", "E-scale"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_is_a_folder_with_its_claims_and_what_differs(name):
+    file = find_study(name)
+    assert study_name(file) == name
+    study = read_study(file)
+    assert study.question
+    assert study.claims is not None
+    assert {path.name for path in file.parent.iterdir()} >= {"README.md", "study.toml", "claims.toml"}
+    told = (file.parent / "README.md").read_text()
+    assert all(part in told for part in ("**Asked", "**Found then:**", "**Here:**"))
+
+
+@pytest.mark.parametrize("name", ["C-servers", "D-connections", "E-rate", "E-scale"])
+def test_an_experiment_has_a_first_look_of_less_than_two_minutes(name):
+    quick = read_study(find_study(name)).quick()
+    duration_s = estimated_duration_s(quick, dict.fromkeys(quick.arms, quick.trials.most))
+    assert duration_s is not None
+    assert duration_s <= 120
+
+
+def test_a_shortened_study_keeps_what_its_table_names(tmp_path):
+    text = GOOD.replace('duration = "1s"', "requests_total = 5000") + (
+        '[quick]\nservers = ["other"]\nsweep = { connections = [10] }\ncount_max = 300\n'
+    )
+    (tmp_path / "s.toml").write_text(text)
+    quick = read_study(tmp_path / "s.toml").quick()
+    assert list(quick.arms) == ["other"]
+    assert quick.points() == [{"connections": 10}]
+    assert quick.load.requests_total == 300
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        (
+            'servers = ["othr"]',
+            ':22: quick.servers: found "othr"; expected a server of this study; did you mean',
+        ),
+        (
+            "sweep = { connections = [5] }",
+            ":22: quick.sweep.connections: found 5; expected one of the values",
+        ),
+        ("sweep = { pipeline = [5] }", ":22: quick.sweep.pipeline: expected a key of [sweep]: connections"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_study_is_refused_at_its_line(tmp_path, table, problem):
+    (tmp_path / "s.toml").write_text(f"{GOOD}[quick]\n{table}\n")
+    (found,) = problems_of(tmp_path / "s.toml")
+    assert found.startswith(problem)

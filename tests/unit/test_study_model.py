@@ -162,7 +162,12 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
         "repeat_disturbed": 3,
         "measure": "throughput",
     }
-    assert written["host"] == {"server_cpus": None, "load_cpus": None, "probe_interval_s": 0.1}
+    assert written["host"] == {
+        "server_cpus": None,
+        "load_cpus": None,
+        "probe_interval_s": 0.1,
+        "cpus_per_vcpu": 1.0,
+    }
     assert written["content"]["a"] == 1024
 
 

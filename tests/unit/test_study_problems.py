@@ -12,7 +12,7 @@ duration = "1s" -> duraton = "1s"
     did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
-    published, servers, claims; did you mean "trials"?
+    published, servers, claims, quick; did you mean "trials"?
 count = 3 -> zzz = 3
     :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure,
     repeat_disturbed

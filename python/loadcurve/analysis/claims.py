@@ -12,7 +12,7 @@ from loadcurve.analysis.shape import capacity_of
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import MEASURES, is_usable
+from loadcurve.result.measures import PUBLISHED_MEASURES, is_usable
 from loadcurve.stats import claims as judge
 from loadcurve.stats.claims import Outcome, Region
 from loadcurve.stats.complete import Rows, complete_rows
@@ -34,6 +34,7 @@ from loadcurve.study.claims import (
 Obstacle = Literal["not_measured", "generator_limit", "too_few_trials", "undecided", "no_machine"]
 """Why a claim can neither be confirmed nor refuted."""
 
+_TRENDS = {"rises": judge.rising, "falls": judge.falling, "level": judge.level}
 TRIALS_MIN = 2
 """A single trial has no spread, so that it decides nothing."""
 
@@ -147,7 +148,7 @@ class _Judge:
     def _figures(
         self, claim: PeakClaim | RatioClaim | GreaterClaim | AlikeClaim | TrendClaim, server: str
     ) -> Rows:
-        return self.curves[server].figures(MEASURES[claim.measure].value)
+        return self.curves[server].figures(PUBLISHED_MEASURES[claim.measure].value)
 
     def _without(self, base: JudgedClaim) -> JudgedClaim:
         """Say why there are too few figures: the generator's limit, or too few trials."""
@@ -210,7 +211,7 @@ class _Judge:
         kept, rows = complete_rows(range(len(names)), table)
         if len(rows) < TRIALS_MIN or len(kept) < TRIALS_MIN:
             return self._without(base)
-        trend = (judge.rising if claim.kind == "rises" else judge.falling)(rows, claim.within)
+        trend = _TRENDS[claim.kind](rows, claim.within)
         step = trend.contrary_step
         named = [names[int(place)] for place in kept]
         return _decided(

@@ -197,6 +197,30 @@ command()(load)
 
 
 @command()
+def studies(
+    first: Annotated[
+        str | None, typer.Argument(metavar="check", help="Read a study and print how long it takes.")
+    ] = None,
+    second: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="STUDY", help="A study file, or a bundled study.", autocompletion=completion.studies
+        ),
+    ] = None,
+) -> None:
+    """List the bundled studies; or read a study without running it, with `studies check STUDY`."""
+    from loadcurve.cli.studies import check_command, list_command
+
+    if first is None:
+        list_command()
+    elif first == "check" and second is not None:
+        check_command(second)
+    else:
+        found = " ".join(filter(None, (first, second)))
+        raise typer.BadParameter(f"found {found}; expected check STUDY, or nothing for the list")
+
+
+@command()
 def servers(
     first: Annotated[
         str | None,

@@ -27,10 +27,12 @@ class MachineType(BaseModel):
     burstable: bool
     """Whether its CPUs are lent beyond a share of their time only as long as credits last."""
 
-    @property
-    def limits(self) -> Limits:
-        """What a server must be held to so that this machine stands for the type."""
-        return Limits(cpus=float(self.vcpus), memory_bytes=self.memory_bytes)
+    def limits(self, cpus_per_vcpu: float = 1.0) -> Limits:
+        """Return what a server must be held to so that this machine represents the type.
+
+        Fewer CPUs for each of the type's compare types that are larger than this machine, by their ratios.
+        """
+        return Limits(cpus=self.vcpus * cpus_per_vcpu, memory_bytes=self.memory_bytes)
 
 
 class MachineTable(BaseModel):

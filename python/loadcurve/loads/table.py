@@ -54,14 +54,17 @@ class LoadTable(TomlTable):
         load._written = table  # noqa: SLF001 -- its own class
         return load
 
-    def overridden(self, table: Mapping[str, object], folder: Path) -> Self:
+    def overridden(self, table: Mapping[str, object], folder: Path, without: Collection[str] = ()) -> Self:
         """Return the load with the keys of ``table`` instead of its own; paths count from ``folder``.
+
+        Keys that it goes ``without`` are left to a sweep.
 
         Raises:
             ValidationError: the keys do not give a load of this model.
 
         """
-        written = {**self._written, **table}
+        kept = {key: value for key, value in self._written.items() if key not in without}
+        written = {**kept, **table}
         load = self.model_validate(written, context={"folder": folder}).as_written(written)
         load._overriding = frozenset(table)  # noqa: SLF001 -- its own class
         return load

@@ -74,6 +74,8 @@ def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON ma
         return str(value).lower()
     if isinstance(value, int | float):
         return f"{text.setting(value)}{' s' if name.endswith('_s') else ''}"
+    if isinstance(value, list) and value and all(isinstance(one, int | float) for one in value):
+        value = list(dict.fromkeys(map(text.setting, value)))
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         value = ", ".join(value)
     return value if isinstance(value, str) and len(value) <= LONGEST_VALUE else None

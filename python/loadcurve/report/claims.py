@@ -10,7 +10,7 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, Obstacle
 from loadcurve.report import text
-from loadcurve.result.measures import Measure
+from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
 
 OUTCOMES: dict[Outcome, str] = {
@@ -74,7 +74,9 @@ def _row(analysis: Analysis, judged: JudgedClaim) -> ClaimRow:
 
 
 def _measure(analysis: Analysis, name: str) -> Measure:
-    return next(measure for measure in analysis.measures if measure.name == name)
+    """Return a measure in the words of the run's loads; those of connections have none of their own."""
+    found = (measure for measure in analysis.measures if measure.name == name)
+    return next(found, PUBLISHED_MEASURES[name])
 
 
 def _statement(judged: JudgedClaim, measure: Measure | None) -> str:
@@ -101,9 +103,10 @@ def _predicate(judged: JudgedClaim) -> str:
         case "alike":
             return f"of {names[0]} and {names[1]} differs by at most {margin}"
         case _:
+            verb = f"is the same within {margin}" if judged.kind == "level" else judged.kind
             if len(names) == 1:
-                return f"of {names[0]} {judged.kind}"
-            return f"{judged.kind} from {', then '.join(names)}"
+                return f"of {names[0]} {verb}"
+            return f"{verb} from {', then '.join(names)}"
 
 
 def _where(judged: JudgedClaim) -> str:
@@ -169,7 +172,9 @@ def _why_of_cheapest(judged: JudgedClaim) -> str:
 
 def _why_of_ratio(judged: JudgedClaim) -> str:
     names = judged.servers
-    if judged.kind not in {"rises", "falls"}:
+    if judged.kind == "level":
+        said = f"Here the point furthest from the first is {text.estimate(judged.ratio)} times the first."
+    elif judged.kind not in {"rises", "falls"}:
         said = f"Here the ratio of {names[0]} to {names[1]} is {text.estimate(judged.ratio)}."
     elif len(names) > 1:
         said = f"Here the ratio of {names[-1]} to {names[0]} is {text.estimate(judged.ratio)}."

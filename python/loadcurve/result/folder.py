@@ -116,7 +116,12 @@ class Run:
     def own_load(self, server: str) -> dict[str, Any]:
         """Return the options of a server's load that differ from the study's."""
         common = self.run.study.get("load", {})
-        return {name: value for name, value in self.load_of(server).items() if value != common.get(name)}
+        own = {name: value for name, value in self.load_of(server).items() if value != common.get(name)}
+        swept = self.run.study.get("servers", {}).get(server, {}).get("sweep")
+        if not isinstance(swept, dict):
+            return own
+        # Its load lacks what the server sweeps.
+        return {**{name: value for name, value in own.items() if value is not None}, **swept}
 
     @property
     def load_model(self) -> str | None:

@@ -14,6 +14,7 @@ from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.problems import Problem
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,17 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
     given = document.data.get("sweep", {})
     sweep = dict(given) if isinstance(given, dict) else {}
     key = _searched_key(document, options, sweep)
+    servers = document.data.get("servers", {})
+    own = [name for name, server in servers.items() if isinstance(server, dict) and "sweep" in server]
+    if own:
+        raise BadInput(
+            document.report(
+                Problem(
+                    ("servers", own[0], "sweep"),
+                    "a search finds its own loads, which values for those of [sweep] do not go with",
+                )
+            )
+        )
     values = sweep.pop(key, [])
     numbers = (
         [value for value in values if isinstance(value, int | float)] if isinstance(values, list) else []

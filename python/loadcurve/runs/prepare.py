@@ -37,7 +37,7 @@ from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
-from loadcurve.study.tables import StudyServer
+from loadcurve.study.tables import Host, StudyServer
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
@@ -134,7 +134,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], server, say)
+            found[name] = _find(catalog[server.use], server, study.host, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
@@ -152,7 +152,9 @@ def find_servers(
     return found
 
 
-def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) -> Found | MissingServer:
+def _find(
+    entry: CatalogEntry, server: StudyServer, host: Host, say: Callable[[str], None]
+) -> Found | MissingServer:
     """Look for a server; one whose version or image cannot be found out is as good as missing."""
     try:
         location = location_of(entry, server, server.start, say)
@@ -166,7 +168,7 @@ def _find(entry: CatalogEntry, server: StudyServer, say: Callable[[str], None]) 
         version_command=server.version_command,
         environment=server.environment,
         user=server.user,
-        limits=_limits(server),
+        limits=_limits(server, host),
         location=location,
     )
     find = find_running_server if entry.description.from_study == "url" else find_server
@@ -189,11 +191,11 @@ def _url(server: StudyServer) -> str | None:
         raise UnusableSetting("password", str(error)) from None
 
 
-def _limits(server: StudyServer) -> Limits:
+def _limits(server: StudyServer, host: Host) -> Limits:
     """Return what a server is held to; raises UnusableSetting for a machine type that is not known."""
     if server.machine is not None:
         try:
-            return machine_table().machine(server.machine).limits
+            return machine_table().machine(server.machine).limits(host.cpus_per_vcpu)
         except BadInput as error:
             raise UnusableSetting("machine", str(error)) from None
     if server.limits is None:
@@ -242,7 +244,7 @@ def _build_what_is_unbuilt(
             fault = failures[entry.name]
             found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
-            found[name] = _find(entry, study.servers[name], say)
+            found[name] = _find(entry, study.servers[name], study.host, say)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
@@ -282,7 +284,7 @@ def try_server(
 
 
 def server_record(
-    server: Found | MissingServer, tried: TriedServer | ServerFailure | None, asked: StudyServer
+    server: Found | MissingServer, tried: TriedServer | ServerFailure | None, asked: StudyServer, host: Host
 ) -> ServerRecord:
     """Return what the record of the run says of one server."""
     description = server.entry.description
@@ -300,7 +302,7 @@ def server_record(
         install=server.install,
         problem=server.reason,
         documentation=description.documentation,
-        limits=_limits_record(asked),
+        limits=_limits_record(asked, host),
         machine=None if asked.machine is None else _machine_record(asked.machine),
         container=_container_record(server),
     )
@@ -331,8 +333,8 @@ def _container_record(server: Found | MissingServer) -> ContainerRecord | None:
     )
 
 
-def _limits_record(asked: StudyServer) -> LimitsRecord | None:
-    limits = _limits(asked)
+def _limits_record(asked: StudyServer, host: Host) -> LimitsRecord | None:
+    limits = _limits(asked, host)
     if limits == NO_LIMITS:
         return None
     return LimitsRecord(cpus=limits.cpus, memory_bytes=limits.memory_bytes)

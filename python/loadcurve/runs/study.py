@@ -54,6 +54,7 @@ from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, may_end, wide_points
+from loadcurve.study.bundled import study_name
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.toml.document import TomlDocument
@@ -149,7 +150,7 @@ class StudyRun:
             self.study.trials.most,
             self._seed,
         )
-        self.folder = options.out or _new_folder(study_file.stem)
+        self.folder = options.out or _new_folder(study_name(study_file))
         self._resumed = resumed
 
     @classmethod
@@ -256,7 +257,7 @@ class StudyRun:
             study_file=str(self.study_file.absolute()),
             seed=self._seed,
             options=[*self._search_words, *self._options.changes()],
-            study_name=self.study_file.stem,
+            study_name=study_name(self.study_file),
             study=self._study_record(),
             order=self.order,
             points=[] if self._search else self.study.points(),
@@ -289,7 +290,7 @@ class StudyRun:
                 tried = try_server(server, served, arm.paths_to_verify(self._seed), self._cpus)
                 if isinstance(tried, ServerFailure):
                     self._display.note(f"{name} failed before the first trial: {tried}")
-            records[name] = server_record(server, tried, arm.server)
+            records[name] = server_record(server, tried, arm.server, self.study.host)
         return records
 
     def _study_text(self) -> str:

@@ -83,6 +83,7 @@ class TrialRunner:
         ``attempts`` counts how often each point has begun in the trial.
         """
         attempts[point_key(point)] += 1
+        arm = self.study.arms[trial.server]
         self.display.trial_begins(trial)
         # A start that fails belongs to the point that it was for, or to none of several.
         begun = point if self._restarts_for_each_point else None
@@ -100,7 +101,9 @@ class TrialRunner:
                         self.display.point_begins(trial, point, attempt)
                         used_before = server.limit_use()
                         beside = Beside()
-                        measured = self._measured(server, under_load, point, self.seed + trial.block, beside)
+                        measured = self._measured(
+                            server, under_load, arm.values_at(point), self.seed + trial.block, beside
+                        )
                         seen = beside.marked(probe.observed(measured[MEASURED]))
                         record = PointRecord(
                             kind="point",
@@ -158,7 +161,7 @@ class TrialRunner:
         return WebServerUnderLoad(server, arm.load, content, self.cpus.load, ENGINE)
 
     def _measured(
-        self, server: LiveServer, under_load: UnderLoad, point: Point, seed: int, beside: Beside
+        self, server: LiveServer, under_load: UnderLoad, settings: Point, seed: int, beside: Beside
     ) -> Measurements:
         """Measure one point while its server lives; raises ServerFailure where it does not."""
 
@@ -167,7 +170,7 @@ class TrialRunner:
             beside.look()
             self.display.load_goes_on(progress)
 
-        measured = under_load.measure(point, seed, observe)
+        measured = under_load.measure(settings, seed, observe)
         # A load that a dead server refuses may be over before anyone looked.
         server.require_life()
         if self.ceiling is None:

@@ -106,6 +106,30 @@ def falling(rows: Sequence[Sequence[float]], margin: float) -> Trend:
     )
 
 
+def level(rows: Sequence[Sequence[float]], margin: float) -> Trend:
+    """Judge the claim that a figure is the same at all places, within a margin.
+
+    It is if each place's ratio to the first lies within the margin, and it is not if any lies outside of
+    it, at equal parts of the level (Bonferroni). All of them together need no such parts (R. L. Berger,
+    "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982). The ratio is that
+    of the place furthest from the first.
+
+    Raises ``ValueError`` as :func:`rising`.
+    """
+    logs = np.log(np.asarray(rows, dtype=float))
+    differences = (logs[:, 1:] - logs[:, :1]).T
+    if not len(differences):
+        raise ValueError("a trend needs at least two places")
+    region = Region.around(1, margin)
+    ratios = [interval_of_logarithms(column.tolist()) for column in differences]
+    strict = 1 - (1 - CONFIDENCE) / len(differences)
+    outside = any(region.excludes(interval_of_logarithms(column.tolist(), strict)) for column in differences)
+    furthest = max(ratios, key=lambda ratio: abs(math.log(ratio.value)))
+    if outside:
+        return Trend("not_replicated", furthest, None)
+    return Trend("replicated" if all(map(region.holds, ratios)) else "cannot_tell", furthest, None)
+
+
 def inverse(ratio: Estimate) -> Estimate:
     """Return the ratio with its sides exchanged."""
     return replace(

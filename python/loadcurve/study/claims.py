@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, model_validator
 
 from loadcurve.errors import BadInput
-from loadcurve.result.measure_names import MeasureName
+from loadcurve.result.measure_names import PublishedMeasureName
 from loadcurve.stats.slo import parse_objective
 from loadcurve.toml.document import TomlTable, read_toml_model
 from loadcurve.toml.expected import Expected, nearest, show
@@ -53,7 +53,7 @@ class _ClaimTable(TomlTable):
 class _ClaimOfLoads(_ClaimTable):
     """A claim about part of the curve: from one load to another, both included; all of it without."""
 
-    measure: MeasureName = "throughput"
+    measure: PublishedMeasureName = "throughput"
     """The figure that is compared."""
     least: Load | None = Field(None, alias="from")
     """The least load of the part of the curve; the whole curve without `from` and `to`."""
@@ -71,7 +71,7 @@ class PeakClaim(_ClaimTable):
     kind: Literal["peak"]
     server: Text
     """The server."""
-    measure: MeasureName = "throughput"
+    measure: PublishedMeasureName = "throughput"
     """The figure that is greatest there."""
     near: Load
     """The load of the peak."""
@@ -130,9 +130,9 @@ class AlikeClaim(_ClaimOfLoads):
 
 
 class TrendClaim(_ClaimOfLoads):
-    """A figure rises or falls: along the sweep for one server, from the first to the last of several."""
+    """A figure rises, falls or is level: along the sweep for one server, or over several in their order."""
 
-    kind: Literal["rises", "falls"]
+    kind: Literal["rises", "falls", "level"]
     servers: Annotated[list[Text], Field(min_length=1), Expected("one server, or several in their order")]
     """One, along the sweep; or several, from the first to the last."""
     within: Margin = NEGLIGIBLE

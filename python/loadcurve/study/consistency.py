@@ -21,14 +21,33 @@ def inconsistencies(
         if arm.load is load:
             yield from common
             continue
-        for problem in _inconsistencies(content, arm.load, sweep):
+        if (wrong := _wrong_sweep(arm)) is not None:
+            yield wrong
+            continue
+        for problem in _inconsistencies(content, arm.load, arm.own_sweep):
             is_common = problem in common and problem.path[1:2] not in [(key,) for key in arm.load.overriding]
             yield problem if is_common else _of_arm(arm, problem)
+
+
+def _wrong_sweep(arm: Arm) -> Problem | None:
+    """Return what keeps an arm's own values from going with those of the study's sweep."""
+    own = arm.server.sweep or {}
+    if own and len(arm.sweep) > 1:
+        text = f"expected a [sweep] of one key, whose values these go with; it has {', '.join(arm.sweep)}"
+        return Problem(arm.place_of_sweep, text)
+    for key, column in own.items():
+        count = len(next(iter(arm.sweep.values())))
+        if len(column) != count:
+            text = f"found {len(column)} values; expected {count}, one for each value of [sweep]"
+            return Problem((*arm.place_of_sweep, key), text)
+    return None
 
 
 def _of_arm(arm: Arm, problem: Problem) -> Problem:
     """Return a problem of an arm's own load at the place of its key, or else of its table."""
     table, key, *rest = problem.path
+    if table == "sweep" and key in (arm.server.sweep or {}):
+        return Problem((*arm.place_of_sweep, key, *rest), problem.text)
     if table == "load" and (key in arm.load.overriding or not arm.load.gives(key)):
         return Problem((*arm.place_of_load, key, *rest), problem.text)
     return Problem(arm.place_of_load, f"with {table}.{key}: {problem.text}")

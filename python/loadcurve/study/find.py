@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from loadcurve.errors import BadInput
-from loadcurve.study.bundled import bundled_studies
+from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.toml.expected import nearest
 
 
 def find_study(argument: str) -> Path:
-    """Return the study file that ``argument`` names: a file, or else a study that comes with Loadcurve.
+    """Return the study file that ``argument`` names: a file, a study's folder, or a bundled study.
 
     A study that comes with Loadcurve goes by its name, with or without ``studies/`` and ``.toml``.
 
@@ -19,6 +19,8 @@ def find_study(argument: str) -> Path:
     path = Path(argument)
     if path.is_file():
         return path
+    if (path / STUDY_FILE).is_file():
+        return path / STUDY_FILE
     bundled = bundled_studies()
     name = argument.removeprefix("studies/").removesuffix(".toml")
     if name not in bundled:

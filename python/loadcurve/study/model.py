@@ -15,18 +15,18 @@ from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, read_claims
 from loadcurve.study.consistency import inconsistencies
 from loadcurve.study.published import Published
+from loadcurve.study.quick import (
+    TRIALS_MAX,
+    QuickTable,
+    shortened_load,
+    shortened_sweep,
+    values_at_kept,
+)
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import own_problems
-
-QUICK_TRIALS_MAX = 3
-QUICK_POINTS_MAX = 8
-QUICK_WARMUP_S_MAX = 0.2
-QUICK_DURATION_S_MAX = 0.4
-QUICK_MAXIMA = {"warmup": QUICK_WARMUP_S_MAX, "duration": QUICK_DURATION_S_MAX}
-"""The largest value that a key of the sweep keeps."""
 
 
 def _as_arms(servers: object, info: ValidationInfo) -> object:
@@ -49,10 +49,12 @@ def _own_load(
     name: str, server: Mapping[str, object], load: LoadTables | None, folder: Path
 ) -> dict[str, LoadTables | None]:
     """Return the load of a server whose table has one, complete."""
-    table = server.get("load")
+    swept = server.get("sweep")
+    without = list(swept) if isinstance(swept, dict) else []
+    table = server.get("load", {} if without else None)
     if not isinstance(table, dict):
         return {}
-    return {"load": None if load is None else overridden_load(name, load, table, folder)}
+    return {"load": None if load is None else overridden_load(name, load, table, folder, without)}
 
 
 class Study(TomlTable):
@@ -89,6 +91,9 @@ class Study(TomlTable):
     ) = None
     """What the authors of a publication concluded, for the report to judge."""
 
+    shortening: QuickTable | None = Field(None, alias="quick")
+    """What ``--quick`` keeps, where its common rules leave too much."""
+
     def points(self) -> list[Point]:
         """Return every setting of the sweep: the product of its keys, the last key changing fastest."""
         return [
@@ -110,7 +115,10 @@ class Study(TomlTable):
     @property
     def arms(self) -> dict[str, Arm]:
         """What the curves are of, by name, in the order of the file."""
-        return {name: Arm(name, server, server.load or self.load) for name, server in self.servers.items()}
+        return {
+            name: Arm(name, server, server.load or self.load, self.sweep)
+            for name, server in self.servers.items()
+        }
 
     @property
     def kind(self) -> LoadKind:
@@ -123,23 +131,23 @@ class Study(TomlTable):
         At most 3 trials, however wide their intervals, and 8 points, a warm-up of at most 0.2 s and a
         duration of at most 0.4 s, swept or not. Of every key of the sweep at most equally many values stay,
         evenly chosen, the first and the last among them. A load that ends after a number of requests or
-        connections keeps that number.
+        connections keeps that number. The table ``[quick]`` has what is to stay besides.
         """
+        kept = self.shortening or QuickTable()
+        sweep = shortened_sweep({**self.sweep, **(kept.sweep or {})}, kept.count_max)
         servers = {
-            name: server.model_copy(update={"load": server.load and _quick(server.load)})
+            name: server.model_copy(
+                update={
+                    "load": server.load and shortened_load(server.load, kept.count_max),
+                    "sweep": server.sweep and values_at_kept(server.sweep, self.sweep, sweep),
+                }
+            )
             for name, server in self.servers.items()
+            if kept.servers is None or name in kept.servers
         }
-        values_max = max(
-            number
-            for number in range(1, QUICK_POINTS_MAX + 1)
-            if number ** len(self.sweep) <= QUICK_POINTS_MAX
-        )
-        sweep = {
-            key: _evenly_chosen(_at_most(values, QUICK_MAXIMA.get(key)), values_max)
-            for key, values in self.sweep.items()
-        }
-        trials = self.trials.exactly(min(self.trials.count, QUICK_TRIALS_MAX))
-        shortened = {"load": _quick(self.load), "servers": servers, "sweep": sweep, "trials": trials}
+        trials = self.trials.exactly(min(self.trials.count, TRIALS_MAX))
+        load = shortened_load(self.load, kept.count_max)
+        shortened = {"load": load, "servers": servers, "sweep": sweep, "trials": trials}
         return self.model_copy(update=shortened)
 
     @model_validator(mode="after")
@@ -147,28 +155,8 @@ class Study(TomlTable):
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep))
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
+        if self.shortening is not None:
+            problems += self.shortening.inconsistencies(list(self.servers), self.sweep)
         if problems:
             raise own_problems(problems)
         return self
-
-
-def _quick(load: LoadTables) -> LoadTables:
-    return load.model_copy(
-        update={
-            "warmup_s": min(load.warmup_s, QUICK_WARMUP_S_MAX),
-            "duration_s": None if load.duration_s is None else min(load.duration_s, QUICK_DURATION_S_MAX),
-        }
-    )
-
-
-def _evenly_chosen(values: list[int | float], count: int) -> list[int | float]:
-    """Return ``count`` of the values, at least 2, among them the first and the last; or all of fewer."""
-    if len(values) <= count:
-        return values
-    last = len(values) - 1
-    return [values[round(index * last / (count - 1))] for index in range(count)]
-
-
-def _at_most(values: list[int | float], maximum: float | None) -> list[int | float]:
-    """Return the values, each at most ``maximum`` and each once."""
-    return values if maximum is None else list(dict.fromkeys(min(value, maximum) for value in values))

@@ -89,6 +89,20 @@ Sweep = Annotated[
     Expected("at least one key, such as connections = [1, 10, 100]"),
 ]
 """The values of each key that is swept; durations are in seconds."""
+OwnSweep = Annotated[
+    dict[
+        str,
+        Annotated[
+            list[Annotated[int | float, Expected("a number")]],
+            Field(min_length=1),
+            Expected("a list of numbers, one for each value of [sweep], such as [1000, 2000, 3000]"),
+        ],
+    ],
+    Field(min_length=1),
+    BeforeValidator(_durations_in_seconds),
+    Expected("at least one key, such as connection_rate = [1000, 2000, 3000]"),
+]
+"""The values that keys of one server's load have in place of those of the study, one for each point."""
 
 CpuList = Annotated[
     list[Annotated[int, Field(ge=0), Expected("the number of a CPU, 0 or more")]],
@@ -247,6 +261,10 @@ class Host(TomlTable):
     """CPUs of the load generator; the other half unless they are given."""
     probe_interval_s: ProbeInterval = Field(0.1, alias="probe_interval")
     """How often the server's CPU, memory and the kernel's counters are read."""
+    cpus_per_vcpu: Annotated[
+        float, Field(ge=0.01, le=1), Expected("a number of CPUs from 0.01 to 1, such as 0.25")
+    ] = 1.0
+    """CPUs that a server has for each one of its machine type, to compare types larger than this machine."""
 
 
 class LimitsTable(TomlTable):
@@ -336,6 +354,8 @@ class StudyServer(ContainerTable, extra="allow"):
     machine: Text | None = None
     """A machine type, such as `"t2.micro"`, whose size the server is held to; not with `limits`."""
     # Complete when it was read, with the keys of the study's load.
+    sweep: OwnSweep | None = None
+    """What keys of its load are at each value of the study's sweep, which then has a single key."""
     load: WrittenLoad | None = None
     """Keys of the load that differ for this server alone."""
 
