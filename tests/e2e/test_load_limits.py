@@ -71,4 +71,4 @@ def test_local_ports_that_run_short_during_the_load_are_told_with_the_numbers_an
 def test_a_network_that_cannot_be_reached_is_named(sandbox, new_network):
     finished = sandbox.run("load", "http://192.0.2.1/", within=new_network)
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert "192.0.2.1:80: nobody answers there (192.0.2.1: Network is unreachable)" in finished.stderr
+    assert "192.0.2.1:80: no connection (192.0.2.1: Network is unreachable)" in finished.stderr

@@ -46,7 +46,7 @@ def test_a_path_that_no_record_can_name_is_refused(study, temporary, sandbox):
     folder.mkdir(exist_ok=True)
     finished = finish(sandbox.start("run", study, "--out", "run", TMPDIR=str(folder)))
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert "the path is not UTF-8, and records have to name it" in finished.stderr
+    assert "the path is not valid UTF-8, but records contain it" in finished.stderr
     assert_nothing_happened(sandbox)
 
 

@@ -81,7 +81,7 @@ UNUSABLE = {
         "not_started",
         "no program no-such was",
     ),
-    "url": ('use = "url"\nurl = "http://127.0.0.1:1"', "not_ready", "nobody answers there"),
+    "url": ('use = "url"\nurl = "http://127.0.0.1:1"', "not_ready", "no connection"),
 }
 
 
@@ -211,7 +211,7 @@ def test_a_full_temporary_folder_is_named_and_costs_what_the_probe_sees_alone(sa
     assert finished.returncode in {0, 3}, finished.stderr
     run = read_run(sandbox.work / "run")
     assert (len(run.points), run.failures) == (4, [])
-    said = f"the disk of {disk} is full; free some space, or name another folder in TMPDIR"
+    said = f"the disk of {disk} is full; free some space, or set TMPDIR to another folder"
     assert said in run.points[-1].caveats[0].text
     assert f"limit: the probe ended with status 101: {said}" in finished.stderr
 

@@ -111,7 +111,7 @@ limits = {{ memory = "64MiB" }}
     assert failures == [("greedy", "out_of_memory", {"requests_total": 100})] * 2
     text = run.failures[0].reason.text
     assert "was ended by SIGKILL during the trial" in text
-    assert "The kernel had killed 1 of its processes: its limit of 64 MiB was used up." in text
+    assert "The kernel had killed 1 of its processes: its limit of 64 MiB was reached." in text
     assert text in finished.stderr
     assert text in (sandbox.work / "out" / "report.html").read_text()
     measured = [one.point["requests_total"] for one in run.points if one.server == "greedy"]

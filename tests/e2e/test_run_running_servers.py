@@ -109,7 +109,7 @@ def test_a_server_that_does_not_run_is_not_measured(sandbox, content):
     with deaf_port() as address:
         finished = run(sandbox, study_of(f"http://{address}"))
     assert finished.returncode == 4
-    assert f"staging is not measured: {address}: nobody answers there" in finished.stderr
+    assert f"staging is not measured: {address}: no connection" in finished.stderr
 
 
 def test_a_running_server_that_names_no_version_is_not_measured_without_one(sandbox, content):

@@ -341,7 +341,7 @@ def test_without_go_ferretdb_is_missing_and_it_is_said_how_to_get_it(monkeypatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     missing = find_server(CATALOG["ferretdb"], {})
     assert isinstance(missing, MissingServer)
-    assert "built from source by go, which was not found" in missing.reason
+    assert "built from source with go, which was not found" in missing.reason
     assert missing.install == "apt-get install golang"
 
 

@@ -81,7 +81,7 @@ def test_a_server_may_open_its_standard_output_anew(place):
 
 @as_root
 def test_a_user_that_the_system_does_not_know_is_a_problem_of_the_study():
-    with pytest.raises(UnusableSetting, match='found "no-such-user", and the system has no such user'):
+    with pytest.raises(UnusableSetting, match='found "no-such-user", but the system lacks this user'):
         find_server(CATALOG["limit"], {}, Overrides(user="no-such-user"))
 
 
@@ -115,7 +115,9 @@ def test_a_program_that_its_user_cannot_reach_is_named_with_the_folder_that_is_c
     program = closed / "server"
     shutil.copy(NATIVE_FOLDER / "loadcurve-server", program)
     with (
-        pytest.raises(ServerFailure, match=f"run {program}, because {closed} is closed to others.*root"),
+        pytest.raises(
+            ServerFailure, match=f"run {program}, because other users have no access to {closed}.*root"
+        ),
         started(CATALOG["limit"], place, binary=program),
     ):
         pass
@@ -137,7 +139,9 @@ def test_content_that_its_user_cannot_reach_is_named_with_the_folder_that_is_clo
 def test_a_temporary_folder_that_its_user_cannot_reach_is_named_with_what_to_set(place, closed, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(closed))
     with (
-        pytest.raises(ServerFailure, match=f"because {closed} is closed to others. Set TMPDIR to a folder"),
+        pytest.raises(
+            ServerFailure, match=f"because other users have no access to {closed}. Set TMPDIR to a folder"
+        ),
         started(CATALOG["limit"], place),
     ):
         pass

@@ -77,7 +77,7 @@ def test_a_server_that_goes_into_the_background_is_found_there_and_ended(
         # The server in the background may answer before the one in the foreground has ended.
         wait_until(server.require_life)
     assert caught.value.code == "died"
-    assert "It runs on in the background: its start command must keep it" in caught.value.text
+    assert "It still runs in the background: its start command must keep it" in caught.value.text
 
 
 @servers("nginx", "apache-event")
@@ -100,7 +100,7 @@ def test_content_that_the_workers_of_roots_server_cannot_reach_is_explained(name
     impatient = replace(entry, description=entry.description.model_copy(update=changes))
     failure = failure_of(impatient, folder)
     assert failure.code == "not_ready"
-    assert "must be able to pass through" in failure.text
+    assert "must be able to enter" in failure.text
     assert "Permission denied" in failure.log_tail
 
 

@@ -99,11 +99,15 @@ def test_ports_last_as_long_as_time_wait_lets_them(machine: Path) -> None:
     enough = fitness.check_ports(readings, 400)
     assert enough.fitness == "good"
     assert enough.found.startswith("28,232 local ports are free")
-    assert "471 on this machine (a port waits 60 s), 471 towards others (a port waits 60 s)" in enough.found
-    assert "400 per second need 24,000 ports on this machine, 24,000 ports towards others" in enough.found
+    assert (
+        "471 on this machine (a port waits 60 s), 471 to other machines (a port waits 60 s)" in enough.found
+    )
+    assert (
+        "400 per second require 24,000 ports on this machine, 24,000 ports to other machines" in enough.found
+    )
     short = fitness.check_ports(readings, 1000)
     assert short.fitness == "caution"
-    assert "need 60,000 ports" in short.found
+    assert "require 60,000 ports" in short.found
     settings = 'net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse=1'
     assert short.remedy == f"sysctl -w {settings}"
 
@@ -112,8 +116,8 @@ def test_reuse_of_ports_on_this_machine_is_part_of_the_arithmetic(machine: Path)
     write(machine, "proc/sys/net/ipv4/tcp_tw_reuse", "2")
     readings = write(machine, "proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")
     found = fitness.check_ports(readings, 1000).found
-    assert "28,232 on this machine (a port waits 1 s), 471 towards others (a port waits 60 s)" in found
-    assert "1,000 per second need 1,000 ports on this machine, 60,000 ports towards others" in found
+    assert "28,232 on this machine (a port waits 1 s), 471 to other machines (a port waits 60 s)" in found
+    assert "1,000 per second require 1,000 ports on this machine, 60,000 ports to other machines" in found
 
 
 def test_where_every_setting_is_at_its_best_no_command_is_given(machine: Path) -> None:
@@ -122,7 +126,7 @@ def test_where_every_setting_is_at_its_best_no_command_is_given(machine: Path) -
     check = fitness.check_ports(readings, 100_000)
     # 64,512 ports, each held for a second.
     assert (check.fitness, check.remedy) == ("caution", None)
-    assert "64,512 towards others" in check.found
+    assert "64,512 to other machines" in check.found
 
 
 @pytest.mark.parametrize(("longest", "expected"), [("128", "caution"), ("4096", "good")])

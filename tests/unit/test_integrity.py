@@ -59,7 +59,7 @@ def test_a_changed_record_is_left_out_and_named_and_the_others_are_read(folder: 
     assert run.records == [*RECORDS[:2], RECORDS[3]]
     (damage,) = run.damage
     assert damage == (
-        f"Line 3 of {TRIALS_FILE} does not match its checksum: its record is left out. "
+        f"Line 3 of {TRIALS_FILE} does not match its checksum: its record is ignored. "
         f"It reads as nginx, trial 0, connections = 5.0."
     )
 
@@ -76,7 +76,7 @@ def test_a_record_that_has_lost_its_checksum_is_left_out(folder: Path):
     lines[0] = lines[0].replace(b'"sha256"', b'"sha257"')
     run = read_with(folder, lines)
     assert run.records == RECORDS[1:]
-    assert run.damage[0].startswith(f"Line 1 of {TRIALS_FILE} is no record (")
+    assert run.damage[0].startswith(f"Line 1 of {TRIALS_FILE} is not a record (")
 
 
 def test_records_without_checksums_are_read_beside_such_that_have_them(folder: Path):
@@ -107,7 +107,7 @@ def test_what_the_copy_says_is_taken_where_the_record_of_the_run_was_changed(fol
     run = read_run(folder)
     assert (run.run.seed, run.records) == (1729, RECORDS)
     assert run.damage == (
-        f"{RUN_FILE} was changed since it was written: what {RUN_COPY_FILE} says is shown.",
+        f"{RUN_FILE} was changed since it was written: the report uses {RUN_COPY_FILE} instead.",
     )
 
 
@@ -118,7 +118,7 @@ def test_a_changed_record_of_the_run_without_a_copy_is_shown_with_a_warning(fold
     run = read_run(folder)
     assert run.run.seed == 1728
     assert run.damage == (
-        f"{RUN_FILE} was changed since it was written: what it says of the run may be wrong.",
+        f"{RUN_FILE} was changed since it was written: what it records of the run may be wrong.",
     )
 
 
@@ -126,7 +126,7 @@ def test_a_changed_record_of_the_run_without_a_copy_is_shown_with_a_warning(fold
 def test_a_changed_study_is_shown_as_such(folder: Path, text: bytes):
     (folder / STUDY_FILE).write_bytes(text)
     run = read_run(folder)
-    assert run.damage == (f"{STUDY_FILE} was changed since it was written: it is shown as it is.",)
+    assert run.damage == (f"{STUDY_FILE} was changed since it was written: the report shows it unchanged.",)
     assert run.study_text == text.decode(errors="replace")
 
 

@@ -30,7 +30,7 @@ def test_steal_of_a_cpu_of_the_server_counts_by_its_share_of_the_window(share, s
 
 def test_steal_of_the_loads_cpus_counts_alike_and_claims_no_cause():
     [reason] = judged(load({"steal_share": 0.6})).verdict.reasons
-    assert "for 60% of the measured part the host did not run a CPU of the load that had work" in reason.text
+    assert "for 60% of the measurement the host did not run a CPU of the load that had work" in reason.text
     assert "another" not in reason.text.replace("at another time", "")
 
 

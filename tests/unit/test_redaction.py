@@ -103,7 +103,7 @@ def test_no_part_of_a_secret_stands_in_a_record(url: str):
 
 @given(urls(between="/?#@:%[]=+$!"))
 def test_no_part_of_a_secret_stands_in_a_message_or_a_comment(url: str):
-    assert has_no_secret(without_passwords(f'"{url}": nobody answers there'))
+    assert has_no_secret(without_passwords(f'"{url}": no connection'))
     assert has_no_secret(study_without_secrets(f"[servers.x] # was '{url}'.\n"))
 
 
@@ -232,7 +232,7 @@ def test_a_password_that_was_given_in_a_url_is_hidden_where_a_driver_repeats_it_
 @pytest.mark.parametrize(
     "text",
     [
-        "mongodb://one:27017: nobody answers there",
+        "mongodb://one:27017: no connection",
         "expected http://host:port/path, or postgresql://one:5432.",
         "the scheme is 'ftp'; expected http://[::1]:8080/1k.txt",
     ],

@@ -110,7 +110,7 @@ def test_a_broken_line_in_the_middle_costs_its_record_and_is_named(folder: Path)
     trials.write_text("\n".join(lines) + "\n")
     run = read_run(folder)
     (damage,) = run.damage
-    assert damage.startswith(f"Line 5 of {TRIALS_FILE} is no record (")
+    assert damage.startswith(f"Line 5 of {TRIALS_FILE} is not a record (")
     assert len(run.records) == len(lines) - 1
 
 
@@ -124,7 +124,7 @@ def test_an_unknown_field_is_named_with_its_line(folder: Path):
 
 def test_a_folder_that_is_no_run_folder_is_refused_with_advice(tmp_path: Path):
     with pytest.raises(
-        BadInput, match=r"is not a run folder: it holds no run\.json\. Name a folder"
+        BadInput, match=r"is not a run folder: it contains no run\.json\. Give a folder"
     ) as raised:
         read_run(tmp_path)
     assert raised.value.exit_code == 2

@@ -26,5 +26,5 @@ def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
     synthetic.write_run(tmp_path / "run")
     finished = CliRunner().invoke(app, arguments)
     assert isinstance(finished.exception, BadInput)
-    assert str(finished.exception).startswith("nowhere is not a run folder: it holds no run.json.")
+    assert str(finished.exception).startswith("nowhere is not a run folder: it contains no run.json.")
     assert finished.exception.exit_code == 2

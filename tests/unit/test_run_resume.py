@@ -96,7 +96,7 @@ def test_a_damaged_line_elsewhere_is_not_taken_for_one_that_was_cut_off(tmp_path
     lines = trials.read_text().splitlines(keepends=True)
     trials.write_text("".join([lines[0][:50] + "\n", *lines[1:]]))
     (damage,) = read_run(folder).damage
-    assert damage.startswith("Line 1 of trials.jsonl is no record")
+    assert damage.startswith("Line 1 of trials.jsonl is not a record")
 
 
 def test_records_of_an_abandoned_block_are_not_used_where_the_place_of_resumption_is_damaged(tmp_path: Path):
@@ -194,7 +194,7 @@ def test_a_run_under_way_is_refused(tmp_path: Path):
     record = synthetic.run_record()
     with (
         RunFolder.create(tmp_path / "run", record, ""),
-        pytest.raises(BadInput, match=r"is still under way.* loadcurve watch"),
+        pytest.raises(BadInput, match=r"is still in progress.* loadcurve watch"),
     ):
         interrupted_run(tmp_path / "run", None)
 

@@ -53,7 +53,7 @@ def test_runs_are_listed_newest_first_in_80_columns_with_their_answers(runs: Com
 
 def test_folders_that_are_no_runs_are_named_with_the_reason(runs: Command):
     words = " ".join(runs.run("runs").stdout.split())
-    assert "empty: loadcurve-runs/empty is not a run folder: it holds no run.json" in words
+    assert "empty: loadcurve-runs/empty is not a run folder: it contains no run.json" in words
     assert "broken: loadcurve-runs/broken/run.json cannot be read as a run record" in words
 
 

@@ -200,7 +200,7 @@ def test_without_its_tool_a_server_is_missing_and_the_hint_is_about_the_tool(tin
     missing = find_server(tiny(tool="no-such-tool-anywhere"), {})
     assert isinstance(missing, MissingServer)
     assert missing.build is None
-    assert "built from source by no-such-tool-anywhere, which was not found" in missing.reason
+    assert "built from source with no-such-tool-anywhere, which was not found" in missing.reason
     assert missing.install == "get the tool"
 
 

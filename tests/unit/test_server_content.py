@@ -81,7 +81,7 @@ def test_a_name_outside_the_folder_is_bad_input_and_nothing_is_written(name, tmp
 
 
 def test_a_folder_that_cannot_serve_is_bad_input(tmp_path):
-    with pytest.raises(BadInput, match="is not there"):
+    with pytest.raises(BadInput, match="does not exist"):
         content_of_folder(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="holds no file"):
+    with pytest.raises(BadInput, match="contains no file"):
         content_of_folder(tmp_path)

@@ -63,7 +63,7 @@ def test_a_study_adds_variables_and_its_record_has_the_value_of_none_that_is_sec
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ('{ LC_ALL = "de" }', 'LC_ALL", which Loadcurve itself sets'),
+        ('{ LC_ALL = "de" }', 'LC_ALL", which Loadcurve sets itself'),
         ('{ "A B" = "c" }', 'found "A B"; expected the name of a variable'),
         ("{ A = 1 }", 'environment.A: expected a text in quotes, { env = "VARIABLE" }'),
     ],

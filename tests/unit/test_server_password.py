@@ -33,8 +33,8 @@ def test_a_password_is_encoded_behind_the_user_and_remembered(url: str, together
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("postgresql://db/app", "names no user; expected postgresql://USER@HOST"),
-        ("postgresql://joe:other-secret@db/app", "has a password already"),
+        ("postgresql://db/app", "has no user; expected postgresql://USER@HOST"),
+        ("postgresql://joe:other-secret@db/app", "already contains a password"),
         ("http://127.0.0.1:8080", "passwords are for databases"),
     ],
 )

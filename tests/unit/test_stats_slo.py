@@ -55,7 +55,7 @@ def test_limits_are_joined_by_commas_or_and(joined: str):
         ("rate >= 101 %", "expected at most 100 %"),
         ("p99 > 10ms", "found >; expected < or <=, as the limit on p99 is one from above"),
         ("rate < 99 %", "found <; expected > or >=, as the limit on rate is one from below"),
-        ("p99 < 10ms, p99 < 20ms", "the limit on p99 stands twice"),
+        ("p99 < 10ms, p99 < 20ms", "the limit on p99 is set twice"),
     ],
 )
 def test_what_is_no_limit_is_refused_with_what_was_expected(text: str, complaint: str):

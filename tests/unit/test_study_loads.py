@@ -137,7 +137,7 @@ closed | think = ["soon"]
     sweep.think: found "soon"; expected a duration such as "500ms", "1.5s" or "1m", or a number of
     seconds
 closed | timeout = ["1s", 1]
-    sweep.timeout: 1 stands twice in the list; keep one
+    sweep.timeout: 1 is in the list twice; keep one
 closed | calls = ["5"]
     sweep.calls: found "5"; expected a number
 closed: pipeline = 1 | pipeline = [1, 2]

@@ -21,12 +21,12 @@ count = 3 -> until = "3"
 count = 3 -> until = "100 %"
     :12: trials.until: found "100 %"; expected a share in per cent, such as "3 %", below 100 %
 count = 3 -> count = 3\nuntil = "3 %"
-    :12: trials.count: found 3; expected at least 8 beside until: with fewer trials an interval is too
+    :12: trials.count: found 3; expected at least 8 with until: with fewer trials, an interval is too
     often narrow by chance
 count = 3 -> until = "3 %"\nat_most = 7
     :13: trials.at_most: found 7; expected at least 8, the least number of trials
 count = 3 -> at_most = 7
-    :12: trials.at_most: given without until; expected until, such as "3 %", beside it
+    :12: trials.at_most: requires until, such as "3 %"
 count = 3 -> until = "3 %"\nmeasure = "p98"
     :13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
     "p99_9", "p99_99", "max", "cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or
@@ -80,7 +80,7 @@ connections = [1, 10] -> connections = [1,\n\n-10]
 connections = [1, 10] -> connections = [1, nan]
     :10: sweep.connections: found nan; expected a number
 connections = [1, 10] -> connections = [1, 2, 1]
-    :10: sweep.connections: 1 stands twice in the list; keep one
+    :10: sweep.connections: 1 is in the list twice; keep one
 connections = [1, 10] -> connections = [1, 1.5]
     :10: sweep.connections: found 1.5; expected a positive whole number
 connections = [1, 10] -> connections = [1]\nthread = [1]
@@ -109,7 +109,7 @@ connections = [1, 10] -> threads = [1]
 "1k.txt" = "1KiB" -> "1k.txt" = "1KiB"\nfolder = "."
     :4: content.folder: cannot be combined with generated files; keep the folder, or the files
 server_cpus = [0] -> server_cpus = [0, 0]
-    :15: host.server_cpus: 0 stands twice in the list; keep one
+    :15: host.server_cpus: 0 is in the list twice; keep one
 server_cpus = [0] -> server_cpus = []
     :15: host.server_cpus: found an empty list; expected a list of CPU numbers, such as [0, 1]
 load_cpus = [1] -> load_cpus = [-1]
@@ -154,4 +154,4 @@ def test_missing_tables_are_told_with_an_example(tmp_path):
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     (problem,) = problems_in(tmp_path, changed(GOOD, '"1k.txt" = "1KiB" -> folder = "site"'))
-    assert problem.startswith(f':3: content.folder: there is no folder "{tmp_path / "site"}"')
+    assert problem.startswith(f':3: content.folder: no such folder: "{tmp_path / "site"}"')

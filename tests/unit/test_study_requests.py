@@ -227,7 +227,7 @@ headers = { Accept = { env = "NO_SUCH_VARIABLE" } }
 headers = { Accept = { file = "nowhere" } }
     :9: load.headers.Accept: the file cannot be read: {folder}/nowhere: No such file or directory
 headers = { Accept = { env = "A", file = "b" } }
-    :9: load.headers.Accept: expected {VALUE}, with prefix = "Bearer " beside it or not
+    :9: load.headers.Accept: expected {VALUE}, optionally with prefix = "Bearer "
 headers = { content-length = "1" }
     :9: load.headers: found "content-length", which is set from the body; remove it
 body = 1

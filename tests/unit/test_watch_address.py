@@ -39,7 +39,7 @@ def test_an_address_that_others_can_reach_is_said_aloud():
     listener = Listener.at(Address.parse("0.0.0.0:0"))
     with listener.socket:
         assert not listener.is_loopback
-        assert "With care: 0.0.0.0 is not an address of this machine alone" in announcement(listener)
+        assert "Warning: 0.0.0.0 can be reached from other machines" in announcement(listener)
         # Nobody can open http://0.0.0.0/, so the machine is named, and answers to that name.
         name, _, _ = listener.url.removeprefix("http://").rpartition(":")
         assert name != "0.0.0.0"

@@ -62,7 +62,7 @@ def test_a_site_that_lets_its_name_point_here_is_refused(url: str, path: str):
     response = answer(url, path, Host="attacker.example")
     assert (response.status, response.read()) == (
         403,
-        b"loadcurve: this page is not served under that name\n",
+        b"loadcurve: this page is not served under that host name\n",
     )
 
 

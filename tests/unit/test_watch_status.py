@@ -28,7 +28,7 @@ def said(folder: Path, now_s: float = NOW_S) -> dict:
 def test_before_there_is_a_folder_the_run_looks_at_its_servers(tmp_path: Path):
     now = said(tmp_path / "to-come")
     assert now["phase"] == "preparing"
-    assert "looks at the servers" in now["sentence"]
+    assert "is checking the servers" in now["sentence"]
     assert (now["progress"], now["load"], now["verdicts"]["valid"]) == (None, None, 0)
 
 
@@ -127,7 +127,7 @@ def test_a_line_that_is_no_record_is_shown_and_the_others_are_counted(run: Growi
     run.add(2)
     now = said(run.folder)
     (damage,) = [one["reason"] for one in now["failures"] if one["place"] == "Run folder"]
-    assert damage.startswith("Line 1 of trials.jsonl is no record")
+    assert damage.startswith("Line 1 of trials.jsonl is not a record")
     assert now["verdicts"]["valid"] == 2
 
 

@@ -154,7 +154,7 @@ table! {
         code: "malformed", origin: Origin::Answer,
         happened: "were answered with something that is not HTTP",
         happened_to_operations: Some("were answered with something that the driver cannot read"),
-        remark: Some("or with bytes that nobody asked for"),
+        remark: Some("or with bytes that were not requested"),
     }
     Mismatch {
         code: "mismatch", origin: Origin::Answer,
@@ -176,8 +176,9 @@ table! {
     }
     AccessDenied {
         code: "access_denied", origin: Origin::Answer,
-        happened: "were not let in",
-        remark: Some("a database wants a user and a password, others than were given, or this user may not do that"),
+        happened: "were denied access",
+        remark: Some("a database requires another user or password, or the user lacks the \
+        permission"),
     }
     Rejected {
         code: "rejected", origin: Origin::Answer,
@@ -186,7 +187,7 @@ table! {
     }
     NotFound {
         code: "not_found", origin: Origin::Answer,
-        happened: "asked for a record that is not there",
+        happened: "asked for a record that does not exist",
         remark: Some("of a database"),
     }
 }

@@ -81,7 +81,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     text = (
         f"{answered_rps:,.0f} requests per second are {answered_rps / ceiling_rps:.0%} of the "
         f"{ceiling_rps:,.0f} that this rig reaches with {plan.connections:,} connections against a server "
-        "that does nothing: the limit is the rig's rather than the server's"
+        "that does nothing: the rig, not the server, is the limit"
     )
     verdict = result.verdict.with_reason("rig_ceiling", text, "suspect")
     return result.model_copy(update={"verdict": verdict})

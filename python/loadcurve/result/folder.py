@@ -206,12 +206,12 @@ def read_run_record(folder: Path) -> tuple[RunRecord, list[str]]:
         return _run_record(path, found.content), []
     copy = _intact_copy(folder)
     if copy is not None:
-        problem = f"{RUN_FILE} was changed since it was written: what {RUN_COPY_FILE} says is shown."
+        problem = f"{RUN_FILE} was changed since it was written: the report uses {RUN_COPY_FILE} instead."
         return _run_record(folder / RUN_COPY_FILE, copy), [problem]
     record = _run_record(path, found.content)
     if found.state == "without":
         return record, []
-    problem = f"{RUN_FILE} was changed since it was written: what it says of the run may be wrong."
+    problem = f"{RUN_FILE} was changed since it was written: what it records of the run may be wrong."
     return record, [problem]
 
 
@@ -225,7 +225,11 @@ def read_study(folder: Path, run: RunRecord) -> tuple[str, list[str]]:
         return "", [f"{STUDY_FILE} is missing."] if run.study_sha256 else []
     study = _read(path)
     is_changed = run.study_sha256 not in {None, digest(study)}
-    damage = [f"{STUDY_FILE} was changed since it was written: it is shown as it is."] if is_changed else []
+    damage = (
+        [f"{STUDY_FILE} was changed since it was written: the report shows it unchanged."]
+        if is_changed
+        else []
+    )
     return study.decode(errors="replace"), damage
 
 
@@ -274,7 +278,7 @@ class RunFolder:
             make_folder(path)
             if any(path.iterdir()):
                 raise BadInput(
-                    f"{path} is not empty: a run is written into a new folder. Choose another with --out."
+                    f"{path} is not empty: a run requires a new or empty folder. Choose another with --out."
                 )
             points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
             _require_room(path, points=len(run_record.order) * points_each)
@@ -303,8 +307,8 @@ class RunFolder:
             return cls(path, append_regular(path / TRIALS_FILE))
         except BlockingIOError:
             raise BadInput(
-                f"the run in {path} is still under way: another process writes into the folder. "
-                f"Wait for its end, or follow it: loadcurve watch {path}"
+                f"the run in {path} is still in progress: another process is writing to the folder. Wait "
+                f"until it ends, or follow it: loadcurve watch {path}"
             ) from None
         except OSError as error:
             named = f"{error.filename or path}: {error.strerror}"
@@ -324,8 +328,8 @@ class RunFolder:
         trials_file = self.path / TRIALS_FILE
         if not trials_file.exists():
             raise LoadcurveError(
-                f"{trials_file} was moved, removed or unmounted during the run; if moved, what was measured "
-                "is in it."
+                f"{trials_file} was moved, removed or unmounted during the run; if it was moved, it "
+                "contains what was measured."
             )
         try:
             left = memoryview(line)
@@ -334,8 +338,8 @@ class RunFolder:
             os.fsync(self._trials.fileno())
         except OSError as error:
             raise LoadcurveError(
-                f"a result cannot be written to {trials_file}: {error.strerror}. What was measured before is "
-                f"kept, and this makes its report elsewhere: loadcurve report {self.path} --out DIR"
+                f"a result cannot be written to {trials_file}: {error.strerror}. What was measured before "
+                f"is kept. To write its report elsewhere: loadcurve report {self.path} --out DIR"
             ) from error
 
     def _ends_within_a_line(self) -> bool:

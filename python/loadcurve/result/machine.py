@@ -30,7 +30,7 @@ SHORTEST_INVALID_S: Final = 0.5
 EXPLAINED_SHARE: Final = 0.5
 """A percentile of which pauses alone explain this part is theirs rather than the server's."""
 SHARES: Final = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
-AGAIN: Final = "measure again, at another time or on a machine of your own"
+AGAIN: Final = "measure again, at another time or on a dedicated machine"
 
 
 def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[int] = ()) -> LoadResult:
@@ -46,8 +46,8 @@ def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[
     if explained:
         names = ", ".join(name.replace("_", ".") for name in explained)
         text = (
-            f"{names} of the latency: pauses of this machine alone explain half of each or more, so these "
-            "say little of the server"
+            f"{names} of the latency: pauses of this machine alone explain half or more of each, so they "
+            "say little about the server"
         )
         notes = [*verdict.notes, VerdictNote.of("pauses_explain", text)]
         verdict = verdict.model_copy(update={"notes": notes})
@@ -80,15 +80,15 @@ def _of_generator(load: LoadResult) -> Iterator[tuple[str, str, Status]]:
         generator.pauses,
         duration_s,
         "the CPUs of the load, or the process that sends it,",
-        "what was not answered then is not the server's doing",
+        "the server did not cause the missing answers in that time",
     )
     if generator.throttling is not None:
         status = _status(generator.throttling.throttled_s, duration_s, SUSPECT_PAUSED, INVALID_PAUSED)
         if status is not None:
             text = (
-                f"a limit of processor time held back the process that sends the load for "
+                "a CPU limit throttled the process that sends the load for "
                 f"{generator.throttling.throttled_s:.2g} s of {duration_s:.3g} s: raise the limit of its "
-                "control group (cpu.max), or ask for less"
+                "control group (cpu.max), or reduce the load"
             )
             yield "generator_throttled", text, status
     yield from _stolen("the load", generator.steal_share, duration_s)
@@ -103,15 +103,15 @@ def _of_server(
         probe.pauses,
         duration_s,
         "the server's CPUs",
-        "the platform stopped them, which is not the server's doing",
+        "the platform stopped them, not the server",
     )
     shares = [cpu.steal_share for cpu in probe.cpus or [] if cpu.cpu in cpus]
     yield from _stolen("the server", max(shares, default=None), duration_s)
     memory = probe.pressure.memory_full_share if probe.pressure else None
     if memory is not None and memory >= SUSPECT_MEMORY and memory * duration_s >= SHORTEST_SUSPECT_S:
         text = (
-            f"for {memory:.1%} of the measured part all work of this machine waited for memory: give it "
-            "more, or let less run on it"
+            f"for {memory:.1%} of the measurement all processes of this machine waited for memory: add "
+            "memory, or run less on it"
         )
         yield "memory_pressure", text, "suspect"
 
@@ -136,8 +136,8 @@ def _stolen(side: str, share: float | None, duration_s: float) -> Iterator[tuple
     status = None if share is None else _status(share * duration_s, duration_s, SUSPECT_STEAL, INVALID_STEAL)
     if share is not None and status is not None:
         text = (
-            f"for {share:.0%} of the measured part the host did not run a CPU of {side} that had work "
-            f"(steal): figures of this machine are as much off or more; {AGAIN}"
+            f"for {share:.0%} of the measurement the host did not run a CPU of {side} that had work "
+            f"(steal): the figures are off by at least as much; {AGAIN}"
         )
         yield "steal", text, status
 

@@ -181,7 +181,7 @@ class LimitUse(Record):
 
 KILLED_FOR_MEMORY = Caveat.of(
     "killed_for_memory",
-    "the kernel killed processes of the server, because its limit of memory was used up",
+    "the kernel killed processes of the server because it reached its memory limit",
 )
 """The caveat of a server that goes on without some of its processes."""
 

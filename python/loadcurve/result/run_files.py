@@ -26,6 +26,6 @@ def require_run_folder(folder: Path) -> None:
 def no_run_folder(folder: Path) -> BadInput:
     """Return the error that a folder is none of a run."""
     return BadInput(
-        f"{folder} is not a run folder: it holds no {RUN_FILE}. "
-        "Name a folder that `loadcurve run` has written, such as one under loadcurve-runs/."
+        f"{folder} is not a run folder: it contains no {RUN_FILE}. Give a folder written by `loadcurve "
+        "run`, such as one in loadcurve-runs/."
     )

@@ -42,7 +42,7 @@ class DamagedLine:
     def __str__(self) -> str:
         """Say what is left out, in a sentence."""
         said = f" It reads as {self.said}." if self.said else ""
-        return f"Line {self.number} of trials.jsonl {self.problem}: its record is left out.{said}"
+        return f"Line {self.number} of trials.jsonl {self.problem}: its record is ignored.{said}"
 
 
 class UnknownRecordError(ValueError):
@@ -97,7 +97,7 @@ class TrialReader:
             raise UnknownRecordError(message)
         if "kind" in json_object(line):
             self._unknown = self._unknown or message
-        return self._damaged_line(number, line, f"is no record ({problem})")
+        return self._damaged_line(number, line, f"is not a record ({problem})")
 
     def _damaged_line(self, number: int, line: bytes, problem: str) -> DamagedLine:
         self._damaged += 1

@@ -48,8 +48,8 @@ class WebSite:
             return None
         if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
             return (
-                f"the last status was {status}; started by root it serves as another user, who must be able "
-                f"to pass through every folder of {self.content_folder} and to read the files in it"
+                f"the last status was {status}; because root starts it, it runs as another user, who must "
+                f"be able to enter every folder of {self.content_folder} and to read the files in it"
             )
         return f"the last status was {status}"
 
@@ -105,7 +105,7 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
     name = content_name(path)
     if name not in content:
         raise BadInput(
-            f"The path {path} leads to no file of the content, which holds: {', '.join(sorted(content))}."
+            f"The path {path} is no file of the content; the content has: {', '.join(sorted(content))}."
         )
     return content[name]
 

@@ -19,7 +19,7 @@ from loadcurve.server.target import read_url
 
 PROCESSES_UNKNOWN = Caveat.of(
     "processes_unknown",
-    "the server was not started by this run, so its processes are not known and not measured",
+    "the server was not started by this run, so its processes are unknown and not measured",
 )
 
 

@@ -64,11 +64,13 @@ def _read_folder(folder: Path) -> dict[str, CatalogEntry]:
         raise BadInput(f"The catalogue {folder} is not a folder.")
     if (folder / DESCRIPTION_FILE).exists():
         raise BadInput(
-            f"{folder} is one server, not a catalogue: name the folder around it, {folder.resolve().parent}."
+            f"{folder} is one server, not a catalogue: give its parent folder, {folder.resolve().parent}."
         )
     descriptions = sorted(folder.glob(f"*/{DESCRIPTION_FILE}"))
     if not descriptions:
-        raise BadInput(f"The catalogue {folder} is empty: expected folders with a {DESCRIPTION_FILE} in it.")
+        raise BadInput(
+            f"The catalogue {folder} is empty: expected folders that contain a {DESCRIPTION_FILE}."
+        )
     return {file.parent.name: read_entry(file.parent) for file in descriptions}
 
 
@@ -92,7 +94,9 @@ def _read_layers(file: Path) -> list[TomlDocument]:
         above = layers[-1]
         file = (above.path.parent / base).resolve()
         if not file.is_file() or file in [layer.path for layer in layers]:
-            text = "expected the path, from this folder, of a description that is not based on this one"
+            text = (
+                "expected the path, relative to this folder, of a description that is not based on this one"
+            )
             raise BadInput(above.report(Problem(("base",), f"found {show(base)}; {text}")))
         layers.append(TomlDocument.read(file))
     return layers

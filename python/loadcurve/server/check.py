@@ -71,7 +71,7 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
 
     """
     if entry.description.from_study is not None:
-        text = f"{entry.name} is a server of which a study says what it is: try it with loadcurve run --quick"
+        text = f"{entry.name} is defined by a study: try it with loadcurve run --quick"
         raise BadInput(text)
     found = find_server(entry, {}, overrides)
     if isinstance(found, MissingServer):

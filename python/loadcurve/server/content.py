@@ -62,7 +62,7 @@ def content_of_folder(folder: Path) -> dict[str, ContentRecord]:
     Raises ``BadInput``: the folder is missing, holds no file, or a file cannot be read.
     """
     if not folder.is_dir():
-        raise BadInput(f"The content folder {folder} is not there.")
+        raise BadInput(f"The content folder {folder} does not exist.")
     records = {}
     try:
         for file in sorted(file for file in folder.rglob("*") if file.is_file()):
@@ -70,7 +70,7 @@ def content_of_folder(folder: Path) -> dict[str, ContentRecord]:
     except OSError as error:
         raise BadInput(f"The content {error.filename} cannot be read: {error.strerror}.") from None
     if not records:
-        raise BadInput(f"The content folder {folder} holds no file.")
+        raise BadInput(f"The content folder {folder} contains no file.")
     return records
 
 

@@ -28,7 +28,7 @@ class RunningDatabase:
 
     url: str
 
-    sign_of_life = "let a client in"
+    sign_of_life = "accept a client"
 
     def refusal(self, timeout_s: float) -> str | None:
         """Ask once whether it lets a client in; ``None`` if it does, otherwise what it answered."""
@@ -59,7 +59,7 @@ class RunningDatabase:
                 count = Database(json.dumps(table | {"timeout_s": _left_s(deadline)})).count()
                 if count != RECORDS:
                     raise ServerFailure(
-                        "wrong_answer", f"{RECORDS} records were written and it counts {count}."
+                        "wrong_answer", f"{RECORDS} records were written, but it counts {count}."
                     )
         except DatabaseError as error:
             raise ServerFailure("wrong_answer", f"it refuses: {explanation_of(error)}.") from None
@@ -134,5 +134,5 @@ def _require_success(phase: str, result: dict[str, Any]) -> None:
     if ok == RECORDS:
         return
     what = "written" if phase == "load" else "read back as they were written"
-    said = "; ".join(message["text"] for message in result["error_messages"]) or "it does not say why"
+    said = "; ".join(message["text"] for message in result["error_messages"]) or "without a reason"
     raise ServerFailure("wrong_answer", f"only {ok} of {RECORDS} records were {what}: {said}.")

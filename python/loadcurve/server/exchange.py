@@ -98,7 +98,9 @@ class _Answer(HTTPResponse):
         self._begin()
         while self.status < HTTPStatus.OK:
             if self.status == HTTPStatus.SWITCHING_PROTOCOLS:
-                raise http.client.HTTPException("the server switched protocols (status 101) unasked")
+                raise http.client.HTTPException(
+                    "the server switched protocols (status 101) without a request to do so"
+                )
             # Whoever has read a head once reads none again.
             self.headers = None  # type: ignore[assignment]
             self._begin()

@@ -194,7 +194,7 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     description = entry.description
     start = overrides.start or description.start or overrides.location.own_command()
     if overrides.url is not None:
-        text = f'given, but the server {entry.name} is started here; expected use = "url" beside it'
+        text = f'not used: the server {entry.name} is started by the run; expected use = "url" with it'
         raise UnusableSetting("url", text)
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
@@ -202,12 +202,12 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     _require_known("start", start, description.start_names)
     is_told = any("port" in placeholders(word) for word in start)
     if description.from_study == "start" and not is_told and overrides.location.fixed_port is None:
-        text = "given without {port}; expected it where the command names the port to listen on"
+        text = "contains no {port}; expected it as the port to listen on"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
-        raise UnusableSetting("binary", "given, but start does not use {binary}; keep one of the two")
+        raise UnusableSetting("binary", "not used: start does not contain {binary}; keep one of the two")
     if overrides.binary is None and not description.binary and _uses_binary(start):
-        raise UnusableSetting("binary", "missing; expected the program for which start says {binary}")
+        raise UnusableSetting("binary", "missing; expected the program that {binary} in start stands for")
     return start
 
 
@@ -230,7 +230,7 @@ def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
         return VersionSource(command=list(overrides.version_command), pattern=ANY_VERSION)
     if entry.description.version is None:
         text = (
-            "The version is unknown, so the server is not measured: give it in the study, such as "
+            "The version is unknown, so the server is not measured: set it in the study, such as "
             'version = "1.2", or version_command = ["server", "--version"].'
         )
         raise ServerFailure("version_unknown", text)
@@ -280,12 +280,12 @@ def _program(
 def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:
     """Return what is missing of a server that is not built: its program, or what would build it."""
     if shutil.which(build.tool) is None:
-        reason = f"it is built from source by {build.tool}, which was not found on PATH"
+        reason = f"it is built from source with {build.tool}, which was not found on PATH"
         return MissingServer(entry, reason, install_command_here(entry.description.install))
     catalog = entry.folder.parent
     words = [] if catalog == PACKAGED_CATALOG else ["--catalog", str(catalog)]
     check = shlex.join(["loadcurve", "servers", "check", entry.name, *words])
-    return MissingServer(entry, "it is not built yet", check, build)
+    return MissingServer(entry, "it has not been built yet", check, build)
 
 
 def _search_program(

@@ -65,7 +65,7 @@ class Server(LiveServer):
         self._content = content
         is_web_server = description.protocol == "http"
         if is_web_server and (content_folder is None or not (description.ready.path or content)):
-            raise BadInput("The server has nothing to serve: the content holds no file.")
+            raise BadInput("The server has nothing to serve: the content contains no file.")
         self._launch: Launch | None = None
 
     def __enter__(self) -> Self:
@@ -242,7 +242,9 @@ class Server(LiveServer):
 
     def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
         if os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower():
-            self._fail("port_taken", f"{self._title} found port {launch.port} taken by another program.")
+            self._fail(
+                "port_taken", f"{self._title} could not use port {launch.port}: another program uses it."
+            )
         complaint = launch.complaint_about_configuration()
         if complaint is not None:
             text = f"{self._title} rejects its configuration." + launch.advice_on_user(complaint)
@@ -259,11 +261,11 @@ class Server(LiveServer):
     def _fail_as_ended(self, text: str) -> NoReturn:
         """Fail with how the server ended, and with the reason where that is its limit of memory."""
         if self._running.went_into_the_background():
-            text += " It runs on in the background: its start command must keep it in the foreground."
+            text += " It still runs in the background: its start command must keep it in the foreground."
         use, limit_bytes = self.limit_use(), self.found.limits.memory_bytes
         if use is None or not use.oom_kills or limit_bytes is None:
             self._fail("died", text)
-        limit = f"its limit of {limit_bytes / MIB:,.6g} MiB was used up"
+        limit = f"its limit of {limit_bytes / MIB:,.6g} MiB was reached"
         self._fail(
             "out_of_memory", f"{text} The kernel had killed {use.oom_kills} of its processes: {limit}."
         )

@@ -252,7 +252,10 @@ class Launch:
                 self._processes.clear()
             except OSError as error:
                 self._end_unseen()
-                text = f"{self._title} was told to end; whether it did cannot be seen: {refusal(error)}."
+                text = (
+                    f"{self._title} was signalled to stop; whether it has stopped is unknown: "
+                    f"{refusal(error)}."
+                )
                 raise ServerFailure("left_behind", text) from error
             self._ledger_entry.remove()
             self._ledger_entry = None
@@ -310,7 +313,9 @@ class Launch:
         if content is not None:
             require_reachable(self._title, user, content)
         temporary = self._start_record.private_folder
-        require_reachable(self._title, user, temporary, advice="Set TMPDIR to a folder that others can pass")
+        require_reachable(
+            self._title, user, temporary, advice="Set TMPDIR to a folder that other users can enter"
+        )
 
     def _filled(self, texts: Iterable[str], **secrets: str) -> list[str]:
         """Return texts of the description with the names of this start filled in."""
@@ -343,7 +348,7 @@ class Launch:
         deadline = time.monotonic() + PORT_CLOSE_TIMEOUT_S
         while listening & listening_sockets(self.port):
             if time.monotonic() > deadline:
-                text = f"{self._title} was stopped, and yet its port {self.port} is still listened on."
+                text = f"{self._title} was stopped, but a process still listens on its port {self.port}."
                 raise ServerFailure("left_behind", text)
             time.sleep(POLL_S)
         self._process = None
@@ -367,7 +372,7 @@ class Launch:
         if remaining:
             pids = ", ".join(map(str, sorted(remaining)))
             raise ServerFailure(
-                "left_behind", f"{self._title} was killed, and yet its processes {pids} do not end."
+                "left_behind", f"{self._title} was killed, but its processes {pids} do not end."
             )
 
     def _ask_to_stop(self, interrupted: Callable[[], bool]) -> None:

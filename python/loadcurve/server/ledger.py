@@ -147,11 +147,11 @@ class CleanedUp:
         if self.killed_pids:
             done.append(f"its processes {_join(self.killed_pids)} were killed")
         if self.remaining_pids:
-            done.append(f"of these {_join(self.remaining_pids)} could not be ended and still run")
+            done.append(f"of these, {_join(self.remaining_pids)} could not be killed and are still running")
         if self.removed_container is not None:
             done.append(f"its container {self.removed_container} was removed")
         if self.remaining_container is not None:
-            done.append(f"its container {self.remaining_container} could not be removed and is still there")
+            done.append(f"its container {self.remaining_container} could not be removed and still exists")
         if self.removed_folder is not None:
             done.append(f"its folder {self.removed_folder} was removed")
         what = ", ".join(done) or "only its record, which was removed"
@@ -171,7 +171,7 @@ class LedgerEntry:
 
         Raises ``BadInput``: the state folder cannot be written, or no record can name ``parent``.
         """
-        require_utf8(parent, "name another folder for temporary files in TMPDIR")
+        require_utf8(parent, "set TMPDIR to another folder for temporary files")
         mark = secrets.token_hex(8)
         owner = identify(os.getpid())
         self.start = Start(
@@ -194,9 +194,9 @@ class LedgerEntry:
             self._write()
         except OSError as error:
             raise BadInput(
-                f"Started servers cannot be recorded in {self._file.parent}: {error.strerror}. "
-                "Without the record a killed run would leave servers behind; name a folder that can be "
-                "written in XDG_STATE_HOME."
+                f"Started servers cannot be recorded in {self._file.parent}: {error.strerror}. Without the "
+                "record, a killed run would leave servers running; set XDG_STATE_HOME to a writable "
+                "folder."
             ) from None
 
     def record_session(self, leader: ProcessIdentity) -> None:

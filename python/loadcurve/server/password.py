@@ -17,13 +17,13 @@ def with_password(url: str, password: str) -> str:
     """
     remember(password)
     if protocol_of_url(url) in {None, "http"}:
-        raise BadInput("passwords are for databases; a web server asks for a header, such as Authorization")
+        raise BadInput("passwords are for databases; for a web server, set a header such as Authorization")
     scheme, _, rest = url.partition("://")
     authority, *place = _END_OF_HOSTS.split(rest, maxsplit=1)
     user, at, hosts = authority.rpartition("@")
     shown = without_password(url)
     if not at or not user:
-        raise BadInput(f"{shown} names no user; expected {scheme}://USER@HOST, whose password it is")
+        raise BadInput(f"{shown} has no user; expected {scheme}://USER@HOST, the user of the password")
     if ":" in user:
-        raise BadInput(f"{shown} has a password already; keep one of the two")
+        raise BadInput(f"{shown} already contains a password; keep one of the two")
     return f"{scheme}://{user}:{quote(password, safe='')}@{hosts}{''.join(place)}"

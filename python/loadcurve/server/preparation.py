@@ -48,4 +48,4 @@ def prepare(
     killed = f"did not end within {PREPARE_TIMEOUT_S:g} s"
     how = killed if status == -signal.SIGKILL else f"ended with status {status}"
     said = log.read_text(encoding="utf-8", errors="replace").strip()
-    raise ServerFailure("not_prepared", f"{title} is not started: what goes before it {how}.", said)
+    raise ServerFailure("not_prepared", f"{title} was not started: its prepare command {how}.", said)

@@ -53,23 +53,23 @@ def user_of_server(candidates: Sequence[str] | None, asked: str | None) -> Serve
         return None
     if not may_change_users():
         if asked is not None:
-            text = f'found "{asked}"; only root can start a server as another user: leave it out'
+            text = f'found "{asked}"; only root can start a server as another user: remove it'
             raise UnusableSetting("user", text)
         return None
     names = [asked] if asked is not None else candidates or [UNPRIVILEGED_USER]
     if names == [ROOT]:
         return None
     user = next(filter(None, map(ServerUser.named, names)), None)
-    stays = 'name one that can be had with user = "…" in the table of the server, or let it stay "root"'
-    becomes = f"A server that root starts becomes the user `{'` or `'.join(names)}`, and "
+    stays = 'set another one with user = "…" in the table of the server, or user = "root"'
+    becomes = f"A server started by root runs as the user `{'` or `'.join(names)}`, and "
     if user is None and asked is not None:
-        raise UnusableSetting("user", f'found "{asked}", and the system has no such user or not its group')
+        raise UnusableSetting("user", f'found "{asked}", but the system lacks this user or its group')
     if user is None:
-        raise BadInput(f"{becomes}the system has no such user or not its group; {stays}.")
+        raise BadInput(f"{becomes}the system lacks this user or its group; {stays}.")
     if not _becoming(user):
         raise BadInput(
-            f"{becomes}the program setpriv of util-linux, which does that, is missing or fails; install it, "
-            f"or {stays}."
+            f"{becomes}the program setpriv of util-linux, which switches the user, is missing or fails; "
+            f"install it, or {stays}."
         )
     return user
 

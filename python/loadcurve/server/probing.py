@@ -59,8 +59,8 @@ class RunningProbe:
         said = self.complaints_file.read_text(errors="replace").strip()
         folder = self.complaints_file.parent
         if not said and shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
-            return f"the disk of {folder.parent} is full; free some space, or name another folder in TMPDIR"
-        return said or "it said nothing"
+            return f"the disk of {folder.parent} is full; free some space, or set TMPDIR to another folder"
+        return said or "it printed nothing"
 
 
 class Probe:
@@ -135,7 +135,7 @@ class Probe:
                 record = summed_up(store.samples, window, answered, self._interval_ms / 1000, caveats)
             except MemoryError:
                 # What the load has measured must not be lost for it.
-                text = "there was not enough memory to sum up what the probe wrote"
+                text = "not enough memory to read the probe's samples"
                 record = nothing_observed([*caveats, Caveat.of("probe_unreadable", text)])
             store.forget_before(window.end_s - KEPT_BEFORE_S)
         return record
@@ -181,7 +181,7 @@ class Probe:
             try:
                 newest = self._running.reader.read()
             except ValueError as error:
-                text = f"what the probe wrote cannot be read: {error}"
+                text = f"the probe's samples cannot be read: {error}"
                 self._trouble = Caveat.of("probe_unreadable", text)
                 return self._trouble
             later = takewhile(lambda sample: sample.t_s >= moment_s, reversed(newest))

@@ -69,9 +69,9 @@ def _may_pass(user: ServerUser, path: Path) -> bool:
 def _refuse(
     title: str, user: ServerUser, what: str, closed: Path | None, advice: str | None = None
 ) -> NoReturn:
-    why = "" if closed is None else f", because {closed} is closed to others"
+    why = "" if closed is None else f", because other users have no access to {closed}"
     raise ServerFailure(
         "not_started",
-        f"{title} becomes the user {user.name}, because root starts it, and that user cannot {what}{why}. "
-        f'{advice or "Put it where others can"}, or say user = "root" in the table of the server.',
+        f"{title} runs as the user {user.name}, because root starts it, and that user cannot {what}{why}. "
+        f'{advice or "Move it to where other users can"}, or set user = "root" in the table of the server.',
     )

@@ -63,13 +63,15 @@ def find_running_server(
     settings = choose_settings(entry.name, entry.description.settings, given_settings)
     for key in ("binary", "start", "version_command", "environment", "user"):
         if getattr(overrides, key):
-            raise UnusableSetting(key, f"given, but the server {entry.name} runs already and is not started")
+            raise UnusableSetting(
+                key, f"not used: the server {entry.name} is already running and is not started"
+            )
     if overrides.limits != NO_LIMITS:
-        text = f"given, but the server {entry.name} runs already: it is held to nothing from here"
+        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot limit it"
         raise UnusableSetting("limits", text)
     if overrides.url is None:
         raise UnusableSetting(
-            "url", 'missing; expected where the server listens, such as "http://127.0.0.1:8080"'
+            "url", 'missing; expected the URL that the server listens on, such as "http://127.0.0.1:8080"'
         )
     protocol = protocol_of_url(overrides.url)
     if protocol is not None and protocol != "http":
@@ -113,7 +115,7 @@ def _target(url: str) -> Target:
         raise UnusableSetting("url", str(error)) from None
     if target.path != "/":
         shown = without_password(url)
-        text = f'found "{shown}"; expected no path behind host and port, as each request of the load has one'
+        text = f'found "{shown}"; expected no path, as each request of the load has its own'
         raise UnusableSetting("url", text)
     return target
 

@@ -35,7 +35,7 @@ def read_url(url: str) -> Target:
     if fault:
         raise BadInput(f"{without_passwords(url)}: {fault}; expected http://host:port/path")
     if parts.username is not None:
-        text = "a URL with a user cannot be used; give the header with -H 'Authorization: …'"
+        text = "a URL with a user is not supported; set the header with -H 'Authorization: …'"
         raise BadInput(f"{without_passwords(url)}: {text}")
     path = parts.path or "/"
     return Target(
@@ -76,7 +76,7 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         raise NothingMeasured(f"{where}: the host is not found: {error}") from error
     except (socket.gaierror, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a host name"
-        raise NothingMeasured(f"{where}: the host is not found ({reason}); is its name right?") from error
+        raise NothingMeasured(f"{where}: the host is not found ({reason}); check the name") from error
     reasons = []
     for *_, address in found:
         host, port = str(address[0]), int(address[1])
@@ -89,8 +89,8 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         except OSError as error:
             reasons.append(f"{host}: {error.strerror or error}")
     raise NothingMeasured(
-        f"{where}: nobody answers there ({'; '.join(dict.fromkeys(reasons))}); "
-        "is the server running, and is this its address?"
+        f"{where}: no connection ({'; '.join(dict.fromkeys(reasons))}); check that the server is running "
+        "and that this is its address"
     )
 
 

@@ -77,7 +77,7 @@ def parse_objective(text: str) -> Objective:
         (one for one in limits if sum(one.measure == other.measure for other in limits) > 1), None
     )
     if repeated is not None:
-        raise BadInput(f'the limit on {repeated.measure} stands twice in "{text}"; keep one')
+        raise BadInput(f'the limit on {repeated.measure} is set twice in "{text}"; keep one')
     return Objective(limits)
 
 

@@ -47,9 +47,7 @@ class ContainerTable(TomlTable):
         if self.engine is None:
             for key in CONTAINER_KEYS - {"engine"}:
                 if key in self.model_fields_set:
-                    text = (
-                        'given without an engine; expected engine = "podman" or engine = "docker" beside it'
-                    )
+                    text = 'requires an engine: set engine = "podman" or engine = "docker"'
                     yield Problem((key,), text)
         elif self.image is not None and self.rootfs is not None:
             yield Problem(("rootfs",), "cannot be combined with image; keep one of the two")

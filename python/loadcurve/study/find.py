@@ -25,7 +25,7 @@ def find_study(argument: str) -> Path:
     name = argument.removeprefix("studies/").removesuffix(".toml")
     if name not in bundled:
         raise BadInput(
-            f"{argument}: there is no such file, and no such study comes with Loadcurve; "
-            f"these do: {', '.join(bundled)}{nearest(name, list(bundled))}"
+            f"{argument}: there is no such file, and no bundled study of this name; bundled studies: "
+            f"{', '.join(bundled)}{nearest(name, list(bundled))}"
         )
     return bundled[name]

@@ -47,7 +47,7 @@ Element = TypeVar("Element")
 def _without_repetition(values: list[Element]) -> list[Element]:
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise own_problem(f"{show(value)} stands twice in the list; keep one")
+            raise own_problem(f"{show(value)} is in the list twice; keep one")
     return values
 
 
@@ -115,7 +115,7 @@ ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 
 def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise own_problem(f'there is no folder "{folder}"; the path counts from the folder of this file')
+        raise own_problem(f'no such folder: "{folder}"; the path is relative to the folder of this file')
     return folder.resolve()
 
 
@@ -222,14 +222,14 @@ class Trials(TomlTable):
         problems = []
         if self.until_share is None:
             problems = [
-                Problem((key,), 'given without until; expected until, such as "3 %", beside it')
+                Problem((key,), 'requires until, such as "3 %"')
                 for key in ("at_most", "measure")
                 if key in self.model_fields_set
             ]
         elif self.count < LEAST_ADAPTIVE_TRIALS:
             text = (
-                f"found {self.count}; expected at least {LEAST_ADAPTIVE_TRIALS} beside until: "
-                "with fewer trials an interval is too often narrow by chance"
+                f"found {self.count}; expected at least {LEAST_ADAPTIVE_TRIALS} with until: with fewer "
+                "trials, an interval is too often narrow by chance"
             )
             problems.append(Problem(("count",), text))
         elif self.at_most < self.count:
@@ -289,9 +289,9 @@ class LimitsTable(TomlTable):
 def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
     for name, value in variables.items():
         if name.startswith(_OUR_OWN_VARIABLES):
-            raise own_problem(f"found {show(name)}, which Loadcurve itself sets; leave it out")
+            raise own_problem(f"found {show(name)}, which Loadcurve sets itself; remove it")
         if "\0" in value.text:
-            raise own_problem(f"{name} has a NUL character, which no variable can hold")
+            raise own_problem(f"{name} contains a NUL character, which environment variables cannot contain")
         if is_secret_variable(name):
             remember(value.text)
     return variables

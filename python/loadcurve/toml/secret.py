@@ -42,7 +42,7 @@ def _read(value: object, info: ValidationInfo) -> SecretText:
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
         raise own_problem(expected)
     if {*value} not in ({"env"}, {"file"}, {"env", "prefix"}, {"file", "prefix"}):
-        raise own_problem(f'{expected}, with prefix = "Bearer " beside it or not')
+        raise own_problem(f'{expected}, optionally with prefix = "Bearer "')
     try:
         if "env" in value:
             text = variable(value["env"])
@@ -75,7 +75,7 @@ def secret_in(file: Path) -> str:
         raise BadInput(open_to_others(file))
     text = given.text.removesuffix("\n").removesuffix("\r")
     if "\n" in text:
-        raise BadInput(f"{file} holds several lines; expected the secret alone")
+        raise BadInput(f"{file} has several lines; expected only the secret")
     remember(text)
     return text
 
@@ -97,7 +97,7 @@ def given_in(file: Path) -> GivenFile:
     except OSError as error:
         raise BadInput(f"the file cannot be read: {refusal(error)}") from None
     if len(data) > SECRET_BYTES_MAX:
-        raise BadInput(f"{file} holds more than {SECRET_BYTES_MAX // 1024} KiB")
+        raise BadInput(f"{file} is larger than {SECRET_BYTES_MAX // 1024} KiB")
     try:
         text = data.decode()
     except UnicodeDecodeError:

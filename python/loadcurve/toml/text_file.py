@@ -12,7 +12,7 @@ def read_text(path: Path, expected: str) -> str:
 
     Raises ``BadInput``: the file cannot be read, or is not UTF-8; then with the line.
     """
-    require_utf8(path, "rename it, or the folder that is named so")
+    require_utf8(path, "rename the file or the folder")
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -33,4 +33,4 @@ def require_utf8(path: Path, advice: str) -> None:
     try:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
-        raise BadInput(f"{path}: the path is not UTF-8, and records have to name it; {advice}") from None
+        raise BadInput(f"{path}: the path is not valid UTF-8, but records contain it; {advice}") from None

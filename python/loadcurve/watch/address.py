@@ -30,8 +30,8 @@ class Address:
         bracketed = host.startswith("[") and host.endswith("]")
         if not colon or not host or (":" in host and not bracketed) or not _is_port(port):
             raise BadInput(
-                f"found {text} as the address of the page; expected HOST:PORT, such as {ANY_LOOPBACK_PORT}, "
-                "where port 0 stands for any that is free"
+                f"found {text} as the address of the page; expected HOST:PORT, such as "
+                f"{ANY_LOOPBACK_PORT}, where port 0 means any free port"
             )
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
@@ -96,7 +96,7 @@ def announcement(listener: Listener) -> str:
     if listener.is_loopback:
         return here
     return (
-        f"{here}\nWith care: {listener.host} is not an address of this machine alone. Whoever can reach it "
+        f"{here}\nWarning: {listener.host} can be reached from other machines. Everyone who can reach it "
         "can read the page and the report, without a password."
     )
 

@@ -118,7 +118,7 @@ class _Reader(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with the page, its events or the report; nothing else is served."""
         if not is_meant_for(self.headers.get("Host"), self.server.names):
-            self._refuse(HTTPStatus.FORBIDDEN, "this page is not served under that name")
+            self._refuse(HTTPStatus.FORBIDDEN, "this page is not served under that host name")
             return
         path = self.path.partition("?")[0]
         serve: dict[str, Callable[[], None]] = {
@@ -129,7 +129,7 @@ class _Reader(BaseHTTPRequestHandler):
         if path in serve:
             serve[path]()
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such page here")
+            self._refuse(HTTPStatus.NOT_FOUND, "no such page")
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - as the base class has it
         """Say nothing: the terminal belongs to the run."""
@@ -141,7 +141,7 @@ class _Reader(BaseHTTPRequestHandler):
         try:
             report = read_regular(self.server.feed.folder / REPORT_FILE, REPORT_BYTES_MAX)
         except OSError:
-            self._refuse(HTTPStatus.NOT_FOUND, "the report is not written yet")
+            self._refuse(HTTPStatus.NOT_FOUND, "the report has not been written yet")
             return
         self._send(HTTPStatus.OK, "text/html", report, ("Content-Security-Policy", REPORT_POLICY))
         self.server.counted(reports=1)

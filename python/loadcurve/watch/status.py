@@ -50,7 +50,7 @@ def status(seen: Seen, now_s: float) -> dict[str, Any]:
     run, sections = seen.run, Sections()
     phase: Phase = sections.get("how the run ended", lambda: seen.phase, "over")
     progress = seen.progress if phase == "going" else None
-    sentence = sections.get("what is going on", lambda: _sentence(seen, phase, progress), "")
+    sentence = sections.get("the current activity", lambda: _sentence(seen, phase, progress), "")
     load = sections.get("the load under way", lambda: _load(progress, now_s), None)
     done = sections.get("how far the run is", lambda: _progress(run, progress, now_s), None)
     verdicts: dict[str, int] = sections.get("the verdicts", lambda: _verdicts(run), {})
@@ -77,7 +77,7 @@ def _title(run: Run | None) -> str:
 
 
 def _sentence(seen: Seen, phase: Phase, progress: RunProgress | None) -> str:
-    """Say what is going on, but not each point of it: the sentence is read aloud when it changes."""
+    """Say the current activity, but not each point of it: the sentence is read aloud when it changes."""
     if seen.problem is not None:
         return seen.problem
     if progress is not None:
@@ -86,11 +86,13 @@ def _sentence(seen: Seen, phase: Phase, progress: RunProgress | None) -> str:
         return f"{place}{progress.trial.block + 1}: {progress.trial.server}."
     match phase:
         case "preparing":
-            return "The run has not begun to measure: it looks at the servers and starts each of them once."
+            return (
+                "The run has not started measuring: it is checking the servers and starts each of them once."
+            )
         case "killed":
             return (
-                "The run was killed. What it measured until then is kept, and "
-                f"`loadcurve report {seen.folder}` makes a report of it."
+                "The run was killed. What it measured until then is kept; `loadcurve report "
+                f"{seen.folder}` writes its report."
             )
         case "interrupted":
             return "The run was interrupted. What it measured until then is kept."

@@ -115,7 +115,7 @@ fn a_wrong_password_is_no_lost_connection() {
     assert_eq!(result.errors[Failure::AccessDenied], result.requests.failed);
     assert_eq!(result.error_messages[0].text, "authentication failed");
     let text = &result.verdict.reasons[1].text;
-    assert!(text.contains("were not let in"), "{text}");
+    assert!(text.contains("were denied access"), "{text}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Descriptors {
     fn in_words(self) -> String {
         let allowed = self.allowed.map_or("any number".into(), grouped);
         format!(
-            "the load needs {} open files ({OTHERS} beside one for each connection) and this process may have \
+            "the load needs {} open files ({OTHERS} in addition to one per connection) and this process may have \
              {allowed}",
             grouped(self.needed)
         )

@@ -76,7 +76,8 @@ table! {
     }
     StoppedAnswering {
         code: "stopped_answering", origin: Some(Origin::Server),
-        meaning: "share of the window, at its end, in which nothing was answered and what was tried failed",
+        meaning: "share of the window, at its end, in which nothing was answered and every \
+        attempt failed",
         suspect: Some("from 0.1 s"), invalid: Some("above 1 %"),
     }
     Mismatch {
@@ -96,17 +97,18 @@ table! {
     }
     RecordsMissing {
         code: "records_missing",
-        meaning: "loading a database: the table does not hold as many records as were to be loaded",
+        meaning: "loading a database: the table does not contain as many records as should have \
+        been loaded",
         invalid: Some("always"),
     }
     BeganLate {
         code: "began_late", origin: Some(Origin::Generator),
-        meaning: "how far into the window a part of the load began; a warm-up absorbs it",
+        meaning: "how late in the window a part of the load began; a warm-up absorbs it",
         suspect: Some("from 0.1 s and 1 %"),
     }
     DescriptorsShort {
         code: "descriptors_short", origin: Some(Origin::Generator),
-        meaning: "requests without an open file for their connection",
+        meaning: "requests without a file descriptor for their connection",
         suspect: Some("any"),
     }
     PortsShort {
@@ -142,7 +144,8 @@ table! {
     }
     GeneratorThrottled {
         code: "generator_throttled", origin: Some(Origin::Generator),
-        meaning: "time for which a limit of processor time held back the process that sends the load, of the window",
+        meaning: "share of the window in which a CPU limit throttled the process that sends the \
+        load",
         suspect: Some("from 1 %"), invalid: Some("from 10 %"),
     }
     PlatformPaused {
@@ -157,7 +160,7 @@ table! {
     }
     MemoryPressure {
         code: "memory_pressure",
-        meaning: "share of the window for which all work of the machine waited for memory",
+        meaning: "share of the window in which all processes of the machine waited for memory",
         suspect: Some("from 1 %"),
     }
     MachineSuspended {
@@ -182,8 +185,8 @@ table! {
     }
     TooFewSamples {
         code: "too_few_samples", kind: Kind::Note,
-        meaning: "percentiles of the latency that are null for want of answers, and how many each needs; a short run \
-                  is not padded",
+        meaning: "percentiles of latency that are null because there are too few answers, and \
+        how many each requires",
     }
     PausesExplain {
         code: "pauses_explain", kind: Kind::Note,
@@ -191,24 +194,25 @@ table! {
     }
     WarmupErrors {
         code: "warmup_errors", kind: Kind::Note,
-        meaning: "failed requests of the warm-up, which are in no figure",
+        meaning: "failed requests of the warm-up, which no figure includes",
     }
     ClockSet {
         code: "clock_set", kind: Kind::Note,
-        meaning: "the clock of the day was set during the load, by 0.1 s or more: times of day are off, and no figure is",
+        meaning: "the wall clock was set during the load, by 0.1 s or more: times of day are \
+        off, the figures are not affected",
     }
     CpusShared {
         code: "cpus_shared", kind: Kind::Caveat,
-        meaning: "of a run: servers and load use a CPU together",
+        meaning: "of a run: servers and load share a CPU",
     }
     NotAlone {
         code: "not_alone", kind: Kind::Caveat,
-        meaning: "of a run: another one was under way on the machine",
+        meaning: "of a run: another run was in progress on the machine",
     }
     KilledForMemory {
         code: "killed_for_memory", kind: Kind::Caveat,
-        meaning: "of a point: the kernel killed processes of the server at its limit of memory, and it goes on without \
-                  them",
+        meaning: "of a point: the kernel killed processes of the server at its memory limit, \
+        and the server continues without them",
     }
     ProcessesUnknown {
         code: "processes_unknown", kind: Kind::Caveat,
@@ -216,7 +220,8 @@ table! {
     }
     CpuIncomplete {
         code: "cpu_incomplete", kind: Kind::Caveat,
-        meaning: "of a point: the kernel forgets the processor time of the server's ended children, so CPU is null",
+        meaning: "of a point: the kernel discards the CPU time of the server's ended child \
+        processes, so CPU is null",
     }
     ProbeNotStarted {
         code: "probe_not_started", kind: Kind::Caveat,

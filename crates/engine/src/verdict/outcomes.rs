@@ -62,7 +62,8 @@ impl Verdict {
             let text = match evidence.answered_rps {
                 Some(answered_rps) if answered_rps > 0.0 && requests.never_sent == requests.due => format!(
                     "none of the {due} {what} that fell due in the measured part was sent: the {} was busy with those of \
-                     the warm-up to the end, and answered {} of them per second; ask for less, or allow more {}",
+                     the warm-up to the end, and answered {} of them per second; reduce the \
+                     load, or allow more {}",
                     evidence.loaded.server(),
                     rate(answered_rps),
                     evidence.loaded.connections()
@@ -93,7 +94,8 @@ impl Verdict {
             return;
         }
         let text = format!(
-            "{} of {} {what} ({}) failed: {}; failed {what} have no latency, so the latencies tell of the others only",
+            "{} of {} {what} ({}) failed: {}; failed {what} have no latency, so the latencies \
+            cover only the others",
             grouped(failed),
             grouped(due),
             percentage(failed, due),
@@ -107,9 +109,10 @@ impl Verdict {
         let Some(gap) = evidence.gap_at_end() else { return };
         let loaded = evidence.loaded;
         let text = format!(
-            "the {server} stopped answering: in the last {:.1} of {:.1} s ({:.1} %) no answer came, and what was tried \
-             failed; the rates count that time, too, and failures are few only because a {connection} that gets no \
-             answer asks less often; the {server}'s log may say why",
+            "the {server} stopped answering: in the last {:.1} of {:.1} s ({:.1} %) no answer \
+            came, and every attempt failed; the rates include that time, and failures are few \
+            only because a {connection} without an answer sends fewer requests; the {server}'s \
+            log may show why",
             gap.length_s,
             evidence.duration_s,
             100.0 * gap.share,
@@ -137,7 +140,8 @@ impl Verdict {
             let (count, due) = (evidence.failures[Failure::Mismatch], evidence.requests.due);
             let text = format!(
                 "{} of {} requests ({}) got an answer of another length than the verified one, which counts as failed: \
-                 {}; under load the server does other work than the work that was verified, and its log may say why",
+                 {}; under load, the server does not do the work that was verified; its log may \
+                 show why",
                 grouped(count),
                 grouped(due),
                 percentage(count, due),
@@ -147,8 +151,8 @@ impl Verdict {
         }
         if !differing.is_empty() {
             let text = format!(
-                "answers to the same request differ in length: {}; unless they are made anew for each request, some of \
-                 them are not what was asked for",
+                "answers to the same request differ in length: {}; unless each answer is \
+                generated anew, some of them are wrong",
                 list(&examples(differing))
             );
             self.add(Status::Suspect, Code::LengthsDiffer, text);
@@ -168,8 +172,8 @@ impl Verdict {
             .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
             .collect();
         let text = format!(
-            "{} of {} answers ({}) have an error status, {}: an error page is other work than the work asked for; \
-             check the path, and the server's log",
+            "{} of {} answers ({}) have an error status, {}: an error page is not the requested \
+            work; check the path and the server's log",
             grouped(errors),
             grouped(answered),
             percentage(errors, answered),
@@ -207,8 +211,8 @@ impl Verdict {
             return;
         }
         let text = format!(
-            "{} answers are too few for some percentiles of the latency, which are left out: {}; a longer load has \
-             more",
+            "{} answers are too few for some percentiles of latency, which are null: {}; a \
+            longer load gives more",
             grouped(answered),
             list(&missing)
         );
@@ -219,8 +223,8 @@ impl Verdict {
         let warm_up = evidence.warm_up;
         if warm_up.failed > 0 {
             let text = format!(
-                "{} of {} {} of the warm-up ({}) failed; they are in no figure, but a {} that fails at first may need a \
-                 longer warm-up",
+                "{} of {} {} of the warm-up ({}) failed; no figure includes them, but a {} that \
+                fails at first may require a longer warm-up",
                 grouped(warm_up.failed),
                 grouped(warm_up.begun),
                 evidence.loaded.requests(),

@@ -46,9 +46,10 @@ impl Verdict {
         let late_s = evidence.began_late_s;
         if late_s >= LATE_BEGIN_S.max(LATE_BEGIN_SHARE * evidence.duration_s) {
             let text = format!(
-                "a part of the load began {late_s:.2} s after the start of the measured part, so until then less was \
-                 asked than was to be; let nothing else run on the generator's CPUs, and let parts on several machines \
-                 begin at a moment that all of them know early enough"
+                "a part of the load began {late_s:.2} s after the start of the measured part, so \
+                until then the load was lower than planned; keep other work off the generator's \
+                CPUs, and start the parts on several machines at a time that all of them know \
+                early enough"
             );
             self.add(Status::Suspect, Code::BeganLate, text);
         }
@@ -61,7 +62,7 @@ impl Verdict {
         if never_sent_while_free as f64 > (1.0 - KEPT_RATE_SHARE) * due as f64 {
             let text = format!(
                 "{} {} per second fell due and {} were sent: {} of {} ({}) were never sent although a {} was free, \
-                 because the generator was held up; let nothing else run on its CPUs",
+                 because the generator was delayed; keep other work off its CPUs",
                 rate(due_rps),
                 evidence.loaded.requests(),
                 rate(sent_rps),
@@ -94,8 +95,9 @@ impl Verdict {
             }
         };
         let text = format!(
-            "{} {} per second fell due and {} were answered{never_sent}: a {} that is asked for more than it can do \
-             falls behind ever further, so its latency grows with the length of the load; ask for less, or allow more \
+            "{} {} per second fell due and {} were answered{never_sent}: a {} beyond its \
+            capacity falls further and further behind, so its latency grows with the length of \
+            the load; reduce the load, or allow more \
              {}",
             rate(scheduled.due_rps),
             loaded.requests(),
@@ -118,8 +120,8 @@ impl Verdict {
             let status = if lateness_ms > INVALID_LATENESS_MS { Status::Invalid } else { Status::Suspect };
             let text = format!(
                 "the generator itself was late: it sent {how_many} {lateness_ms:.2} ms or more after it was due, \
-                 although a {connection} was free, and that counts as latency; let nothing else run on its CPUs, give \
-                 it more threads, or ask for less",
+                 although a {connection} was free, and that counts as latency; keep other work \
+                 off its CPUs, give it more threads, or reduce the load",
                 connection = evidence.loaded.connection()
             );
             self.add(status, Code::GeneratorLate, text);
@@ -132,7 +134,7 @@ impl Verdict {
             let threads = if threads == 1 { "thread was".into() } else { format!("{threads} threads were") };
             let text = format!(
                 "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the {}'s; \
-                 more threads on more CPUs would tell",
+                 more threads on more CPUs would show it",
                 share * 100.0,
                 evidence.loaded.server()
             );
@@ -154,8 +156,8 @@ impl Verdict {
             let think = if think_ms > 0.0 { format!(" and {think_ms} ms of thought") } else { String::new() };
             let text = format!(
                 "throughput and latency contradict each other (Little's law): {} {what} per second of \
-                 {latency_ms:.3} ms{think} each make {in_system:.1} {what} under way, but {} were kept up; time \
-                 passes in the generator that no latency counts, and more threads or fewer {} would tell",
+                 {latency_ms:.3} ms{think} each make {in_system:.1} {what} under way, but {} were kept up; the \
+                 generator spends time that no latency includes; more threads or fewer {} would show it",
                 rate(rps),
                 grouped(requests as u64),
                 evidence.loaded.connections(),

@@ -27,14 +27,14 @@ impl Verdict {
                 let time_series = &evidence.time_series;
                 let warmup_s = (time_series.warmup_s + length_s(&time_series.periods[..periods])).ceil();
                 format!(
-                    "{seen}: the {server} had not settled when the window began, and the numbers mix both; give it a \
-                     warm-up of {warmup_s} s at least (`--warmup {warmup_s}s`, in a study `warmup = \"{warmup_s}s\"`)"
+                    "{seen}: the {server} had not settled when the window began, and the numbers mix both; set \
+                    a warm-up of at least {warmup_s} s (`--warmup {warmup_s}s`, in a study `warmup = \"{warmup_s}s\"`)"
                 )
             }
             None => format!(
-                "{seen}: the {server} had not settled by the end, so a load of another length has other numbers; {}, \
-                 to see whether it settles and after which warm-up, and if it does not, look for what the {server} or \
-                 its machine uses up",
+                "{seen}: the {server} had not settled by the end, so a load of another length \
+                gives other numbers; {}, to see whether it settles and after which warm-up; if \
+                it does not, find out what the {server} or its machine runs out of",
                 longer(evidence)
             ),
         };
@@ -159,11 +159,11 @@ fn longer(evidence: &Evidence) -> String {
     match evidence.stop {
         Stop::DurationS(seconds) => {
             format!(
-                "let it last three times as long (`--duration {0}s`, in a study `duration = \"{0}s\"`)",
+                "make it three times as long (`--duration {0}s`, in a study `duration = \"{0}s\"`)",
                 3.0 * seconds
             )
         }
-        Stop::RequestsTotal(_) => format!("let it make three times as many {}", evidence.loaded.requests()),
-        Stop::ConnectionsTotal(_) => "let it open three times as many connections".into(),
+        Stop::RequestsTotal(_) => format!("make it send three times as many {}", evidence.loaded.requests()),
+        Stop::ConnectionsTotal(_) => "make it open three times as many connections".into(),
     }
 }

@@ -154,7 +154,7 @@ class Engine:
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while self.container(name) is not None:
             existed = True
-            failure = EngineError(f"the container {name} does not go away", "")
+            failure = EngineError(f"the container {name} could not be removed", "")
             try:
                 # Podman's `rm --force` alone would first ask the container to stop, and wait.
                 self._kill(name)

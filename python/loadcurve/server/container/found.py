@@ -32,17 +32,19 @@ def location_of(
     if asked.engine is None:
         return THIS_MACHINE
     if entry.description.from_study == "url":
-        text = f"given, but the server {entry.name} runs already and is not started"
+        text = f"not used: the server {entry.name} is already running and is not started"
         raise UnusableSetting("engine", text)
     if entry.description.prepare is not None:
         text = (
-            f"given, but the server {entry.name} is prepared on this machine, as a user of it, before it "
-            "starts; so it does not run in a container"
+            f"not used: the server {entry.name} is prepared on this machine, as one of its users, before "
+            "it starts, so it cannot run in a container"
         )
         raise UnusableSetting("engine", text)
     runs_own_command = start is None and entry.description.start is None
     if runs_own_command and asked.port is None:
-        text = "missing; expected the port on which the image's own command listens, or a start with {port}"
+        text = (
+            "missing; expected the port that the image's command listens on, or a start command with {port}"
+        )
         raise UnusableSetting("port", text)
     source = _source(entry, asked)
     engine = Engine(asked.engine, tuple(asked.engine_arguments))
@@ -66,7 +68,7 @@ def _source(entry: CatalogEntry, asked: ContainerTable) -> ImageSource:
         return NamedImage(asked.image)
     if asked.rootfs is not None:
         if not asked.rootfs.exists():
-            raise UnusableSetting("rootfs", f'there is no folder and no file "{asked.rootfs}"')
+            raise UnusableSetting("rootfs", f'no such folder or file: "{asked.rootfs}"')
         return RootFilesystem(asked.rootfs)
     file = containerfile_of(entry)
     if file is None:

@@ -49,7 +49,7 @@ class NamedImage:
     name: str
 
     def image(self, engine: Engine, say: Callable[[str], None]) -> Image:
-        """Return the image, pulled if it is not there."""
+        """Return the image, pulled if it does not exist."""
         try:
             known = engine.image(self.name)
             if known is None:
@@ -57,7 +57,7 @@ class NamedImage:
                 engine.answer("pull", self.name, timeout_s=None)
                 known = _present(engine, self.name)
         except EngineError as failure:
-            raise _failure("image_unavailable", f"The image {self.name} is not there", failure) from None
+            raise _failure("image_unavailable", f"The image {self.name} does not exist", failure) from None
         return _described(self.name, known)
 
 

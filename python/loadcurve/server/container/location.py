@@ -180,7 +180,7 @@ class InContainer:
             looked = self.output_of(["sh", "-c", script, "sh", *arguments], LOOK_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ServerFailure(
-                "engine_unavailable", f"{self.engine.name} cannot be asked: {error}."
+                "engine_unavailable", f"{self.engine.name} cannot be queried: {error}."
             ) from None
         said = looked.stdout.decode(errors="replace").strip()
         if looked.returncode == 0:
@@ -194,5 +194,5 @@ class InContainer:
                 'give the program by its path in the image, such as binary = "/usr/sbin/nginx".'
             )
             raise ServerFailure("image_unavailable", text, said)
-        text = f"The image {self.image.name} cannot be looked into: {self.engine.name} ended with status "
+        text = f"The image {self.image.name} cannot be inspected: {self.engine.name} ended with status "
         raise ServerFailure("image_unavailable", f"{text}{looked.returncode}.", said)

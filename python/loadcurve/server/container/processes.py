@@ -125,7 +125,7 @@ class ContainerProcesses(ServerProcesses):
             return
         said = _end_of(command.log)
         if "address already in use" in said:
-            text = f"{command.title} found port {command.port} taken by another program."
+            text = f"{command.title} could not use port {command.port}: another program uses it."
             raise ServerFailure("port_taken", text, said)
         text = (
             f"{command.title} could not be started in a container: "
@@ -135,7 +135,7 @@ class ContainerProcesses(ServerProcesses):
 
     def _require_shares(self, first: ProcessIdentity, command: StartCommand) -> None:
         """Raise LimitsUnavailable where the kernel does not hold the container to its CPUs and limits."""
-        asked = f"although {self._engine.name} was asked for it. Leave it out, or run as root."
+        asked = f"although {self._engine.name} was told to set it. Remove it, or run as root."
         try:
             usable = os.sched_getaffinity(first.pid)
         except ProcessLookupError:
