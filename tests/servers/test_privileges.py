@@ -128,7 +128,9 @@ def test_content_that_its_user_cannot_reach_is_named_with_the_folder_that_is_clo
     content = make_content(closed / "content", {"1k.txt": 1024}, seed=1)
     found = find_server(CATALOG["nginx"], {})
     with (
-        pytest.raises(ServerFailure, match=f"reach {closed}/content, because {closed} is closed") as one,
+        pytest.raises(
+            ServerFailure, match=f"reach {closed}/content, because other users have no access to {closed}"
+        ) as one,
         Server(found, closed / "content", content),
     ):
         pass
