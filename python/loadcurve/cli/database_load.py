@@ -61,7 +61,7 @@ def _with_given_password(url: str, options: Options) -> str:
     if file is None and name is None:
         return url
     if file is not None and name is not None:
-        raise BadInput("--password-env: cannot be combined with --password-file; use one of the two")
+        raise BadInput("--password-env: cannot be combined with --password-file; keep one of the two")
     try:
         return with_password(url, variable(name) if file is None else secret_in(file))
     except BadInput as error:
