@@ -165,7 +165,23 @@ def _study(
     study = {**example, "load": load, "sweep": sweep, "trials": trials}
     if wild.mode == "own loads":
         study["servers"] = {names[0]: {"load": {**load, "pipeline": 8}}}
+    if sweep:
+        study["claims"] = {"claims": list(_claims(names, next(iter(sweep))))}
     return study
+
+
+def _claims(names: list[str], over: str) -> Iterator[dict[str, Any]]:
+    """Yield a claim of every kind that these servers allow, as a record has it."""
+    first, last = names[0], names[-1]
+    common = {"text": "So it is.", "over": over}
+    yield {**common, "kind": "peak", "server": first, "near": 10}
+    for kind in ("rises", "falls", "level"):
+        yield {**common, "kind": kind, "servers": [first]}
+        yield {**common, "kind": kind, "servers": [*names, "absent"], "measure": "p99"}
+    for kind in ("greater", "alike"):
+        yield {**common, "kind": kind, "servers": [first, last], "measure": "memory_peak_mib"}
+    yield {**common, "kind": "ratio", "servers": [first, last], "ratio": 1.3}
+    yield {**common, "kind": "cheapest", "server": first, "limits": "p99 < 10ms", "up_to": 100}
 
 
 def _lines(wild: WildRun, record: dict[str, Any]) -> Iterator[dict[str, Any]]:

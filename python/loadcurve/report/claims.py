@@ -126,8 +126,10 @@ def _load(judged: JudgedClaim, load: float | None) -> str:
 
 
 def _why(judged: JudgedClaim) -> str:
-    if judged.obstacle not in {None, "undecided"}:
-        return _OBSTACLES[judged.obstacle].format(missing=text.listing(judged.missing))
+    if judged.missing:
+        return f"Not measured here: {text.listing(judged.missing)}."
+    if judged.obstacle in _OBSTACLES:
+        return _OBSTACLES[judged.obstacle]
     match judged.kind:
         case "peak":
             return _why_of_peak(judged)
@@ -138,7 +140,6 @@ def _why(judged: JudgedClaim) -> str:
 
 
 _OBSTACLES: dict[Obstacle | None, str] = {
-    "not_measured": "Not measured here: {missing}.",
     "generator_limit": "The load generator reached its limit, so that too few points are usable.",
     "too_few_trials": "Too few usable trials: at least two are required.",
     "no_machine": "The server has no machine type here, and so no price, or no trial that can be judged.",

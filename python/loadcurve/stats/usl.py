@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from loadcurve.stats.complete import complete_rows
-from loadcurve.stats.interval import Estimate, interval_of_logarithms, mean_interval
+from loadcurve.stats.interval import GEOMETRIC, Estimate, interval_of_logarithms, mean_interval
 
 Vector = NDArray[np.float64]
 
@@ -104,13 +104,21 @@ def fit_scalability(
     own = free + steps
     log_lambda, sigma, kappa = (float(value) for value in bounded)
     fit = ScalabilityFit(
-        lambda_rps=_with_value(math.exp(log_lambda), interval_of_logarithms(own[:, 0].tolist())),
+        lambda_rps=_with_value(math.exp(log_lambda), _interval_of_lambda(own[:, 0].tolist())),
         sigma=_cut_at_zero(sigma, mean_interval(own[:, 1].tolist())),
         kappa=_cut_at_zero(kappa, mean_interval(own[:, 2].tolist())),
         peak_load=_peak_load(sigma, kappa, free, steps),
         misfit=misfit,
     )
     return _without_intervals(fit) if misfit.cause == "proven" else fit
+
+
+def _interval_of_lambda(logarithms: Sequence[float]) -> Estimate:
+    """Return the interval of the trials' own values; it bounds nothing where their mean is no number."""
+    try:
+        return interval_of_logarithms(logarithms)
+    except OverflowError:
+        return Estimate(math.inf, None, None, len(logarithms), GEOMETRIC)
 
 
 def _law(parameters: Vector, loads: Vector) -> Vector:
