@@ -148,7 +148,7 @@ limits = {{ memory = "64MiB" }}
     (caveat,) = points[0].caveats
     assert points[1].caveats == []
     assert f"losing: {caveat.text}" in finished.stderr
-    assert f"1 point: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
+    assert f"losing, 1 point</span>: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
 
 
 def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox, groups_left):
