@@ -17,9 +17,8 @@ from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.server.description import Ready, ServerDescription, Stop, VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.study.claims import (
-    AlikeClaim,
     CheapestClaim,
-    GreaterClaim,
+    PairClaim,
     PeakClaim,
     RatioClaim,
     TrendClaim,
@@ -46,8 +45,7 @@ def _measures() -> str:
 _CLAIMS: Mapping[str, type[BaseModel]] = {
     "peak": PeakClaim,
     "ratio": RatioClaim,
-    "greater": GreaterClaim,
-    "alike": AlikeClaim,
+    "pair": PairClaim,
     "trend": TrendClaim,
     "cheapest": CheapestClaim,
 }

@@ -21,10 +21,9 @@ from loadcurve.stats.paired import Array, block_means, paired_ratios
 from loadcurve.stats.peak import Greatest, greatest
 from loadcurve.stats.slo import parse_objective
 from loadcurve.study.claims import (
-    AlikeClaim,
     CheapestClaim,
     Claim,
-    GreaterClaim,
+    PairClaim,
     PeakClaim,
     RatioClaim,
     TrendClaim,
@@ -145,9 +144,7 @@ class _Judge:
         curve = self.curves.get(server)
         return curve is not None and bool(curve.blocks)
 
-    def _figures(
-        self, claim: PeakClaim | RatioClaim | GreaterClaim | AlikeClaim | TrendClaim, server: str
-    ) -> Rows:
+    def _figures(self, claim: PeakClaim | RatioClaim | PairClaim | TrendClaim, server: str) -> Rows:
         return self.curves[server].figures(PUBLISHED_MEASURES[claim.measure].value)
 
     def _without(self, base: JudgedClaim) -> JudgedClaim:
@@ -175,7 +172,7 @@ class _Judge:
         grid = judge.grid_around(curve.loads, claim.near)
         return _decided(replace(base, peak=top, grid=grid, loads=curve.loads), judge.peak_between(top, *grid))
 
-    def _compared(self, base: JudgedClaim, claim: RatioClaim | GreaterClaim | AlikeClaim) -> JudgedClaim:
+    def _compared(self, base: JudgedClaim, claim: RatioClaim | PairClaim) -> JudgedClaim:
         first, second = (self.curves[name] for name in claim.servers)
         blocks = [block for block in first.blocks if block in second.blocks]
         places = [place for place, load in enumerate(first.loads) if claim.takes(load)]
@@ -270,13 +267,13 @@ def _cheapest_outcome(chosen: JudgedOffer, cheaper: Sequence[JudgedOffer], up_to
     return "replicated" if chosen.safe_load >= up_to and all(map(fails, cheaper)) else "cannot_tell"
 
 
-def _compared_outcome(claim: RatioClaim | GreaterClaim | AlikeClaim, ratio: Estimate) -> Outcome:
+def _compared_outcome(claim: RatioClaim | PairClaim, ratio: Estimate) -> Outcome:
     match claim:
         case RatioClaim():
             return judge.within(ratio, Region.around(claim.ratio, claim.within))
-        case AlikeClaim():
+        case PairClaim(kind="alike"):
             return judge.within(ratio, Region.around(1, claim.within))
-        case GreaterClaim():
+        case PairClaim():
             return judge.above_one(ratio, claim.within)
 
 

@@ -78,6 +78,12 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     )
 
 
+def _per_requests(share: float) -> str:
+    """Return how often a request needs a new connection: ``per request``, or ``per 101 requests``."""
+    requests = round(1 / share)
+    return "per request" if requests <= 1 else f"per {requests:,} requests"
+
+
 def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
@@ -86,7 +92,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
         weight="distorts",
         certainty=why.certainty,
         seen="The server closed connections that the load would have kept open: up to one new connection "
-        f"per {1 / most.share:,.0f} requests.",
+        f"{_per_requests(most.share)}.",
         evidence=[
             *ranged("reconnections", "", [detail.reconnects for detail in details]),
             *ranged("reconnections per answer", "share", [detail.share for detail in details]),

@@ -44,14 +44,21 @@ class _ClaimTable(TomlTable):
     over: Text | None = None
     """The key of the sweep along which the curve runs; needed where several keys are swept."""
 
+
+class _ClaimOfOneServer(_ClaimTable):
+    """A claim about one server."""
+
+    server: Text
+    """The server."""
+
     @property
     def named_servers(self) -> list[str]:
         """The servers that the claim is about."""
-        raise NotImplementedError
+        return [self.server]
 
 
-class _ClaimOfLoads(_ClaimTable):
-    """A claim about part of the curve: from one load to another, both included; all of it without."""
+class _ClaimOfServers(_ClaimTable):
+    """A claim about part of the curves of servers: from one load to another, both included."""
 
     measure: PublishedMeasureName = "throughput"
     """The figure that is compared."""
@@ -59,30 +66,31 @@ class _ClaimOfLoads(_ClaimTable):
     """The least load of the part of the curve; the whole curve without `from` and `to`."""
     greatest: Load | None = Field(None, alias="to")
     """The greatest load of that part."""
+    servers: list[Text]
+    within: Margin = NEGLIGIBLE
+    """The share up to which a difference is none."""
+
+    @property
+    def named_servers(self) -> list[str]:
+        """The servers that the claim is about."""
+        return self.servers
 
     def takes(self, load: float) -> bool:
         """Say whether the claim is about a load."""
         return (self.least is None or self.least <= load) and (self.greatest is None or load <= self.greatest)
 
 
-class PeakClaim(_ClaimTable):
+class PeakClaim(_ClaimOfOneServer):
     """A server's curve is greatest near a load: between the measured loads on both sides of it."""
 
     kind: Literal["peak"]
-    server: Text
-    """The server."""
     measure: PublishedMeasureName = "throughput"
     """The figure that is greatest there."""
     near: Load
     """The load of the peak."""
 
-    @property
-    def named_servers(self) -> list[str]:
-        """The one server."""
-        return [self.server]
 
-
-class RatioClaim(_ClaimOfLoads):
+class RatioClaim(_ClaimOfServers):
     """The first server's figure is a number of times the second's, within a margin."""
 
     kind: Literal["ratio"]
@@ -93,76 +101,35 @@ class RatioClaim(_ClaimOfLoads):
     within: Margin = 0.1
     """The share of the ratio by which it may differ."""
 
-    @property
-    def named_servers(self) -> list[str]:
-        """Both."""
-        return self.servers
 
+class PairClaim(_ClaimOfServers):
+    """The first server's figure is greater than the second's, or they differ by a negligible share."""
 
-class GreaterClaim(_ClaimOfLoads):
-    """The first server's figure is greater than the second's, by more than a negligible share."""
-
-    kind: Literal["greater"]
+    kind: Literal["greater", "alike"]
     servers: Pair
     """The first is compared with the second."""
-    within: Margin = NEGLIGIBLE
-    """The share up to which a difference is none."""
-
-    @property
-    def named_servers(self) -> list[str]:
-        """Both."""
-        return self.servers
 
 
-class AlikeClaim(_ClaimOfLoads):
-    """Two servers differ by at most a share."""
-
-    kind: Literal["alike"]
-    servers: Pair
-    """The first is compared with the second."""
-    within: Margin = NEGLIGIBLE
-    """The share by which they may differ."""
-
-    @property
-    def named_servers(self) -> list[str]:
-        """Both."""
-        return self.servers
-
-
-class TrendClaim(_ClaimOfLoads):
+class TrendClaim(_ClaimOfServers):
     """A figure rises, falls or is level: along the sweep for one server, or over several in their order."""
 
     kind: Literal["rises", "falls", "level"]
     servers: Annotated[list[Text], Field(min_length=1), Expected("one server, or several in their order")]
     """One, along the sweep; or several, from the first to the last."""
-    within: Margin = NEGLIGIBLE
-    """The share up to which a difference is none."""
-
-    @property
-    def named_servers(self) -> list[str]:
-        """All."""
-        return self.servers
 
 
-class CheapestClaim(_ClaimTable):
+class CheapestClaim(_ClaimOfOneServer):
     """A server is the cheapest of those that keep limits up to a load; servers need machine types."""
 
     kind: Literal["cheapest"]
-    server: Text
-    """The server."""
     limits: Limits
     """The limits that it keeps."""
     up_to: Load
     """The load up to which it keeps them."""
 
-    @property
-    def named_servers(self) -> list[str]:
-        """The one server."""
-        return [self.server]
-
 
 Claim = Annotated[
-    PeakClaim | RatioClaim | GreaterClaim | AlikeClaim | TrendClaim | CheapestClaim,
+    PeakClaim | RatioClaim | PairClaim | TrendClaim | CheapestClaim,
     Field(discriminator="kind"),
 ]
 
@@ -192,7 +159,7 @@ class ClaimsFile(TomlTable):
 
 def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[float]]) -> Iterator[Problem]:
     """Yield what of a claim does not fit the servers and the sweep of its study."""
-    key = "server" if isinstance(claim, PeakClaim | CheapestClaim) else "servers"
+    key = "server" if isinstance(claim, _ClaimOfOneServer) else "servers"
     for place, name in enumerate(claim.named_servers):
         if name not in servers:
             path = (key,) if key == "server" else (key, str(place))
@@ -205,7 +172,7 @@ def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[flo
     if claim.over is None and len(sweep) > 1:
         yield Problem((), f'expected "over", one of {", ".join(sweep)}: several keys are swept')
         return
-    if isinstance(claim, _ClaimOfLoads):
+    if isinstance(claim, _ClaimOfServers):
         loads = sweep[axis_of(claim, sweep)]
         taken = [load for load in loads if claim.takes(load)]
         along = isinstance(claim, TrendClaim) and len(claim.servers) == 1
