@@ -185,7 +185,7 @@ def test_a_machine_type_limits_a_server_to_its_size_and_more_cpus_than_there_are
     assert (server.machine.name, server.machine.price_usd_per_hour) == ("t2.micro", 0.0116)
     assert server.machine.priced_on.startswith("2020-12")
     assert {point.server for point in run.points} == {"micro"}
-    assert "is to have 4000 CPUs, and the server's side has" in finished.stderr
+    assert "requires 4000 CPUs, and servers have" in finished.stderr
     assert [(failure.server, failure.reason.code) for failure in run.failures] == [
         ("large", "limits_unavailable")
     ]

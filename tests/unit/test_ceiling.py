@@ -140,4 +140,4 @@ def test_a_quick_look_measures_once_at_each_load_and_leaves_the_saved_ceiling(
 def test_a_quick_noise_is_refused(tmp_path: Path) -> None:
     finished = Command(tmp_path).run("doctor", "--quick", "--noise")
     assert finished.returncode == 2
-    assert "--quick: given beside --noise, which needs all of its trials" in finished.stderr
+    assert "--quick: given together with --noise, which requires all of its trials" in finished.stderr

@@ -139,7 +139,7 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ("check = []", "at least 1"),
         ("build = []", "at least 1"),
         ('build = ["{native}"]', "build names {native}"),
-        ('from_study = "start"', "binary is given beside from_study"),
+        ('from_study = "start"', "binary is given together with from_study"),
         ('protocol = "mongo"', 'did you mean "mongodb"?'),
         ('protocol = "mongodb"', "url is missing"),
         ('url = "http://{address}:{port}"', "url is given without a protocol"),

@@ -72,7 +72,9 @@ def doctor_command(
             )
         )
     if noise_of is not None and quick:
-        raise BadInput("--quick: given beside --noise, which needs all of its trials; keep one of the two")
+        raise BadInput(
+            "--quick: given together with --noise, which requires all of its trials; keep one of the two"
+        )
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)
     if json_output:

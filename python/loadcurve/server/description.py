@@ -211,7 +211,9 @@ class ServerDescription(TomlTable):
             if self.from_study is None and not value:
                 raise ValueError(f"{key} is missing: expected {', '.join(program)}, or from_study")
             if self.from_study is not None and value:
-                raise ValueError(f"{key} is given beside from_study, which leaves the program to the study")
+                raise ValueError(
+                    f"{key} is given together with from_study, which leaves the program to the study"
+                )
         return self
 
     @model_validator(mode="after")
@@ -223,7 +225,7 @@ class ServerDescription(TomlTable):
                 "url is missing: expected where the database is reached, as its clients write it"
             )
         if self.protocol != "http" and self.from_study is not None:
-            raise ValueError("protocol is given beside from_study, which knows web servers and URLs")
+            raise ValueError("protocol is given together with from_study, which knows web servers and URLs")
         if self.protocol != "http" and self.ready.path is not None:
             raise ValueError("ready.path is given for a database, which is asked for no path")
         return self

@@ -197,8 +197,8 @@ class Server(LiveServer):
         wanted = self.found.limits.cpus
         if wanted is not None and wanted > len(self._cpus):
             text = (
-                f"{self._title} is to have {wanted:g} CPUs, and the server's side has {len(self._cpus)}: "
-                "name more in `server_cpus` of [host], or ask for fewer."
+                f"{self._title} requires {wanted:g} CPUs, and servers have {len(self._cpus)} here: add "
+                "CPUs to `server_cpus` in [host], or limit the server to fewer."
             )
             self._fail("limits_unavailable", text)
 

@@ -215,8 +215,8 @@ class Launch:
         if self._user is None or not refused:
             return ""
         return (
-            f" It ran as the user {self._user.name}, because root started it, and was refused something: let "
-            'that user reach it, or say user = "root" in the table of the server.'
+            f" It ran as the user {self._user.name}, because root started it, and was denied access: give "
+            'that user access, or set user = "root" in the table of the server.'
         )
 
     def complaint_about_configuration(self) -> str | None:

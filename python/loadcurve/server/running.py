@@ -131,7 +131,7 @@ def _announced_version(url: str, target: Target, timeout_s: float) -> str:
     product = re.search(r"\S+/\d\S*", said)
     if product is None:
         text = (
-            f"The version of the server at {url} is unknown, so it is not measured: its answers name none. "
+            f"The version of the server at {url} is unknown, so it is not measured: no answer names one. "
             'Give it in the study, such as version = "1.2".'
         )
         raise ServerFailure("version_unknown", text, said)

@@ -190,7 +190,7 @@ class InContainer:
             return None
         if looked.returncode in NO_SHELL:
             text = (
-                f"The image {self.image.name} has no shell `sh`, with which programs are looked for in it: "
+                f"The image {self.image.name} has no shell `sh`, which looking for programs in it requires: "
                 'give the program by its path in the image, such as binary = "/usr/sbin/nginx".'
             )
             raise ServerFailure("image_unavailable", text, said)
