@@ -138,5 +138,5 @@ def test_pairs_that_are_not_told_apart_say_how_many_trials_would_tell(tmp_path: 
     records = [as_fast(one) if one.server == "tiny" else one for one in run.points]
     content = ranking_content(analyse(synthetic.with_records(run, records)))
     # The mean of the ratios' logarithms is 0.15 of their standard deviation, which takes 350 trials.
-    [said] = [one for one in content.visible if one.startswith("How many trials")]
+    [said] = [one for one in content.visible if one.startswith("Trials required")]
     assert "tiny and nginx more than 100 in throughput" in said

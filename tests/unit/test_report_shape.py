@@ -133,13 +133,13 @@ def test_coherency_that_may_be_nothing_claims_no_peak():
     words = shape_words.scalability_words(
         fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200, "connections"
     )
-    assert "no cost of coherency can be told" in words
+    assert "no coherency cost is visible" in words
 
 
 def test_a_peak_that_no_sweep_comes_near_is_no_peak():
     far = Estimate(2.2e17, None, None, 5, "t")
     words = shape_words.scalability_words(fit(Estimate(1e-35, None, None, 5, "t"), far), 256, "connections")
-    assert "no cost of coherency can be told: more connections are not seen to cost throughput" in words
+    assert "no coherency cost is visible: more connections do not reduce throughput" in words
 
 
 @pytest.mark.parametrize(

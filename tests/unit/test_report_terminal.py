@@ -67,7 +67,7 @@ def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path
     assert f"apache has {ratio:.2f} ({ratio:.2f} to {ratio:.2f}) times the throughput of tiny" in words
     assert "left out: apache at connections = 50, 100 and 200: block 2 not measured" in words
     assert "left out: tiny at connections = 100: block 2 invalid" in words
-    assert "The smallest difference that is seen over the curve" in words
+    assert "The smallest difference over the curve that is detected" in words
 
 
 def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):

@@ -202,7 +202,7 @@ def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
     if spreads:
         source = _source(next(iter(noises.values())))
         yield (
-            f"The smallest difference that is seen over the curve with a probability of 80 %, {source}: "
+            f"The smallest difference over the curve that is detected with a probability of 80 %, {source}: "
             f"{_differences(spreads, blocks, servers)}."
         )
     more = _more_trials_in_words(rankings)
@@ -227,7 +227,7 @@ def _more_trials_in_words(rankings: Rankings) -> str | None:
     named = [f"{pair} {text.listing(said)}" for pair, said in numbers.items()]
     more = [f"{len(named) - MOST_PAIRS:,} more pairs likewise"] if len(named) > MOST_PAIRS else []
     return (
-        "How many trials would tell those apart that these do not, with a probability of 80 % and if they "
+        "Trials required to tell apart what these do not, with a probability of 80 % and if the servers "
         f"differ as measured: {'; '.join([*named[:MOST_PAIRS], *more])}."
     )
 

@@ -166,7 +166,7 @@ def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:
         return f"more than {text.load(key, 1)} brings nothing"
     is_far = peak is not None and peak.value > FAR_BEYOND * largest
     if peak is None or is_far or (fit.kappa.low is not None and fit.kappa.low <= 0):
-        return f"no cost of coherency can be told: more {key} are not seen to cost throughput"
+        return f"no coherency cost is visible: more {key} do not reduce throughput"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"
     beyond = ", which is beyond the sweep," if peak.value > largest else ""
