@@ -297,6 +297,17 @@ def report(
             "--out", metavar="DIR", help="Folder for the files; default: RUN, or the newest of several."
         ),
     ] = None,
+    layout: Annotated[
+        Literal["ab", "httperf", "wrk2"] | None,
+        typer.Option("--as", help="Print one point in the layout of another load generator; write no file."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="NAME", help="With --as: the server of the point.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", metavar="KEY=VALUE", help="With --as: a setting of the point; may be repeated."),
+    ] = None,
 ) -> None:
     """Make report.html again from a run folder alone, or one page of several runs side by side.
 
@@ -304,11 +315,19 @@ def report(
     """
     raise_on_interrupts()
     first, *others = run_folders
-    if others and (findings or slo is not None or formats is not None):
-        raise typer.BadParameter("--findings, --slo and --format accept one run; found several")
+    if others and (findings or slo is not None or formats is not None or layout is not None):
+        raise typer.BadParameter("--findings, --slo, --format and --as accept one run; found several")
+    if layout is None and (server is not None or at):
+        raise typer.BadParameter("--server and --at require --as")
+    if layout is not None and (findings or slo is not None or formats is not None or out is not None):
+        raise typer.BadParameter("--as writes no file; remove --findings, --slo, --format and --out")
     if findings and (formats is not None or out is not None):
         raise typer.BadParameter("--findings writes no file; remove --format and --out")
-    if others:
+    if layout is not None:
+        from loadcurve.cli.report_layout import layout_command
+
+        layout_command(first, layout, server, at or [])
+    elif others:
         from loadcurve.cli.side_by_side import side_by_side_command
 
         side_by_side_command(run_folders, out)
