@@ -24,12 +24,13 @@ fn a_fixed_service_time_stands_at_every_percentile() {
 #[test]
 fn two_service_times_stand_at_the_percentiles_of_their_shares() {
     compare_times(|comparison| {
-        // Of every ten requests nine take 2 ms and one 20 ms, which makes 3.8 ms in the mean.
+        // Of every ten requests nine take 2 ms and one 20 ms, which makes 3.8 ms in the mean. The load is short, so that
+        // a busy machine is punctual for its length now and then.
         let server = Server::scripted(|asked| {
             let service_time = if asked.number % 10 == 9 { ms(20) } else { ms(2) };
             Reply::answer(ok("hello")).at(asked.arrived + service_time)
         });
-        let plan = open(server.address, 40, 400.0, Stop::RequestsTotal(400));
+        let plan = open(server.address, 40, 1_200.0, Stop::RequestsTotal(400));
         let (measured, _) = comparison.measure(plan, server);
         let figures = [("mean", 3.8), ("p50", 2.0), ("p75", 2.0), ("p95", 20.0), ("p99", 20.0)];
         comparison.distribution(&measured, "latency_ms", &figures);

@@ -17,7 +17,7 @@ const TOLERANCE_MS: f64 = 1.0;
 /// A machine that lets a thread wait longer than this for its turn cannot be measured within [`TOLERANCE_MS`].
 const PUNCTUAL: Nanos = Nanos(500_000);
 /// How often a comparison is made anew on a machine that was not punctual.
-const ATTEMPTS: usize = 12;
+const ATTEMPTS: usize = 24;
 /// How long in all a comparison waits for the machine to be punctual before it is made anew.
 const PATIENCE: Nanos = Nanos::from_millis(120_000);
 
