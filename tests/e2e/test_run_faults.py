@@ -53,7 +53,7 @@ def test_the_end_of_a_server_ends_its_load_and_a_run_of_it_alone_measures_nothin
     sandbox.write("tiny.toml", study_text("[servers.frail]", warmup="0s", load='duration = "30s"', trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
     assert (finished.returncode, finished.stdout) == (4, "")
-    assert "no point could be measured; run/trials.jsonl says why" in finished.stderr
+    assert "no point could be measured; run/trials.jsonl records the reason for each trial" in finished.stderr
     records = records_of(sandbox.work / "run")
     assert [(one["kind"], one["reason"]["code"]) for one in records] == [("failure", "died")]
 
