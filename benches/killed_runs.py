@@ -24,11 +24,12 @@ from pathlib import Path
 from benches.generators import LOADCURVE
 from benches.rig import machine
 from loadcurve.cli.main import main as loadcurve
+from loadcurve.host.cgroups import remove_groups
 from loadcurve.result.folder import read_run
 from loadcurve.result.progress import read_progress
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs import study as _run_modules  # noqa: F401 -- what is forked has them loaded
-from loadcurve.server.ledger import clean_up_after_killed_runs
+from loadcurve.server.ledger import Start, clean_up_after_killed_runs, ledger_folder
 from loadcurve.server.processes import PROC, running_processes, uses_folder
 
 ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
@@ -236,6 +237,14 @@ def sibling(name: str, place: Path) -> Iterator[Path]:
     finally:
         process.kill()
         process.wait()
+        remove_groups_of_servers()
+
+
+def remove_groups_of_servers() -> None:
+    """Remove the control groups of all recorded starts, as nobody cleans up after the siblings."""
+    for file in ledger_folder().glob("*.json"):
+        with suppress(FileNotFoundError):
+            remove_groups(Start.model_validate_json(file.read_bytes()).groups)
 
 
 @contextmanager

@@ -127,7 +127,7 @@ def test_a_short_listen_queue_explains_requests_of_whole_seconds_and_a_long_one_
     finding = the(run, "listen_queue_overflow", "short")
     assert finding.certainty == "shown"
     assert value(finding, "overflows of listen queues") > 0
-    assert value(finding, "SYNs sent again") > 0
+    assert value(finding, "SYNs retransmitted") > 0
     assert value(finding, "backlog of the server's listen queue") == backlog
     assert value(finding, "connections established about 1 s after their first SYN") > 0
     assert not codes(run, "long") & {"listen_queue_overflow", "connections_retried"}
