@@ -12,7 +12,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
-from loadcurve.report import distribution
+from loadcurve.result import histograms
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.result.verdict import Caveat
@@ -277,7 +277,7 @@ def test_a_histogram_that_cannot_be_decoded_is_named(tmp_path: Path, monkeypatch
     def refuse(encoded: list[str]) -> list[tuple[float, float]]:
         raise ValueError("not base64")
 
-    monkeypatch.setattr(distribution, "percentile_curve", refuse)
+    monkeypatch.setattr(histograms, "percentile_curve", refuse)
     with pytest.raises(
         BadInput, match=r"histogram of nginx at connections = 1 in trials\.jsonl .* not base64"
     ):

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from loadcurve._engine import percentile_curve
-from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
+from loadcurve.result.histograms import merged_curve
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
-from loadcurve.result.run_files import TRIALS_FILE
 
 OVERFLOW = FindingCode(
     "listen_queue_overflow",
@@ -119,13 +117,8 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
     times, histogram = record.load.connect_ms, record.load.histograms.connect
     if times is None or histogram is None:
         return {}
-    try:
-        steps = [(0.0, 0.0), *percentile_curve([histogram])]
-    except ValueError as error:
-        raise BadInput(
-            f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point} "
-            f"in {TRIALS_FILE} cannot be decoded: {error}"
-        ) from error
+    name = f"the histogram of connecting of trial {record.trial} ({record.server}) at {record.point}"
+    steps = [(0.0, 0.0), *merged_curve([histogram], name)]
     counts: dict[float, int] = {}
     for (below, _), (percentile, time_ms) in pairwise(steps):
         for moment_s in moments_s:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy
 
-from loadcurve._engine import percentile_curve
-from loadcurve.errors import BadInput
 from loadcurve.report import text
+from loadcurve.result.histograms import merged_curve
 from loadcurve.result.records import PointRecord
-from loadcurve.result.run_files import TRIALS_FILE
 
 STEP = 1.05
 """Two neighbouring rows of a thinned distribution lie at least this factor of ``inverse_tail`` apart."""
@@ -60,13 +58,8 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
     if not answered:
         return None
     count = sum(count for count, _ in answered)
-    try:
-        curve = percentile_curve([histogram for _, histogram in answered])
-    except ValueError as error:
-        raise BadInput(
-            f"a latency histogram of {server} at {text.point(trials[0].point)} "
-            f"in {TRIALS_FILE} cannot be decoded: {error}"
-        ) from error
+    name = f"a latency histogram of {server} at {text.point(trials[0].point)}"
+    curve = merged_curve([histogram for _, histogram in answered], name)
     return LatencyDistribution(_thinned(curve, count), density(curve)) if curve else None
 
 

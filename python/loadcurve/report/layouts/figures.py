@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from loadcurve._engine import percentile_curve
 from loadcurve.errors import BadInput
 from loadcurve.loads.record import HttpAsRun
 from loadcurve.result.distribution import Distribution
+from loadcurve.result.histograms import merged_curve
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
 
@@ -90,10 +90,8 @@ def web_point(record: PointRecord, software: str) -> WebPoint:
     if not isinstance(load.load, HttpAsRun):
         raise BadInput("ab, httperf and wrk2 know loads on web servers; this one is on a database")
     histogram = load.histograms.latency
-    try:
-        latency = [] if histogram is None else percentile_curve([histogram])
-    except ValueError as error:
-        raise BadInput(f"the latency histogram of trial {record.trial} cannot be decoded: {error}") from error
+    name = f"the latency histogram of trial {record.trial}"
+    latency = [] if histogram is None else merged_curve([histogram], name)
     return WebPoint(record.server, software, load, load.load, latency)
 
 
