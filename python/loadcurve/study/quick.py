@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from loadcurve.loads.models import LoadTables
+from loadcurve.loads.table import attributes
 from loadcurve.loads.values import PositiveCount
 from loadcurve.study.tables import Sweep
 from loadcurve.toml.document import TomlTable
@@ -19,13 +20,8 @@ WARMUP_S_MAX = 0.2
 DURATION_S_MAX = 0.4
 MAXIMA = {"warmup": WARMUP_S_MAX, "duration": DURATION_S_MAX}
 """The largest value that a key of the sweep keeps."""
-COUNTS = {
-    "requests_total": "requests_total",
-    "num_connections": "connections_total",
-    "operations": "operations",
-    "records": "records",
-}
-"""The attributes of what a load counts, by their keys."""
+COUNTS = ("requests_total", "num_connections", "operations", "records")
+"""The keys that count what a load does."""
 
 
 class QuickTable(TomlTable):
@@ -66,8 +62,9 @@ def shortened_load(load: LoadTables, count_max: int | None) -> LoadTables:
         "warmup_s": min(load.warmup_s, WARMUP_S_MAX),
         "duration_s": None if load.duration_s is None else min(load.duration_s, DURATION_S_MAX),
     }
-    for name in COUNTS.values():
-        count = getattr(load, name, None)
+    known = attributes(type(load))
+    for name in (known[key] for key in COUNTS if key in known):
+        count = getattr(load, name)
         if count_max is not None and count is not None:
             shorter[name] = min(count, count_max)
     return load.model_copy(update=shorter)
