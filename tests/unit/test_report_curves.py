@@ -216,7 +216,7 @@ def test_curves_are_compared_where_both_have_a_point():
     whole = [{"server": "a", "x": 1, "y": 400.0}, {"server": "a", "x": 100, "y": 40_000.0}]
     assert not are_far_apart([*whole, {"server": "b", "x": 1, "y": 100.0}])
     assert are_far_apart([*whole, {"server": "b", "x": 1, "y": 39.0}])
-    # Without a sweep each server has a place of its own.
+    # Without a sweep each server has a separate place.
     assert are_far_apart([{"server": name, "x": name, "y": y} for name, y in (("a", 400.0), ("b", 39.0))])
 
 

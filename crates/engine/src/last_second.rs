@@ -4,7 +4,7 @@ use loadcurve_plan::Nanos;
 
 use crate::activity::CoarseLatencies;
 
-/// The shortest time over which it is told what was answered.
+/// The shortest time over which the answers are shown.
 const LENGTH: Nanos = Nanos::from_millis(1000);
 
 /// What was answered within the last second, or a little more: from one look at the load to the first one a second

@@ -27,7 +27,7 @@ fi
 CHECK = "check"
 VARIABLE = "_LOADCURVE_COMPLETE"
 
-# typer does so itself only with options of its own.
+# typer does so itself only with its built-in options.
 completion_init()
 if VARIABLE in os.environ:
     # typer would look for rich's markup in the helps, which hold none. Its import takes longer than all else.

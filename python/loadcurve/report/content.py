@@ -50,7 +50,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something that must be known of servers, each at so many of its points."""
+    """Something that must be known of servers, each with the number of its points."""
 
     text: str
     points: dict[str, int]

@@ -14,5 +14,5 @@ def bundled_studies() -> dict[str, Path]:
 
 
 def study_name(file: Path) -> str:
-    """Return the name of a study: that of its folder, where it has one of its own, or else of its file."""
+    """Return the name of a study: that of its folder where the file is ``study.toml``, else the file's."""
     return file.absolute().parent.name if file.name == STUDY_FILE else file.stem

@@ -70,7 +70,7 @@ class Study(TomlTable):
     Databases have none, and servers that run already need none; then any answer of status 200 is right.
     """
     load: WrittenLoad
-    """The load of every server that has none of its own."""
+    """The load of every server without a load table."""
     sweep: Sweep
     """What is swept: each key of the load with its values; several keys give every combination."""
     trials: Trials = Trials()

@@ -45,7 +45,7 @@ def print_table(sheet: Worksheet, widths: list[int], rows: int) -> None:
 
 
 def fit_height(sheet: Worksheet, row: int, texts: Iterable[tuple[int, str]]) -> None:
-    """Make a row as high as its texts, each in a column of so many characters, need when they are wrapped.
+    """Make a row as high as its texts, each in a column of this many characters, need when they are wrapped.
 
     Not every program that opens a workbook does so by itself.
     """
