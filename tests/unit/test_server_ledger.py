@@ -1,5 +1,6 @@
 """Ending what is left of a start."""
 
+import itertools
 import os
 import subprocess
 
@@ -31,6 +32,21 @@ def test_a_process_that_shows_no_environment_at_one_look_is_ended_all_the_same(t
         return len(looks) > 1 and carries_variable(identity, variable)
 
     monkeypatch.setattr(ledger, "carries_variable", carries_variable_later)
+    try:
+        assert kill_all(start) == ({process.pid}, set())
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_process_that_is_killed_while_the_machine_stands_still_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    start = LedgerEntry("sleeper", tmp_path).start
+    environment = {**os.environ, MARK_VARIABLE: start.mark}
+    process = subprocess.Popen(["sleep", "3600"], env=environment, start_new_session=True)
+    wait_until(lambda: carries_variable(identify(process.pid), start.mark_variable), "it sleeps")
+    # An hour passes between any two readings of the clock.
+    monkeypatch.setattr(ledger.time, "monotonic", itertools.count(0, 3600).__next__)
     try:
         assert kill_all(start) == ({process.pid}, set())
     finally:

@@ -22,6 +22,7 @@ No process is ended on the strength of its id, because ids are used again. A pro
   logs, or the probe.
 """
 
+import itertools
 import os
 import secrets
 import shutil
@@ -62,7 +63,13 @@ MARK_VARIABLE = "LOADCURVE_SERVER_MARK"
 """The environment variable that carries the mark of a start into the server and what it forks."""
 
 FOLDER_PREFIX = "loadcurve-"
-KILL_TIMEOUT_S = 10.0
+KILL_TIMEOUT_S = 30.0
+"""How long a killed process may take to end: one that waits for a disk ends only when it has been served."""
+
+KILLED_LOOKS = 100
+"""How often is looked before a killed process counts as one that does not end: the machine itself may stand
+still for longer than any timeout, and then the process had no time to end."""
+
 POLL_S = 0.01
 MOST_BYTES = 1 << 20
 PASSES_IN_VAIN = 2
@@ -266,15 +273,16 @@ def kill_all(start: Start, timeout_s: float = KILL_TIMEOUT_S) -> tuple[set[int],
     killed: set[int] = set()
     deadline = time.monotonic() + timeout_s
     in_vain = 0
-    while True:
-        remaining = list(processes_of(start))
+    for looks in itertools.count(1):
+        remaining = [process.identity for process in processes_of(start)]
         for process in remaining:
-            send_signal(process.identity, SIGKILL)
-            killed.add(process.identity.pid)
+            send_signal(process, SIGKILL)
+            killed.add(process.pid)
         in_vain = 0 if remaining else in_vain + 1
-        if in_vain == PASSES_IN_VAIN or time.monotonic() > deadline:
-            return killed, {process.identity.pid for process in remaining}
+        if in_vain == PASSES_IN_VAIN or (looks > KILLED_LOOKS and time.monotonic() > deadline):
+            break
         time.sleep(POLL_S)
+    return killed, {process.pid for process in remaining}
 
 
 def clean_up_after_killed_runs() -> list[CleanedUp]:
