@@ -19,6 +19,8 @@ NATIVE_FOLDER = ROOT / "python" / "loadcurve" / "native"
 ConfigSettings = dict[str, str | list[str]] | None
 PROGRAMS = {"loadcurve-probe": "loadcurve-probe", "loadcurve-servers": "loadcurve-server"}
 EXTENSION_MODULE = "loadcurve-python"
+BUILD_ARGUMENTS = "build-args"
+"""The setting with what maturin hands to cargo."""
 NOTICES = "THIRD-PARTY-NOTICES.txt"
 COMPONENTS = "loadcurve-native.cdx.json"
 """The file's name in a wheel and, in pyproject.toml, its path in the build folder."""
@@ -31,10 +33,17 @@ prepare_metadata_for_build_editable = maturin.prepare_metadata_for_build_editabl
 build_sdist = maturin.build_sdist
 
 
-def build_native_programs() -> None:
-    """Build each native program in release mode and copy it into the package."""
-    packages = [argument for package in PROGRAMS for argument in ("--package", package)]
-    subprocess.run(["cargo", "build", "--release", "--locked", *packages], cwd=ROOT, check=True)
+def build_native_programs(config_settings: ConfigSettings) -> None:
+    """Build each native program in release mode and copy it into the package.
+
+    The extension module, which has no program, is selected with them and by the same arguments, so that
+    crates which both use have the same features, and are compiled once.
+    """
+    selected = [argument for package in (*PROGRAMS, EXTENSION_MODULE) for argument in ("--package", package)]
+    given = (config_settings or {}).get(BUILD_ARGUMENTS, [])
+    arguments = given.split() if isinstance(given, str) else given
+    command = ["cargo", "build", "--release", "--locked", "--bins", *selected, *arguments]
+    subprocess.run(command, cwd=ROOT, check=True)
     NATIVE_FOLDER.mkdir(exist_ok=True)
     for program in PROGRAMS.values():
         built = ROOT / "target" / "release" / program
@@ -61,7 +70,7 @@ def build_wheel(
 ) -> str:
     """PEP 517: the native programs first, then maturin's wheel."""
     forget_folders()
-    build_native_programs()
+    build_native_programs(config_settings)
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
@@ -69,5 +78,5 @@ def build_editable(
     wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 660: the native programs first, then maturin's editable wheel."""
-    build_native_programs()
+    build_native_programs(config_settings)
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)

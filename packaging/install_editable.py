@@ -16,8 +16,7 @@ import build_backend
 
 CPU_MINUTES = {True: (5, 15), False: (2, 7)}
 """What the native parts take to compile, with databases or without, on a fast and on a slow processor."""
-WITHOUT_DATABASES = {"build-args": "--no-default-features --features extension-module"}
-"""What maturin hands to cargo."""
+WITHOUT_DATABASES = {build_backend.BUILD_ARGUMENTS: "--no-default-features --features extension-module"}
 LEAST_MINUTES = 1
 """However many CPUs there are, some crates wait for others."""
 
