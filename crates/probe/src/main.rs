@@ -23,6 +23,7 @@ mod machine;
 mod members;
 mod pace;
 mod parse;
+mod programs;
 mod round;
 mod sample;
 mod sampler;

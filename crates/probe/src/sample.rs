@@ -3,6 +3,7 @@
 //! Times and counters count from the start of the process or the machine, so that any two lines give what happened
 //! between them. What was not read at this moment, or is not told by this kernel, is null.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use loadcurve_pauses::{Nanos, Pause};
@@ -15,6 +16,7 @@ use crate::listen_queue::ListenQueue;
 use crate::machine::{Pressure, Sockets, TcpCounters};
 use crate::parse::group::GroupUsage;
 use crate::parse::machine::{CpuTicks, Stalled};
+use crate::parse::process::ProgramName;
 use crate::sockets::SocketStates;
 use crate::switches::SwitchesFound;
 use crate::throttle::Throttling;
@@ -37,6 +39,8 @@ pub(crate) struct Sample {
     /// Processor time of the server's control group: exact, whatever comes and goes.
     pub(crate) group: Option<CpuTime>,
     pub(crate) tree: Option<TreeSample>,
+    /// Processor time of each program of the server, where there are several.
+    pub(crate) programs: Option<BTreeMap<String, f64>>,
     pub(crate) busiest_process: Option<BusiestProcess>,
     pub(crate) busiest_thread: Option<BusiestThread>,
     pub(crate) context_switches: Option<SwitchesFound>,
@@ -150,6 +154,14 @@ impl Units {
 
     fn cpu_time(self, used: Ticks) -> CpuTime {
         CpuTime { cpu_user_s: self.seconds(used.user), cpu_system_s: self.seconds(used.system) }
+    }
+
+    /// What the programs of the server have used, in seconds.
+    pub(crate) fn programs<'a>(
+        self,
+        used: impl Iterator<Item = (&'a ProgramName, u64)>,
+    ) -> BTreeMap<String, f64> {
+        used.map(|(name, ticks)| (name.to_string(), self.seconds(ticks))).collect()
     }
 
     fn seconds(self, ticks: u64) -> f64 {

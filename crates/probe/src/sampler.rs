@@ -153,6 +153,7 @@ impl Sampler {
         if let Some((together, gone)) = within_or_asked(asked, &mut self.processes_pace, now, read_processes)
         {
             sample.tree = Some(units.tree(together));
+            sample.programs = tree.programs().map(|used| units.programs(used));
             sample.busiest_process = tree.busiest_process(units.ticks_per_s).map(BusiestProcess::from);
             // An id that is free again may have been given to a new process before anyone looked.
             self.may_have_newcomers |= gone > 0;

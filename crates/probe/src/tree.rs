@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use crate::busiest::{Meter, NS_PER_S, Use, busiest};
 use crate::family::{Account, Family, Ticks};
 use crate::file::{Buffer, Optional};
-use crate::parse::process::{Scheduled, Stat, resident_pages, scheduled, stat};
+use crate::parse::process::{ProgramName, Scheduled, Stat, resident_pages, scheduled, stat};
+use crate::programs::Programs;
 
 /// A process that has not run is read again after this many readings at the latest: its memory may have been taken.
 const MOST_SKIPPED: u32 = 49;
@@ -46,6 +47,7 @@ struct Watched {
 pub(crate) struct Tree {
     watched: Vec<Watched>,
     family: Family,
+    programs: Programs,
 }
 
 impl Tree {
@@ -57,6 +59,7 @@ impl Tree {
         match Watched::open(pid, buffer, now) {
             Ok(process) => {
                 self.family.seen(pid, process.account());
+                self.programs.add(process.last.program, own_ticks(&process.last));
                 self.watched.push(process);
                 Ok(())
             }
@@ -83,11 +86,13 @@ impl Tree {
     /// Reads every process that has run; says, too, how many were found to be no more.
     pub(crate) fn read(&mut self, buffer: &mut Buffer, now: Duration) -> (Together, usize) {
         let before = self.watched.len();
-        let family = &mut self.family;
+        let Self { family, programs, .. } = self;
         self.watched.retain_mut(|process| {
+            let used = own_ticks(&process.last);
             let exists = process.update(buffer, now).is_ok();
             if exists {
                 family.seen(process.pid, process.account());
+                programs.add(process.last.program, own_ticks(&process.last).saturating_sub(used));
             } else {
                 family.gone(process.pid);
             }
@@ -100,6 +105,11 @@ impl Tree {
             together.threads += process.last.threads;
         }
         (together, before - self.watched.len())
+    }
+
+    /// What each program has used in ticks, where there are several.
+    pub(crate) fn programs(&self) -> Option<impl Iterator<Item = (&ProgramName, u64)>> {
+        self.programs.used()
     }
 
     /// The process that has used the most between its last two readings.

@@ -1,6 +1,8 @@
 //! One process: `/proc/PID/stat`, `statm`, `schedstat`, `status`, `smaps_rollup` and `environ`.
 
-use memchr::memrchr;
+use std::fmt;
+
+use memchr::{memchr, memrchr};
 use rustix::process::Signal;
 
 use super::text::{after, fields, hexadecimal, number, number_after};
@@ -8,9 +10,32 @@ use super::text::{after, fields, hexadecimal, number, number_after};
 /// SIGCHLD in a mask of signals, in which the first signal has the lowest bit.
 const SIGCHLD_BIT: u64 = 1 << (Signal::CHILD.as_raw() - 1);
 
+/// The longest name of a program, in bytes: the kernel cuts off the rest.
+const PROGRAM_NAME_BYTES: usize = 15;
+
+/// The name that the kernel has of the program that a process runs; behind it zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ProgramName([u8; PROGRAM_NAME_BYTES]);
+
+impl fmt::Display for ProgramName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = memchr(0, &self.0).unwrap_or(PROGRAM_NAME_BYTES);
+        formatter.write_str(&String::from_utf8_lossy(&self.0[..length]))
+    }
+}
+
+/// The name of a program as the kernel would have it.
+pub(crate) fn program_name(bytes: &[u8]) -> ProgramName {
+    let mut name = [0; PROGRAM_NAME_BYTES];
+    let length = bytes.len().min(PROGRAM_NAME_BYTES);
+    name[..length].copy_from_slice(&bytes[..length]);
+    ProgramName(name)
+}
+
 /// What `/proc/PID/stat` says; times are in the kernel's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
+    pub(crate) program: ProgramName,
     pub(crate) parent: u32,
     pub(crate) session: u32,
     /// It has ended and waits to be reaped: its times count, and it has no memory and no thread.
@@ -26,7 +51,9 @@ pub(crate) struct Stat {
 /// Reads `/proc/PID/stat`.
 pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
     // The second field, the name, stands in parentheses and may itself hold blanks and parentheses.
-    let mut fields = fields(&bytes[memrchr(b')', bytes)? + 1..]);
+    let (begin, end) = (memchr(b'(', bytes)? + 1, memrchr(b')', bytes)?);
+    let program = program_name(bytes.get(begin..end)?);
+    let mut fields = fields(&bytes[end + 1..]);
     let state = fields.next()?;
     let mut next = |skipped: usize| fields.nth(skipped);
     let parent = number(next(0)?)?;
@@ -37,6 +64,7 @@ pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
     let children_system_ticks = number(next(0)?)?;
     let threads = number(next(2)?)?;
     Some(Stat {
+        program,
         parent: u32::try_from(parent).ok()?,
         session: u32::try_from(session).ok()?,
         ended: matches!(state, b"Z" | b"X"),
