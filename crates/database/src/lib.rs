@@ -26,7 +26,7 @@ mod tls;
 pub use database::{
     ConnectionEvent, Database, Failed, Found, InvalidTarget, NewRecord, Session, Settings, Target,
 };
-pub use load::{result_of, start, start_part};
+pub use load::{result_of, start, start_part, start_to_begin};
 pub use management::ManagedDatabase;
 #[cfg(feature = "drivers")]
 pub use mongodb::MongoDb;

@@ -29,13 +29,22 @@ const IO: &str = "epoll";
 /// How long a thread waits between two looks whether the others are ready.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Starts a load on a database. Whether that is there and holds the records is not asked before.
+/// Starts a load on a database. Whether that is there and holds the records is not asked before. It begins when its
+/// clients are connected.
 ///
 /// # Errors
 /// When the plan is not sound, its address or settings are none of a database that is known, or it asks for more
 /// than this machine allows.
 pub fn start(plan: DatabaseLoad) -> Result<RunningLoad<LoadResult>, StartError> {
-    let group = start_threads(&plan, Share::whole(), Begins::WhenReady)?;
+    start_to_begin(plan, Begins::WhenReady)
+}
+
+/// Starts a load on a database as [`start`], which begins as `begins` says.
+///
+/// # Errors
+/// As for [`start`].
+pub fn start_to_begin(plan: DatabaseLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
+    let group = start_threads(&plan, Share::whole(), begins)?;
     Ok(RunningLoad::new(group, move |finished| result_of(&plan, &[finished])))
 }
 

@@ -61,9 +61,10 @@ fn odd_bodies<E: Exchange>(requests: &RequestSource<E>, tallies: &[OperationTall
                     found_bytes,
                 });
             }
-            let is_unverified = requests.counted_by(index)?.expected_body_bytes.is_none();
+            let template = requests.counted_by(index)?;
+            let is_doubtful = template.expected_body_bytes.is_none() && !template.body_varies;
             let (shortest_bytes, longest_bytes) = tally.body_bytes?;
-            (is_unverified && shortest_bytes < longest_bytes).then(|| OddBody::Differing {
+            (is_doubtful && shortest_bytes < longest_bytes).then(|| OddBody::Differing {
                 operation: label.clone(),
                 shortest_bytes,
                 longest_bytes,

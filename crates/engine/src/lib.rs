@@ -40,7 +40,7 @@ pub use clock::now;
 pub use error::StartError;
 pub use kernel::TcpCounters;
 pub use last_second::LastSecond;
-pub use load::{result_of, start, start_part, uring_refusal};
+pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets};
 pub use result::LoadResult;

@@ -21,13 +21,22 @@ use crate::thread::online_cpus;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::worker::{Worker, WorkerConfiguration};
 
-/// Starts a load on a web server; its limits are checked before the first connection.
+/// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
+/// are open.
 ///
 /// # Errors
 /// When the plan is not sound, or asks for more than this machine allows.
 pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
+    start_to_begin(plan, Begins::WhenReady)
+}
+
+/// Starts a load on a web server as [`start`], which begins as `begins` says.
+///
+/// # Errors
+/// As for [`start`].
+pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
     match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan),
+        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan, begins),
     }
 }
 
@@ -55,8 +64,11 @@ pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Re
     Ok(HttpSummary { plan, requests: &requests, io, capacity: None }.of(finished))
 }
 
-fn start_whole<E: Exchange + 'static>(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
-    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), Begins::WhenReady)?;
+fn start_whole<E: Exchange + 'static>(
+    plan: HttpLoad,
+    begins: Begins,
+) -> Result<RunningLoad<LoadResult>, StartError> {
+    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), begins)?;
     Ok(RunningLoad::new(group, move |finished| {
         let capacity = capacity.at_the_end();
         HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(&[finished])

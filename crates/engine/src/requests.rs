@@ -147,6 +147,7 @@ fn request_of(listed: &ListedRequests, target: &str, weight: Option<f64>) -> Req
         headers: listed.headers.clone(),
         body: listed.body.clone(),
         expected_body_bytes: None,
+        body_varies: false,
         weight: weight.unwrap_or(1.0),
     }
 }

@@ -53,6 +53,7 @@ fn get() -> Request {
         headers: vec![],
         body: Body::Empty,
         expected_body_bytes: None,
+        body_varies: false,
         weight: 1.0,
     }
 }

@@ -150,6 +150,7 @@ mod tests {
             headers: vec![],
             body: Body::Empty,
             expected_body_bytes: None,
+            body_varies: false,
             weight,
         }
     }

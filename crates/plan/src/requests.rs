@@ -81,6 +81,9 @@ pub struct Request {
     /// The length that a successful answer's body must have; an answer of another length is a mismatch.
     #[serde(default)]
     pub expected_body_bytes: Option<u64>,
+    /// Whether answers may differ in length without doubt about them, as those that are generated anew each time.
+    #[serde(default)]
+    pub body_varies: bool,
     /// How often it is picked by weight, beside the others' weights.
     #[serde(default = "one")]
     pub weight: f64,

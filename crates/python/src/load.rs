@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loadcurve_database::DatabaseLoad;
-use loadcurve_engine::{RunningLoad, StartError};
-use loadcurve_plan::HttpLoad;
+use loadcurve_engine::{Begins, RunningLoad, StartError};
+use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::Class;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,14 +30,25 @@ pub(crate) struct Load(Option<RunningLoad<serde_json::Result<String>>>);
 #[pymethods]
 impl Load {
     #[staticmethod]
-    fn start(plan: &str) -> PyResult<Self> {
+    #[pyo3(signature = (plan, *, begins_on_request=false))]
+    fn start(plan: &str, begins_on_request: bool) -> PyResult<Self> {
         let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let begins = if begins_on_request { Begins::OnRequest } else { Begins::WhenReady };
         let load = match plan {
-            Plan::Http(load) => loadcurve_engine::start(load),
-            Plan::Ycsb(load) => loadcurve_database::start(load),
+            Plan::Http(load) => loadcurve_engine::start_to_begin(load, begins),
+            Plan::Ycsb(load) => loadcurve_database::start_to_begin(load, begins),
         };
         let load = load.map_err(start_error)?;
         Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
+    }
+
+    fn is_ready(&self) -> PyResult<bool> {
+        Ok(self.running()?.is_ready())
+    }
+
+    fn begin(&self, at_ns: u64) -> PyResult<()> {
+        let begun = self.running()?.begin(Nanos(at_ns));
+        begun.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     fn progress(&mut self) -> PyResult<ShownProgress> {

@@ -21,6 +21,8 @@ pub(crate) struct Template<E: Exchange> {
     pub(crate) body: Option<Arc<BodyFile>>,
     /// Of an answer that has a body.
     pub(crate) expected_body_bytes: Option<u64>,
+    /// Whether answers may differ in length.
+    pub(crate) body_varies: bool,
 }
 
 impl<E: Exchange> Template<E> {
@@ -90,6 +92,7 @@ impl<'a> Templates<'a> {
             request: E::template(&wire).map_err(invalid)?,
             body,
             expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
+            body_varies: request.body_varies,
         })
     }
 

@@ -124,6 +124,18 @@ fn answers_that_differ_in_length_cast_doubt_where_no_length_was_verified() {
 }
 
 #[test]
+fn answers_that_differ_in_length_cast_no_doubt_where_the_plan_says_that_they_vary() {
+    let server =
+        Server::scripted(|asked| Reply::answer(ok(if asked.number % 2 == 0 { "even" } else { "not even" })));
+    let request = Request { body_varies: true, ..get("/") };
+    let measured =
+        measure(closed(server.address, 2, 20).with(|http| http.requests = Requests::Given(vec![request])));
+    server.finish();
+    assert_eq!(measured.requests("ok"), 20);
+    assert_eq!(measured.reason("lengths_differ"), None);
+}
+
+#[test]
 fn an_error_status_is_an_answer_that_is_not_ok_whatever_its_length() {
     let server =
         Server::replying(Reply::answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"));

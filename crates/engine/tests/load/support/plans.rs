@@ -14,6 +14,7 @@ pub(crate) fn get(target: &str) -> Request {
         headers: vec![],
         body: Body::Empty,
         expected_body_bytes: None,
+        body_varies: false,
         weight: 1.0,
     }
 }
