@@ -17,6 +17,8 @@ from loadcurve.host.cgroups import (
     LimitsUnavailable,
     Tree,
     control_group_trees,
+    quota_and_period_us,
+    used_cpu_s,
 )
 from support.sandbox import wait_until
 
@@ -129,6 +131,42 @@ def test_version_2_is_written_as_the_kernel_documents_it(
     ControlGroup.planned("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees).make()
     assert (tmp_path / "group/cpu.max").read_text() == "150000 100000"
     assert (tmp_path / "group/memory.max").read_text() == str(64 * MIB)
+
+
+def test_the_limit_of_cpus_of_a_group_can_be_changed_and_its_processor_time_read(
+    imitated_trees: dict[Controller, Tree], tmp_path: Path
+) -> None:
+    group = ControlGroup.planned("group", Limits(cpus=1.0), imitated_trees)
+    group.make()
+    # The kernel's file has its newest value alone.
+    (tmp_path / "group/cpu.max").write_text("")
+    group.set_cpus(0.1)
+    assert (tmp_path / "group/cpu.max").read_text() == "10000 100000"
+    (tmp_path / "group/cpu.stat").write_text("usage_usec 1500000\nuser_usec 1000000\n")
+    # One of version 1 beside it says nothing of it.
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/cpu.stat").write_text("nr_periods 3\n")
+    assert used_cpu_s([tmp_path / "missing", tmp_path / "old", tmp_path / "group"]) == 1.5
+    with pytest.raises(OSError, match="no control group of version 2 counts"):
+        used_cpu_s([tmp_path / "old"])
+
+
+@pytest.mark.parametrize(
+    ("cpus", "period_us", "written"),
+    [
+        (0.25, 10_000, (2_500, 10_000)),
+        (1.0, 10_000, (10_000, 10_000)),
+        # The kernel takes no quota below a millisecond.
+        (0.025, 10_000, (1_000, 40_000)),
+        (0.01, 100_000, (1_000, 100_000)),
+    ],
+)
+def test_a_small_share_has_a_longer_period_and_is_still_that_share(
+    cpus: float, period_us: int, written: tuple[int, int]
+) -> None:
+    assert quota_and_period_us(cpus, period_us) == written
+    quota_us, chosen_us = written
+    assert quota_us / chosen_us == pytest.approx(cpus)
 
 
 def test_version_2_is_read_as_the_kernel_documents_it(

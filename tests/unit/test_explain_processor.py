@@ -37,6 +37,16 @@ def test_a_throttled_server_is_told_as_such_and_not_as_a_busy_one(throttled: int
         assert evidence(by_code["cpu_throttled"])["throttled periods"] == 0.4
 
 
+@pytest.mark.parametrize(("period_ms", "wait"), [(10.0, "up to 10 ms"), (None, "up to 100 ms")])
+def test_a_throttled_server_makes_requests_wait_for_as_long_as_its_period(period_ms: float | None, wait: str):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        use_cpus(record, 0.5)
+        record["probe"]["throttling"] = {"periods": 20, "throttled_periods": 8, "throttled_s": 0.3}
+
+    limits = {"limits": LimitsRecord(cpus=0.5, memory_bytes=None, period_ms=period_ms)}
+    assert wait in found(plant, Setup(server=limits))["cpu_throttled"].cause
+
+
 def test_one_thread_on_two_cpus_is_bound_to_one():
     def plant(record: Data, trial: int, connections: float) -> None:
         counts = {"min": 1, "max": 1}

@@ -27,7 +27,7 @@ def test_the_machine_types_are_those_that_were_published(
 ) -> None:
     machine = machine_table().machine(name)
     assert (machine.vcpus, machine.price_usd_per_hour) == (vcpus, price_usd_per_hour)
-    assert machine.limits() == Limits(cpus=vcpus, memory_bytes=int(memory_gib * GIB))
+    assert machine.limits() == Limits(cpus=vcpus, memory_bytes=int(memory_gib * GIB), period_us=10_000)
 
 
 def test_prices_have_a_date_and_a_place() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from loadcurve.explain import (
+    cpu_credits,
     exhaustion,
     hidden_tail,
     listen_queue,
@@ -11,6 +12,7 @@ from loadcurve.explain import (
     platform_pauses,
     process_changes,
     processor,
+    programs,
     reconnects,
     rig,
     stalls,
@@ -31,7 +33,9 @@ FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
     platform_pauses.find,
     odd_trial.find,
     reconnects.find,
+    cpu_credits.find,
     processor.find,
+    programs.find,
     process_changes.find,
     memory.find,
     hidden_tail.find,
@@ -53,9 +57,11 @@ FINDINGS: Mapping[str, FindingCode] = {
         platform_pauses.CODE,
         odd_trial.CODE,
         reconnects.CODE,
+        cpu_credits.CODE,
         processor.LIMIT,
         processor.THROTTLED,
         processor.ONE_THREAD,
+        programs.CODE,
         process_changes.CODE,
         memory.LEAK,
         memory.CONNECTIONS,

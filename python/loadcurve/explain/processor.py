@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.explain.cpu_credits import held_to_baseline
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import BusiestThread
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import KERNEL_PERIOD_MS, PointRecord
 
 LIMIT = FindingCode(
     "cpu_limit",
@@ -71,8 +72,9 @@ def find(subject: Subject) -> list[Finding]:
 
 
 def _used(subject: Subject, record: PointRecord) -> Used | None:
+    """Return what a server used and had; ``None`` where that is not known, or was its baseline at times."""
     server, available = record.probe.server, subject.cpus_available
-    if server is None or server.cpu_share is None or not available:
+    if server is None or server.cpu_share is None or not available or held_to_baseline(record):
         return None
     throttling = record.probe.throttling
     share = throttling.throttled_periods / throttling.periods if throttling and throttling.periods else None
@@ -98,11 +100,13 @@ def _is_bound_to_one_thread(subject: Subject, used: Used) -> bool:
 
 def _explain_throttled(subject: Subject, seen: Sequence[Observation[Used]]) -> Explanation:
     share = max(one.detail.throttled_share or 0 for one in seen)
+    limits = subject.server.limits
+    period_ms = (limits and limits.period_ms) or KERNEL_PERIOD_MS
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"The server was throttled by its CPU limit in up to {100 * share:.0f} % of the 100 ms "
-        "periods in which it was runnable.",
+        seen=f"The server was throttled by its CPU limit in up to {100 * share:.0f} % of the "
+        f"{period_ms:g} ms periods in which it was runnable.",
         evidence=[
             *ranged("throttled periods", "share", [one.detail.throttled_share for one in seen]),
             *ranged("throttled time, over all CPUs", "s", [one.detail.throttled_s for one in seen]),
@@ -110,11 +114,11 @@ def _explain_throttled(subject: Subject, seen: Sequence[Observation[Used]]) -> E
             *ranged("CPUs available to it", "CPUs", [one.detail.available for one in seen]),
         ],
         cause="The server's control group limits its CPU time, and the kernel stops all of its processes "
-        f"until the next period begins: {subject.load.requests} wait for up to 100 ms meanwhile.",
+        f"until the next period begins: {subject.load.requests} wait for up to {period_ms:g} ms meanwhile.",
         advice="Give the server more CPUs (limits.cpus, or a larger machine) unless these pauses are what "
         "the study measures; if the study sets no limit, check the limits of the container that it runs in.",
-        briefly=f"{subject.load.requests} waited for up to 100 ms, because the CPU limit stopped the "
-        f"server in up to {100 * share:.0f} % of the periods in which it was runnable",
+        briefly=f"{subject.load.requests} waited for up to {period_ms:g} ms, because the CPU limit stopped "
+        f"the server in up to {100 * share:.0f} % of the periods in which it was runnable",
     )
 
 

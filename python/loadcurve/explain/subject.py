@@ -74,7 +74,8 @@ class Subject:
     @property
     def cpus(self) -> list[int]:
         """The CPUs that the server was bound to; empty where the run did not record them."""
-        return _numbers(self.run.host.get("server_cpus"))
+        own = self.server.cpus
+        return _numbers(self.run.host.get("server_cpus")) if own is None else list(own)
 
     @property
     def load_cpus(self) -> list[int]:

@@ -5,18 +5,22 @@ version 1 a tree for each.
 """
 
 import contextlib
+import errno
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from loadcurve.errors import NothingMeasured
+from loadcurve.host.credits import Burst
 from loadcurve.result.records import LimitUse
 
 PERIOD_US = 100_000
 """The length of time within which a share of the CPUs is counted; the kernel's default."""
+MIN_QUOTA_US = 1_000
+"""The least processor time in a period that the kernel takes."""
 
 REMOVE_TIMEOUT_S = 5.0
 POLL_S = 0.01
@@ -32,6 +36,10 @@ class Limits:
     """Processor seconds in each second: 1.0 is as much as one CPU gives, on whichever CPUs it is used."""
     memory_bytes: int | None = None
     """Memory of all processes together, page cache included. Swap is not used beyond it."""
+    burst: Burst | None = None
+    """What of ``cpus`` remains when credits are used up; whoever starts a server imitates it over time."""
+    period_us: int = PERIOD_US
+    """Within which ``cpus`` is counted; a server that has used its share waits for the next one."""
 
     @property
     def controllers(self) -> list[Controller]:
@@ -132,6 +140,13 @@ class ControlGroup:
         script = 'until [ "$1" = -- ]; do echo $$ > "$1" || exit 126; shift; done; shift; exec "$@"'
         return ("sh", "-c", script, "sh", *files, "--")
 
+    def set_cpus(self, cpus: float) -> None:
+        """Change the limit of CPUs of a group that has been made with one.
+
+        Raises ``OSError``: it cannot be written.
+        """
+        _limit_cpus(self._places["cpu"], cpus, self._limits.period_us)
+
     def use(self) -> LimitUse | None:
         """Read what the limit of memory has done so far; ``None`` where there is none."""
         memory = self._places.get("memory")
@@ -150,7 +165,7 @@ class ControlGroup:
     def _set_limits(self) -> None:
         for controller, place in self._places.items():
             if controller == "cpu" and self._limits.cpus is not None:
-                _limit_cpus(place, self._limits.cpus)
+                _limit_cpus(place, self._limits.cpus, self._limits.period_us)
             if controller == "memory" and self._limits.memory_bytes is not None:
                 _limit_memory(place, self._limits.memory_bytes)
 
@@ -200,6 +215,18 @@ def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
     group = dict(_own_groups(proc)).get("")
     mount_point = next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
     return None if group is None or mount_point is None else _inside(mount_point, group)
+
+
+def used_cpu_s(folders: Iterable[Path]) -> float:
+    """Return the processor seconds that a group of version 2 has used, of the first folder that counts them.
+
+    Raises ``OSError``: none of them does.
+    """
+    for folder in folders:
+        used_us = _named_numbers(folder / "cpu.stat").get("usage_usec")
+        if used_us is not None:
+            return used_us / 1e6
+    raise OSError(errno.ENOENT, "no control group of version 2 counts its processor time")
 
 
 def groups_around(proc: Path = Path("/proc/self")) -> list[Path]:
@@ -276,13 +303,19 @@ def _mounts(proc: Path) -> Iterator[tuple[Path, str, list[str]]]:
                 yield Path(place.split()[4]), kind, options.split(",")
 
 
-def _limit_cpus(place: Tree, cpus: float) -> None:
-    quota_us = max(round(cpus * PERIOD_US), 1000)
+def quota_and_period_us(cpus: float, period_us: int) -> tuple[int, int]:
+    """Return the processor time in each period, and the period: longer, where that would be too little."""
+    quota_us = round(cpus * period_us)
+    return (quota_us, period_us) if quota_us >= MIN_QUOTA_US else (MIN_QUOTA_US, round(MIN_QUOTA_US / cpus))
+
+
+def _limit_cpus(place: Tree, cpus: float, shortest_period_us: int) -> None:
+    quota_us, period_us = quota_and_period_us(cpus, shortest_period_us)
     if place.version == 1:
-        _write(place.folder / "cpu.cfs_period_us", PERIOD_US)
+        _write(place.folder / "cpu.cfs_period_us", period_us)
         _write(place.folder / "cpu.cfs_quota_us", quota_us)
     else:
-        _write(place.folder / "cpu.max", f"{quota_us} {PERIOD_US}")
+        _write(place.folder / "cpu.max", f"{quota_us} {period_us}")
 
 
 def _limit_memory(place: Tree, memory_bytes: int) -> None:

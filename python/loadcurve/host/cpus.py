@@ -27,6 +27,11 @@ class CpuDivision:
         """The CPUs that both sides use, where load and server disturb each other."""
         return tuple(cpu for cpu in self.server if cpu in self.load)
 
+    def with_server(self, cpus: Collection[int]) -> "CpuDivision":
+        """Return the division for a server that is bound to other CPUs, under the same load."""
+        spare = tuple(cpu for cpu in self.spare if cpu not in cpus)
+        return CpuDivision(tuple(sorted(cpus)), self.load, spare)
+
 
 def divide_cpus(
     server: Sequence[int] | None, load: Sequence[int] | None, available: Collection[int] | None = None
@@ -40,12 +45,7 @@ def divide_cpus(
     """
     usable = sorted(os.sched_getaffinity(0) if available is None else available)
     for name, cpus in (("server_cpus", server), ("load_cpus", load)):
-        missing = [cpu for cpu in cpus or () if cpu not in usable]
-        if missing:
-            expected = ", ".join(map(str, usable))
-            raise UnusableCpu(
-                name, f"found {missing[0]}; expected CPUs that this process may use: {expected}"
-            )
+        require_usable(name, cpus or (), usable)
     if server is None and load is None:
         half = len(usable) // 2
         server, load = (usable[:half], usable[half:]) if half else (usable, usable)
@@ -58,13 +58,22 @@ def divide_cpus(
     return CpuDivision(tuple(sorted(server)), tuple(sorted(load)), tuple(spare))
 
 
-class UnusableCpu(BadInput):
-    """A CPU is given that this process may not use; ``side`` is ``server_cpus`` or ``load_cpus``."""
+def require_usable(key: str, cpus: Collection[int], available: Collection[int] | None = None) -> None:
+    """Raise ``UnusableCpu`` where ``key`` names a CPU that this process may not use."""
+    usable = sorted(os.sched_getaffinity(0) if available is None else available)
+    missing = [cpu for cpu in cpus if cpu not in usable]
+    if missing:
+        expected = ", ".join(map(str, usable))
+        raise UnusableCpu(key, f"found {missing[0]}; expected CPUs that this process may use: {expected}")
 
-    def __init__(self, side: str, text: str) -> None:
-        """Make the error of one side."""
+
+class UnusableCpu(BadInput):
+    """A CPU is given that this process may not use; ``key`` is where, such as ``server_cpus``."""
+
+    def __init__(self, key: str, text: str) -> None:
+        """Make the error of one key."""
         super().__init__(text)
-        self.side = side
+        self.key = key
 
 
 @contextmanager

@@ -10,8 +10,45 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import Limits
+from loadcurve.host.credits import CREDIT_CPU_S, Burst
 from loadcurve.toml.expected import nearest
 from loadcurve.toml.quantities import SizeBytes
+
+MACHINE_PERIOD_US = 10_000
+"""The period in which a machine type has its share of CPUs: hypervisors take turns in milliseconds, and a
+smaller machine is slower, but does not stop for most of 100 ms, the kernel's default."""
+
+
+class MachineCredits(BaseModel):
+    """The CPU credits of a burstable machine type, as they are published."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    baseline_share: Annotated[float, Field(gt=0, lt=1)]
+    """Of each of its vCPUs."""
+    per_hour: Annotated[float, Field(gt=0)]
+    """What it earns."""
+    max_earned: Annotated[float, Field(gt=0)]
+    """The most of what it earned that it accrues."""
+    at_launch: Annotated[float, Field(ge=0)]
+    """What it has at each start, beyond that."""
+    unlimited_by_default: bool = False
+    """Whether it goes on at full speed, at a surcharge, unless its mode is changed to standard."""
+
+    def burst(
+        self,
+        cpus_per_vcpu: float = 1.0,
+        credits_at_start: float | None = None,
+        baseline_share: float | None = None,
+    ) -> Burst:
+        """Return the credits in standard mode; with others at the start, or another baseline, if given."""
+        scale = 1.0 if baseline_share is None else baseline_share / self.baseline_share
+        return Burst(
+            credits=self.at_launch if credits_at_start is None else credits_at_start,
+            baseline_cpus=self.per_hour / 60 * scale * cpus_per_vcpu,
+            max_earned=self.max_earned * scale,
+            credit_cpu_s=CREDIT_CPU_S * cpus_per_vcpu,
+        )
 
 
 class MachineType(BaseModel):
@@ -24,15 +61,20 @@ class MachineType(BaseModel):
     network: str
     """In the words of the one who rents it out."""
     price_usd_per_hour: Annotated[float, Field(gt=0)]
-    burstable: bool
-    """Whether its CPUs are lent beyond a share of their time only as long as credits last."""
+    credits: MachineCredits | None = None
+    """``None`` where its CPUs do not depend on credits."""
 
-    def limits(self, cpus_per_vcpu: float = 1.0) -> Limits:
+    def limits(self, cpus_per_vcpu: float = 1.0, burst: Burst | None = None) -> Limits:
         """Return what a server must be held to so that this machine represents the type.
 
         Fewer CPUs for each of the type's compare types that are larger than this machine, by their ratios.
         """
-        return Limits(cpus=self.vcpus * cpus_per_vcpu, memory_bytes=self.memory_bytes)
+        return Limits(
+            cpus=self.vcpus * cpus_per_vcpu,
+            memory_bytes=self.memory_bytes,
+            burst=burst,
+            period_us=MACHINE_PERIOD_US,
+        )
 
 
 class MachineTable(BaseModel):
