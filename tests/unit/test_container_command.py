@@ -34,8 +34,15 @@ def option(words: list[str], name: str) -> list[str]:
     return [value for key, value in itertools.pairwise(words) if key == name]
 
 
+LIMITS = Limits(cpus=0.5, memory_bytes=1 << 30)
+
+
 def started(
-    network: str = "host", engine: Engine = PODMAN, user: ServerUser | None = None, **more: object
+    network: str = "host",
+    engine: Engine = PODMAN,
+    user: ServerUser | None = None,
+    limits: Limits = LIMITS,
+    **more: object,
 ) -> list[str]:
     start = StartCommand(
         title="Demo",
@@ -48,7 +55,7 @@ def started(
         environment={"LC_ALL": "C", "STORE": "sesame", "API_TOKEN": "sesame"},
         secret_variables={"STORE"},
         cpus={2, 0},
-        limits=Limits(cpus=0.5, memory_bytes=1 << 30),
+        limits=limits,
     )
     container = InContainer(engine, "4.3.1", IMAGE, network=network, **more)
     return container.started(start, "loadcurve-demo-1").words(engine)
@@ -83,6 +90,13 @@ def test_a_container_is_held_to_its_cpus_and_limits_and_swaps_nothing():
     assert option(words, "--cpuset-cpus") == ["0,2"]
     assert option(words, "--cpus") == ["0.5"]
     assert option(words, "--memory") == option(words, "--memory-swap") == ["1073741824b"]
+
+
+def test_the_period_of_a_machine_type_holds_in_a_container_too():
+    words = started(limits=Limits(cpus=0.025, period_us=10_000))
+    # 2.5 % of 10 ms would be less than the kernel's least quota of a millisecond.
+    assert (option(words, "--cpu-period"), option(words, "--cpu-quota")) == (["40000"], ["1000"])
+    assert "--cpus" not in words
 
 
 def test_a_container_has_the_limits_of_this_process():

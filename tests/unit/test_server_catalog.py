@@ -53,9 +53,9 @@ def refusal(catalog, **parts) -> str:
 
 
 PACKAGED = """
-actix apache-event apache-php apache-prefork apache-worker caddy cherokee command ferretdb h2o hyper
-lighttpd limit mini-httpd mongodb nginx node persistent pipelined postgresql python-http simple
-thttpd url
+actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker
+caddy cherokee command ferretdb h2o hyper lighttpd lighttpd-php limit mini-httpd mongodb nginx nginx-php
+node node-postgresql persistent pipelined postgresql python-http simple thttpd url
 """
 
 
@@ -98,7 +98,7 @@ def test_every_packaged_server_says_where_its_manual_is_and_how_to_get_it_and_it
         assert install_command(["debian"], description.install)
 
 
-@pytest.mark.parametrize("name", ["thttpd", "cherokee", "mongodb"])
+@pytest.mark.parametrize("name", ["thttpd", "cherokee", "mongodb", "apache-1.3"])
 def test_a_server_that_no_debian_has_is_marked_as_untried(name):
     assert load_catalog()[name].description.notes[0].startswith("Untried")
 
@@ -251,6 +251,19 @@ def test_an_entry_has_what_its_base_says_where_it_is_silent(based):
     assert (description.title, description.documentation) == ("Demo", "https://example.org/")
     assert description.notes == ["three"]
     assert (description.settings["size"].default, description.settings["size"].doc) == (2, "How large.")
+
+
+def test_of_several_bases_an_earlier_one_goes_before_a_later_one(based, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "more.toml").write_text('title = "More"\nnotes = ["more"]\nready.timeout = "3s"')
+    description = based('base = ["../shared/base.toml", "../shared/more.toml"]').description
+    assert (description.title, description.notes) == ("Base", ["one", "two"])
+    assert description.ready.timeout_s == 3
+
+
+def test_a_base_that_is_no_path_is_refused_with_its_line(based):
+    with pytest.raises(BadInput, match=r"demo/server.toml:1: base"):
+        based("base = [1]")
 
 
 def test_a_template_includes_those_of_the_base(based, tmp_path):

@@ -3,18 +3,27 @@
 import hashlib
 import http.client
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
+from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure
+from loadcurve.toml.expected import show
 
 CHUNK_BYTES = 1 << 20
 ANSWER_TIMEOUT_S = 10.0
+MATCHED_BYTES = 1 << 20
+"""A pattern is looked for in this much of an answer, from its begin."""
+CHANGES = (
+    "is answered differently from request to request; a page whose text changes requires verify in [load]: "
+    '"status", or { pattern = "…" } for what each text contains'
+)
 
 
 @dataclass(frozen=True)
@@ -53,9 +62,9 @@ class WebSite:
             )
         return f"the last status was {status}"
 
-    def verify(self, paths: Sequence[str]) -> None:
-        """Ask for each path once and compare status, length and digest with the content."""
-        verify_answers(self.address, self.port, paths, self.content)
+    def verify(self, paths: Sequence[str], rule: AnswerRule = "content", /) -> None:
+        """Ask for each path once and check the answer by the rule."""
+        verify_answers(self.address, self.port, paths, self.content, rule=rule)
 
     @property
     def _asked_path(self) -> str:
@@ -74,8 +83,10 @@ def verify_answers(
     paths: Iterable[str],
     content: Mapping[str, ContentRecord] | None,
     timeout_s: float = ANSWER_TIMEOUT_S,
+    *,
+    rule: AnswerRule = "content",
 ) -> dict[str, ContentRecord]:
-    """Ask for each path once and compare status, length and digest with the content.
+    """Ask for each path once and compare status, length and digest with the content, or as the rule says.
 
     Without content, as for a server that was not started here, only the status is compared. Each answer has
     ``timeout_s``, see :func:`loadcurve.server.exchange.answer_within`. Returns the length and the digest of
@@ -88,11 +99,18 @@ def verify_answers(
     """
     answers = {}
     for path in paths:
-        expected = None if content is None else _content_at(path, content)
+        expected = _content_at(path, content) if rule == "content" and content is not None else None
         body_bytes = None if expected is None else expected.bytes
-        answers[path] = _answer(address, port, path, timeout_s, body_bytes)
+        answers[path], text = _answer(address, port, path, timeout_s, body_bytes)
+        if isinstance(rule, AnswerPattern) and not re.search(rule.pattern, text):
+            raise ServerFailure(
+                "wrong_answer",
+                f"GET {path} was answered with a text that {show(rule.pattern)} does not match.",
+            )
         if expected is not None and answers[path] != expected:
-            raise ServerFailure("wrong_answer", f"GET {path} {_difference(answers[path], expected)}.")
+            again, _ = _answer(address, port, path, timeout_s, body_bytes)
+            difference = _difference(answers[path], expected) if again == answers[path] else CHANGES
+            raise ServerFailure("wrong_answer", f"GET {path} {difference}.")
     return answers
 
 
@@ -112,7 +130,8 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
 
 def _answer(
     address: str, port: int, path: str, timeout_s: float, expected_bytes: int | None
-) -> ContentRecord:
+) -> tuple[ContentRecord, str]:
+    """Return the length and the digest of an answer, and the begin of its text."""
     try:
         with answer_within(timeout_s, address, port, path, expected_bytes) as response:
             if response.status != http.HTTPStatus.OK:
@@ -120,8 +139,10 @@ def _answer(
                     "wrong_answer", f"GET {path} was answered with status {response.status}, not 200."
                 )
             digest = hashlib.sha256()
-            size_bytes = 0
+            size_bytes, begin = 0, b""
             while chunk := response.read(CHUNK_BYTES):
+                if size_bytes < MATCHED_BYTES:
+                    begin += chunk
                 digest.update(chunk)
                 size_bytes += len(chunk)
             if response.length:
@@ -131,7 +152,8 @@ def _answer(
         raise ServerFailure(
             "wrong_answer", f"GET {path} was not answered: {error or type(error).__name__}."
         ) from None
-    return ContentRecord(bytes=size_bytes, sha256=digest.hexdigest())
+    answer = ContentRecord(bytes=size_bytes, sha256=digest.hexdigest())
+    return answer, begin[:MATCHED_BYTES].decode(errors="replace")
 
 
 def _difference(answer: ContentRecord, expected: ContentRecord) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
+from loadcurve.loads.verification import AnswerRule
 from loadcurve.probe.window import nothing_observed
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
@@ -65,8 +66,8 @@ class AttachedServer(LiveServer):
         """Unknown: the server was configured elsewhere."""
         return {}
 
-    def verify(self, paths: Sequence[str] = ()) -> None:
-        """Ask for each path once and compare the status, and length and digest where there is content.
+    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
+        """Ask for each path once and check the answer by the rule; without content, at least its status.
 
         A database is given something to keep, which is read back and removed.
 
@@ -79,9 +80,9 @@ class AttachedServer(LiveServer):
         try:
             if self._found.protocol == "http":
                 target = read_url(url)
-                verify_answers(target.host, target.port, paths, self._content, self._timeout_s)
+                verify_answers(target.host, target.port, paths, self._content, self._timeout_s, rule=rule)
             else:
-                RunningDatabase(url).verify(paths)
+                RunningDatabase(url).verify(paths, rule)
         except ServerFailure as failure:
             raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
 

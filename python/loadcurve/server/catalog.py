@@ -87,16 +87,23 @@ def read_entry(folder: Path) -> CatalogEntry:
     return CatalogEntry(folder.name, folder, description, templates)
 
 
-def _read_layers(file: Path) -> list[TomlDocument]:
-    """Read a description and the ones that it is based on, the nearest first."""
-    layers = [TomlDocument.read(file)]
-    while isinstance(base := layers[-1].data.get("base"), str):
-        above = layers[-1]
-        file = (above.path.parent / base).resolve()
-        if not file.is_file() or file in [layer.path for layer in layers]:
+def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]:
+    """Read a description and the ones that it is based on, the nearest first, a first base before a second.
+
+    ``below`` are the files whose base this one is.
+    """
+    document = TomlDocument.read(file)
+    below = (*below, file)
+    layers = [document]
+    given = document.data.get("base", [])
+    bases = given if isinstance(given, list) else [given]
+    # What is no text is refused with the other values of the file.
+    for base in (base for base in bases if isinstance(base, str)):
+        based_on = (file.parent / base).resolve()
+        if not based_on.is_file() or based_on in below:
             text = (
                 "expected the path, relative to this folder, of a description that is not based on this one"
             )
-            raise BadInput(above.report(Problem(("base",), f"found {show(base)}; {text}")))
-        layers.append(TomlDocument.read(file))
+            raise BadInput(document.report(Problem(("base",), f"found {show(base)}; {text}")))
+        layers += _read_layers(based_on, below)
     return layers

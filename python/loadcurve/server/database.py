@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import Database, DatabaseError, Load, workload
+from loadcurve.loads.verification import AnswerRule
 from loadcurve.redaction import hidden
 from loadcurve.server.failure import ServerFailure
 
@@ -44,7 +45,13 @@ class RunningDatabase:
             return f"the last attempt failed with {error or type(error).__name__}"
         return None
 
-    def verify(self, _paths: Sequence[str], timeout_s: float = VERIFICATION_TIMEOUT_S) -> None:
+    def verify(
+        self,
+        _paths: Sequence[str],
+        _rule: AnswerRule = "content",
+        /,
+        timeout_s: float = VERIFICATION_TIMEOUT_S,
+    ) -> None:
         """Give it records in a table of their own, count them, read every field back, and remove the table.
 
         All of that but the removal has ``timeout_s``, and so has the removal.

@@ -151,10 +151,11 @@ class ServerDescription(TomlTable):
     :data:`SECRET_PLACES` besides, and ``url`` :data:`URL_PLACES` alone.
     """
 
-    base: str | None = None
-    """Another description, by its path from this folder: what it says holds where this one is silent.
+    base: str | list[str] | None = None
+    """Another description, or several, by paths from this folder: what holds where this one is silent.
 
-    Tables join key by key, lists are replaced as a whole, and this one's templates may include its templates.
+    Of several, an earlier one goes before a later one. Tables join key by key, lists are replaced as a whole,
+    and this one's templates may include those of its bases.
     """
     title: str
     """What the server is called in reports."""

@@ -1,11 +1,14 @@
 """The processes of a server that this machine itself runs."""
 
+import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from loadcurve.host.cgroups import ControlGroup, remove_groups
+from loadcurve.host.cgroups import ControlGroup, LimitsUnavailable, remove_groups, used_cpu_s
+from loadcurve.host.governor import CreditGovernor
 from loadcurve.result.records import LimitUse
 from loadcurve.server.adoption import adopt_orphans, adopted_since, strays_below
 from loadcurve.server.environment import environment_of_servers
@@ -30,6 +33,7 @@ class DirectProcesses(ServerProcesses):
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: list[Path] = []
         self._limiting_group: ControlGroup | None = None
+        self._governor: CreditGovernor | None = None
         self._ledger_entry: LedgerEntry | None = None
 
     def start(
@@ -44,6 +48,7 @@ class DirectProcesses(ServerProcesses):
         argv = [*group.entering(), *confined(command.user), *command.argv]
         adopt_orphans(adopts=True)
         with born_in_group(ledger_entry.start.counting_group):
+            self._govern(command, [*group.folders, *filter(None, [ledger_entry.start.counting_group])])
             environment = environment_of_servers(command.environment)
             self._process = spawn(argv, command.folder, command.log, command.cpus, environment)
         self._leader = identify(self._process.pid)
@@ -61,10 +66,13 @@ class DirectProcesses(ServerProcesses):
             self._ledger_entry.record_adopted(new)
 
     def limit_use(self) -> LimitUse | None:
-        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
         if self._limiting_group is None:
             raise RuntimeError("the server is not started")
-        return self._limiting_group.use()
+        use = self._limiting_group.use()
+        if self._governor is None:
+            return use
+        return (use or LimitUse()).model_copy(update={"credits": self._governor.use()})
 
     def hears(self, _signal_number: signal.Signals, /) -> bool:
         """Say that any signal reaches the main process."""
@@ -74,6 +82,26 @@ class DirectProcesses(ServerProcesses):
         """Reap the main process and remove the control groups."""
         self.look_after_orphans()
         adopt_orphans(adopts=False)
+        if self._governor is not None:
+            self._governor.close()
         if self._process is not None:
             self._process.wait()
         remove_groups(self._groups)
+
+    def _govern(self, command: StartCommand, counting: Sequence["Path"]) -> None:
+        """Hold the server to its CPU credits, if it has any; off its CPUs where others may be used."""
+        group, limits = self._limiting_group, command.limits
+        if group is None or limits.burst is None or limits.cpus is None:
+            return
+        cpus = os.sched_getaffinity(0) - set(command.cpus or ())
+        governor = CreditGovernor(
+            limits.burst, limits.cpus, partial(used_cpu_s, counting), group.set_cpus, cpus=cpus
+        )
+        try:
+            governor.start()
+        except OSError as error:
+            raise LimitsUnavailable(
+                f"its CPU credits cannot be imitated: {error.strerror}. Use a machine whose control groups "
+                "of version 2 can be written, or remove `burst`."
+            ) from None
+        self._governor = governor

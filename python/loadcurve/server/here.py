@@ -13,6 +13,7 @@ from typing import NoReturn, Self
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import Limits
+from loadcurve.loads.verification import AnswerRule
 from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import WebSite
 from loadcurve.server.database import RunningDatabase
@@ -112,7 +113,7 @@ class Server(LiveServer):
         return self._running.pid
 
     def limit_use(self) -> LimitUse | None:
-        """Return what its limit of memory has done to it since its start; ``None`` without one."""
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
         return self._running.limit_use()
 
     @property
@@ -125,8 +126,8 @@ class Server(LiveServer):
         """The rendered configuration files by name, with placeholders for port and folders of this start."""
         return self._running.configuration
 
-    def verify(self, paths: Sequence[str] = ()) -> None:
-        """Compare status, length and digest of each path with the content; of a database, what it gives back.
+    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
+        """Check the answer to each path by the rule; of a database, what it gives back.
 
         Raises:
             BadInput: a path leads to no file of the content.
@@ -135,7 +136,7 @@ class Server(LiveServer):
 
         """
         try:
-            self._service.verify(paths)
+            self._service.verify(paths, rule)
         except ServerFailure as failure:
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
@@ -198,7 +199,7 @@ class Server(LiveServer):
         if wanted is not None and wanted > len(self._cpus):
             text = (
                 f"{self._title} requires {wanted:g} CPUs, and servers have {len(self._cpus)} here: add "
-                "CPUs to `server_cpus` in [host], or limit the server to fewer."
+                "CPUs to `server_cpus` in [host], or to its `cpus`, or limit the server to fewer."
             )
             self._fail("limits_unavailable", text)
 

@@ -154,7 +154,7 @@ class Launch:
                 raise ServerFailure("not_started", text) from None
 
     def limit_use(self) -> LimitUse | None:
-        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
         return self._processes.limit_use()
 
     def exit_in_words(self) -> str | None:

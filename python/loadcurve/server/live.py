@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
+from loadcurve.loads.verification import AnswerRule
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
@@ -55,8 +56,8 @@ class LiveServer(Protocol):
         """The configuration files by name, to be recorded; empty where they are not known."""
         ...
 
-    def verify(self, paths: Sequence[str] = ()) -> None:
-        """Compare what it answers for these paths with its content; of a database, what it gives back.
+    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
+        """Check what it answers for these paths by the rule; of a database, what it gives back.
 
         Raises:
             BadInput: a path leads to no file of the content.
@@ -72,7 +73,7 @@ class LiveServer(Protocol):
         ...
 
     def limit_use(self) -> LimitUse | None:
-        """Return what its limit of memory has done to it since its start; ``None`` without one."""
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
         ...
 
     def log_tail(self, line_count: int = ..., /) -> str:
@@ -100,8 +101,8 @@ class Service(Protocol):
         """Ask once whether the server is ready; ``None`` if it is, otherwise what it answered, in words."""
         ...
 
-    def verify(self, paths: Sequence[str]) -> None:
-        """Compare what it does with what it should do; ``paths`` are those of a web server's load.
+    def verify(self, paths: Sequence[str], rule: AnswerRule, /) -> None:
+        """Compare what it does with what it should do; ``paths`` and ``rule`` are a web server's.
 
         Raises:
             BadInput: a path leads to no file of the content.

@@ -26,6 +26,8 @@ RECORDED_NAMES: Mapping[str, object] = {
     "content": "{content}",
 }
 """What every start has anew is recorded as placeholders, so that configurations of runs compare."""
+INTERPRETER_MARK = "#!"
+"""A configuration file that begins with it is a program, such as a script of a web server's."""
 LOG_END_BYTES = 64 * 1024
 """How much of the end of a log is read, enough for any number of lines that a person would read."""
 
@@ -62,9 +64,10 @@ def write_private_folder(
     if names["user"] is not None:
         shutil.chown(scratch, str(names["user"]), str(names["group"]))
     for file, template in entry.description.config.items():
-        (folder / file).write_text(entry.templates.render(template, names), encoding="utf-8")
+        text = entry.templates.render(template, names)
+        (folder / file).write_text(text, encoding="utf-8")
         # The folder lets in whom it should; here the mask of the person's shell must not decide.
-        (folder / file).chmod(0o644)
+        (folder / file).chmod(0o755 if text.startswith(INTERPRETER_MARK) else 0o644)
     if user is not None:
         for owned in (scratch, folder):
             os.chown(owned, *user.ids)

@@ -121,7 +121,7 @@ def setpriv(*options: str) -> tuple[str, ...]:
 def _unusable(cpus: Collection[int], usable: Collection[int]) -> BadInput:
     return BadInput(
         f"The server cannot be bound to the CPUs {_join(cpus)}: this process may use {_join(usable)}. "
-        "Change `server_cpus` in [host]."
+        "Change `server_cpus` in [host], or `cpus` of the server."
     )
 
 

@@ -78,7 +78,7 @@ class ServerProcesses(ABC):
 
     @abstractmethod
     def limit_use(self) -> LimitUse | None:
-        """Return what the limit of memory has done to the server since its start; ``None`` without one."""
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
 
     @abstractmethod
     def hears(self, signal_number: signal.Signals, /) -> bool:

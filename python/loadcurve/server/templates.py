@@ -1,5 +1,6 @@
 """The templates of a server's configuration files: rendered for a start, and checked when they are read."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,18 +19,7 @@ class Templates:
     def __init__(self, folders: Sequence[Path]) -> None:
         """Name the folders; nothing is read."""
         self._loader = jinja2.FileSystemLoader(folders)
-        # A template fills in names, and reaches nothing of Python beyond them.
-        self._environment = ImmutableSandboxedEnvironment(
-            loader=self._loader,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            # Configuration files, not HTML; `quoted` is there for paths.
-            autoescape=False,
-        )
-        self._environment.filters["quoted"] = quoted
-        self._environment.filters["in_bytes"] = parse_size_bytes
+        self._environment = _environment(self._loader)
 
     @property
     def folders(self) -> list[Path]:
@@ -58,17 +48,45 @@ class Templates:
         """Check one template and return those that it names."""
         try:
             text, file, _ = self._loader.get_source(self._environment, template)
-            syntax = self._environment.parse(text, filename=file)
+            used, referenced = _names_in(text, file)
         except jinja2.TemplateSyntaxError as error:
             raise BadInput(f"{error.filename}:{error.lineno}: {error.message}") from None
         except OSError as error:
             reason = error.strerror or f"it is not in {' or '.join(self._loader.searchpath)}"
             raise BadInput(f"The template {template} cannot be read: {reason}.") from None
-        unknown = jinja2.meta.find_undeclared_variables(syntax) - known
+        unknown = used - known
         if unknown:
             name = min(unknown)
             raise BadInput(unknown_name(f"{file}: the template uses an unknown name `{name}`", name, known))
-        return set(filter(None, jinja2.meta.find_referenced_templates(syntax)))
+        return set(referenced)
+
+
+def _environment(loader: jinja2.BaseLoader | None = None) -> jinja2.Environment:
+    # A template fills in names, and reaches nothing of Python beyond them.
+    environment = ImmutableSandboxedEnvironment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        # Configuration files, not HTML; `quoted` is there for paths.
+        autoescape=False,
+    )
+    environment.filters["quoted"] = quoted
+    environment.filters["in_bytes"] = parse_size_bytes
+    return environment
+
+
+@functools.cache
+def _names_in(text: str, file: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names that the text of a template uses and the templates that it names.
+
+    Parsing takes most of the time of reading a catalogue, so that a text is parsed once in a process. Raises
+    ``jinja2.TemplateSyntaxError`` with the name of the file.
+    """
+    syntax = _environment().parse(text, filename=file)
+    referenced = filter(None, jinja2.meta.find_referenced_templates(syntax))
+    return frozenset(jinja2.meta.find_undeclared_variables(syntax)), frozenset(referenced)
 
 
 def quoted(value: object) -> str:

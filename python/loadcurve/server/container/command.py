@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadcurve.host.cgroups import NO_LIMITS, Limits
+from loadcurve.host.cgroups import NO_LIMITS, PERIOD_US, Limits, quota_and_period_us
 from loadcurve.redaction import is_secret_variable
 from loadcurve.server.container.engine import Engine
 from loadcurve.server.location import LOOPBACK
@@ -115,12 +115,18 @@ class ContainerCommand:
         user = engine.same_user() if ids is None else ["--user", ids]
         return [*user, "--workdir", str(self.folder)]
 
+    def _cpu_words(self, cpus: float) -> list[str]:
+        if self.limits.period_us == PERIOD_US:
+            return ["--cpus", f"{cpus:g}"]
+        quota_us, period_us = quota_and_period_us(cpus, self.limits.period_us)
+        return ["--cpu-period", str(period_us), "--cpu-quota", str(quota_us)]
+
     def _share_words(self) -> list[str]:
         words = []
         if self.cpus is not None:
             words += ["--cpuset-cpus", ",".join(map(str, sorted(self.cpus)))]
         if self.limits.cpus is not None:
-            words += ["--cpus", f"{self.limits.cpus:g}"]
+            words += self._cpu_words(self.limits.cpus)
         if self.limits.memory_bytes is not None:
             # As much memory with swap as without means no swap.
             memory = f"{self.limits.memory_bytes}b"
