@@ -12,13 +12,12 @@ from loadcurve.stats.claims import (
     above_one,
     falling,
     grid_around,
-    inverse,
     level,
     peak_between,
     rising,
     within,
 )
-from loadcurve.stats.interval import Estimate, geometric_interval
+from loadcurve.stats.interval import Estimate, geometric_interval, inverse
 from loadcurve.stats.peak import greatest
 
 STUDIES = 400

@@ -38,6 +38,22 @@ def ranges(ranking: Ranking) -> dict[str, tuple[int, int]]:
     return {rank.server: (rank.best, rank.worst) for rank in ranking.ranks}
 
 
+def test_blocks_that_no_point_connects_are_no_evidence_that_they_agree():
+    first = np.array([[2.0, 3.0, np.nan], [np.nan, np.nan, 7.0]])
+    means = block_means(first - 1.0)
+    # Nothing says how a block at other points differs from the first one.
+    assert means == pytest.approx([1.5, np.nan], nan_ok=True)
+    [ratio] = paired_ratios(means[None, :])
+    assert (ratio.estimate.n, ratio.p_value) == (1, None)
+
+
+def test_blocks_are_compared_over_those_that_connect_them():
+    # The third block shares a point with each of the others, which have none in common.
+    values = np.array([[1.0, 2.0, np.nan, np.nan], [np.nan, np.nan, 5.0, 6.0], [2.0, np.nan, 3.0, np.nan]])
+    first, second, third = block_means(values)
+    assert (third - first, second - third) == pytest.approx((1.0, 2.0))
+
+
 def test_the_paired_test_equals_scipys_on_the_logarithms():
     first, second = [103.0, 99.0, 110.0, 95.0], [100.0, 97.0, 103.0, 96.0]
     ratio = ratio_of(one_point(a=first, b=second), "a", "b")

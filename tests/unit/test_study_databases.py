@@ -159,6 +159,12 @@ def test_what_belongs_to_web_servers_is_unknown_to_a_load_on_databases(tmp_path,
     assert problem.startswith(f":{LOAD_LINE + 4}: load.{key}: unknown key; expected one of model, ")
 
 
+def test_a_warm_up_by_requests_is_refused_with_a_load_on_databases(tmp_path):
+    sweep = 'timeout = [1]\n[trials]\nwarmup = { rate = 15, duration = "1s" }'
+    [problem] = problems_in(tmp_path, COUNTED, sweep)
+    assert "trials.warmup: only for web servers; a load on a database is warmed up by warmup" in problem
+
+
 def test_content_is_refused_with_a_load_on_databases(tmp_path):
     assert problems_in(tmp_path, COUNTED, head="content.a = 1\n") == [
         ":1: content: databases have no content, only the workload's records; remove it"

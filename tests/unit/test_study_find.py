@@ -58,7 +58,8 @@ def test_a_folder_with_a_study_is_found_as_its_file(tmp_path):
 
 
 EXPERIMENTS = [
-    "A-database", "A-web", "B-instances", "B-platforms", "C-servers", "D-connections", "E-rate", "E-scale"
+    "A-database", "A-web", "B-instances", "B-platforms", "C-bound", "C-pages", "C-servers", "D-connections",
+    "E-rate", "E-scale",
 ]  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_an_experiment_is_a_folder_with_its_claims_and_what_differs(name):
     assert all(part in told for part in ("**Asked", "**Found then:**", "**Here:**"))
 
 
-@pytest.mark.parametrize("name", ["C-servers", "D-connections", "E-rate", "E-scale"])
+@pytest.mark.parametrize("name", ["C-bound", "C-pages", "C-servers", "D-connections", "E-rate", "E-scale"])
 def test_an_experiment_has_a_first_look_of_less_than_two_minutes(name):
     quick = read_study(find_study(name)).quick()
     duration_s = estimated_duration_s(quick, dict.fromkeys(quick.arms, quick.trials.most))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve.loads.verification import VERIFY_IN_WORDS, AnswerPattern
 from support.cases import cases, changed
 from support.http_load_study import CLOSED, OPEN, SESSIONS, load_of, problems_in
 
@@ -15,6 +16,25 @@ def test_a_closed_loop_has_these_defaults(tmp_path):
 def test_a_closed_loop_takes_its_conversation(tmp_path):
     assert load_of(tmp_path, f"{CLOSED}pipeline = 8\ncalls = 3\n").pipeline == 8
     assert load_of(tmp_path, f'{CLOSED}think = "5ms"\n').think_s == 0.005
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        ("", "content"),
+        ('verify = "status"', "status"),
+        ('verify = { pattern = "^Total" }', AnswerPattern("^Total")),
+    ],
+)
+def test_a_load_says_what_answers_are_verified_to_be(tmp_path, written, rule):
+    assert load_of(tmp_path, f"{CLOSED}{written}\n").answer_rule == rule
+
+
+def test_requests_are_files_of_the_content_unless_answers_are_not_compared_with_it(tmp_path):
+    computed = CLOSED.replace('"/b"', '"/list?page=2"')
+    (problem,) = problems_in(tmp_path, computed)
+    assert 'found "/list?page=2", which is not in [content]' in problem
+    assert load_of(tmp_path, f'{computed}verify = "status"\n').requests == ["/a", "/list?page=2"]
 
 
 def test_an_open_loop_takes_arrivals_a_conversation_and_a_number_of_requests(tmp_path):
@@ -72,6 +92,12 @@ closed: pick = "weighted"\nweights = [0, 0]
     :10: load.weights: all weights are 0; expected at least one above 0
 closed: pick = "weighted"\nweights = [1,\n-1]
     :11: load.weights: found -1; expected a number of 0 or more
+closed: verify = "statsu"
+    :9: load.verify: found "statsu"; expected {verify}
+closed: verify = { patern = "x" }
+    :9: load.verify: found a table; expected {verify}
+closed: verify = { pattern = "(" }
+    :9: load.verify: "(" is not a regular expression: missing ), unterminated subpattern at position 0
 closed: seed = 1
     :9: load.seed: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
     weights, method, headers, body, http, …
@@ -111,7 +137,7 @@ sessions: pipeline = 2
 """
 
 
-@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS, rate=RATE_WORDS))
+@pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS, rate=RATE_WORDS, verify=VERIFY_IN_WORDS))
 def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_path, change, problem):
     (found,) = problems_in(tmp_path, load_with(change))
     beginning, left_out, _ = problem.partition("…")

@@ -157,16 +157,19 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
     assert written["trials"] == {
         "count": 5,
         "restart": "sweep",
+        "warmup": None,
         "until_share": None,
         "at_most": 20,
         "repeat_disturbed": 3,
         "measure": "throughput",
+        "until_drop_share": None,
     }
     assert written["host"] == {
         "server_cpus": None,
         "load_cpus": None,
         "probe_interval_s": 0.1,
         "cpus_per_vcpu": 1.0,
+        "burst": False,
     }
     assert written["content"]["a"] == 1024
 
@@ -188,6 +191,12 @@ def test_the_quick_form_is_short_and_keeps_the_ends_of_the_sweep(connections, tr
     assert len(kept) == min(len(connections), 8)
     assert kept == [value for value in connections if value in kept]
     assert (kept[0], kept[-1]) == (connections[0], connections[-1])
+
+
+def test_the_quick_form_goes_to_the_end_of_the_sweep_because_short_loads_vary():
+    falling = study(trials={"until_drop": "10 %"})
+    assert falling.trials.until_drop_share == 0.1
+    assert falling.quick().trials.until_drop_share is None
 
 
 def test_the_quick_form_chooses_evenly():
@@ -222,6 +231,12 @@ def test_the_estimate_adds_up_trials_points_and_starts():
 def test_a_fresh_server_for_every_point_costs_a_start_for_every_point():
     restarted = study(trials={"count": 4, "restart": "point"})
     assert estimated_duration_s(restarted, {"nginx": 4}) == 4 * 2 * (1.0 + 2.0 + TRIAL_START_S)
+
+
+def test_a_warm_up_after_each_start_takes_its_time():
+    warmed = study(trials={"warmup": {"rate": 15, "duration": "10s"}})
+    assert estimated_duration_s(warmed, {"nginx": 8}) == 8 * (2 * (1.0 + 2.0) + TRIAL_START_S + 10)
+    assert warmed.quick().trials.warmup == warmed.trials.warmup.model_copy(update={"duration_s": 0.4})
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from support.good_study import GOOD, problems_in
 PROBLEMS = r"""
 duration = "1s" -> duraton = "1s"
     :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, threads, connections, requests_total, pipeline, calls, think;
-    did you mean "duration"?
+    weights, method, headers, body, http, verify, threads, connections, requests_total, pipeline, calls,
+    think; did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
     published, servers, claims, quick; did you mean "trials"?
 count = 3 -> zzz = 3
-    :12: trials.zzz: unknown key; expected one of count, restart, until, at_most, measure,
-    repeat_disturbed
+    :12: trials.zzz: unknown key; expected one of count, restart, warmup, until, at_most, measure,
+    until_drop, repeat_disturbed
 count = 3 -> until = "3"
     :12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %
 count = 3 -> until = "100 %"
@@ -31,6 +31,25 @@ count = 3 -> until = "3 %"\nmeasure = "p98"
     :13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
     "p99_9", "p99_99", "max", "cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or
     "processes_max"; did you mean "p99"?
+count = 3 -> count = 3\nwarmup = "10s"
+    :13: trials.warmup: found "10s"; expected a table with a rate and a duration, such as { rate = 15,
+    duration = "10s" }
+count = 3 -> count = 3\nwarmup = { rate = 0, duration = "10s" }
+    :13: trials.warmup.rate: found 0; expected a rate above 0 and at most 10⁹ per second
+count = 3 -> count = 3\nwarmup = { rate = 15 }
+    :13: trials.warmup.duration: missing; expected a duration above 0, such as "500ms", "10s" or "1m"
+count = 3 -> count = 3\nuntil_drop = "0 %"
+    :13: trials.until_drop: found "0 %"; expected a share in per cent, such as "3 %", below 100 %
+count = 3 -> until = "3 %"\nuntil_drop = "10 %"
+    :13: trials.until_drop: cannot be combined with until: few trials reach the last points of the curves,
+    so that their intervals stay wide
+connections = [1, 10]\n[trials] -> connections = [10, 1]\n[trials]\nuntil_drop = "10 %"
+    :12: trials.until_drop: requires rising values in [sweep]; those of connections do not rise
+connections = [1, 10]\n[trials] -> connections = [10]\n[trials]\nuntil_drop = "10 %"
+    :12: trials.until_drop: requires a [sweep] of one key with rising values; it has none with more than
+    one value
+connections = [1, 10]\n[trials] -> connections = [1, 10]\npipeline = [1, 2]\n[trials]\nuntil_drop = "9 %"
+    :13: trials.until_drop: requires a [sweep] of one key with rising values; it has connections, pipeline
 count = 3 -> count = "3"
     :12: trials.count: found "3"; expected a positive whole number
 count = 3 -> count = 0

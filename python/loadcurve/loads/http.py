@@ -30,6 +30,7 @@ from loadcurve.loads.requests import (
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept
 from loadcurve.loads.values import PositiveCount, Think
+from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
 
@@ -94,6 +95,9 @@ class HttpLoadTable(LoadTable):
     """The body of the requests: a text, or `@` and the name of a file."""
     http: Literal["1.0", "1.1"] = "1.1"
     """The version of HTTP."""
+    verify: Verify = "content"
+    """What each answer is verified to be: the file of the content, of the length that the load then checks,
+    too; or of status 200 alone, or with a text that matches a pattern, as a text that changes requires."""
     threads: PositiveCount | None = None
     """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
 
@@ -118,9 +122,14 @@ class HttpLoadTable(LoadTable):
         """
         return paths_to_verify(self.requests, seed)
 
+    @property
+    def answer_rule(self) -> AnswerRule:
+        """What its answers must be."""
+        return self.verify
+
     def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
-        """Yield the requests that ask for none of the files."""
-        if files is None or isinstance(self.requests, LongList):
+        """Yield the requests that ask for none of the files, where answers are compared with these."""
+        if files is None or self.verify != "content" or isinstance(self.requests, LongList):
             return
         paths = [f"/{name}" for name in files]
         for index, request in enumerate(self.requests):
@@ -353,6 +362,15 @@ def _length_s(count: int | None, rate: Rate) -> float | None:
 
 HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
 """A load on a web server as the file gives it."""
+
+
+def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float) -> OpenLoadTable:
+    """Return the requests of a load at a constant rate, on one connection and without a warm-up."""
+    requested = {name: getattr(load, name) for name in HttpLoadTable.model_fields}
+    rated = {"model": "open", "rate_rps": rate_rps, "connections": 1, "threads": 1, "calls": load.calls}
+    ends = {"duration_s": duration_s, "warmup_s": 0.0}
+    return OpenLoadTable.model_validate(requested | rated | ends, by_alias=False, by_name=True)
+
 
 HttpLoad = ClosedLoad | OpenLoad | SessionsLoad
 """A complete load on a web server: what the generator does at one point."""

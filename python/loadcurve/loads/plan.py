@@ -98,7 +98,9 @@ class HttpPlan(Plan):
     """A load on a web server."""
 
     kind = WEB
-    own = frozenset({"model", "threads", "connections", "requests", "weights", "method", "headers", "body"})
+    own = frozenset(
+        {"model", "threads", "connections", "requests", "weights", "method", "headers", "body", "verify"}
+    )
 
     load: HttpLoad
     address: str
@@ -133,7 +135,13 @@ class HttpPlan(Plan):
         lengths = self.body_bytes if is_verified else {}
         return {
             "given": [
-                {"target": path, "weight": weight, "expected_body_bytes": lengths.get(path), **sent}
+                {
+                    "target": path,
+                    "weight": weight,
+                    "expected_body_bytes": lengths.get(path),
+                    "body_varies": load.verify != "content",
+                    **sent,
+                }
                 for path, weight in weighted
             ]
         }
@@ -145,6 +153,7 @@ class HttpPlan(Plan):
         """
         requests = [one["operation"] for one in measured["operations"]]
         run = {"address": self.address, "threads": self.threads, "requests": requests}
+        run |= self.load.model_dump(mode="json", include={"verify"})
         return HttpAsRun.model_validate(self._as_run(measured) | run)
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Duration, Timeout, Warmup
+from loadcurve.loads.verification import AnswerRule
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Kind, show, unknown_key
 from loadcurve.toml.problems import KeyPath, Problem
@@ -144,6 +145,11 @@ class LoadTable(TomlTable):
     def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
         return []
+
+    @property
+    def answer_rule(self) -> AnswerRule:
+        """What the answers to :meth:`paths_to_verify` must be."""
+        return "content"
 
     def unsaid(self, key: str) -> int | float | None:  # noqa: ARG002
         """Return what holds for a key that neither the load nor the sweep gives; ``None`` for nothing."""

@@ -6,12 +6,12 @@ studies, and where it is true, "not replicated" does. What an interval does not 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from loadcurve.stats.interval import CONFIDENCE, Estimate, interval_of_logarithms
+from loadcurve.stats.interval import CONFIDENCE, Estimate, interval_of_logarithms, inverse
 from loadcurve.stats.peak import Greatest
 
 Outcome = Literal["replicated", "not_replicated", "cannot_tell"]
@@ -128,16 +128,6 @@ def level(rows: Sequence[Sequence[float]], margin: float) -> Trend:
     if outside:
         return Trend("not_replicated", furthest, None)
     return Trend("replicated" if all(map(region.holds, ratios)) else "cannot_tell", furthest, None)
-
-
-def inverse(ratio: Estimate) -> Estimate:
-    """Return the ratio with its sides exchanged."""
-    return replace(
-        ratio,
-        value=1 / ratio.value,
-        low=None if ratio.high is None else 1 / ratio.high,
-        high=None if ratio.low is None else 1 / ratio.low,
-    )
 
 
 def peak_between(top: Greatest, lowest: float, highest: float) -> Outcome:

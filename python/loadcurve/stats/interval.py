@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.95
 """How often an interval of a report holds the truth."""
@@ -35,6 +35,12 @@ class Estimate:
         if self.low is None or self.high is None or self.value <= 0:
             return None
         return max(self.high / self.value - 1, 1 - self.low / self.value)
+
+
+def inverse(ratio: Estimate) -> Estimate:
+    """Return the ratio with its sides exchanged; an end of zero bounds nothing on the other side."""
+    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
+    return replace(ratio, value=1 / ratio.value, low=low, high=high)
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:

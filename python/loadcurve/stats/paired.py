@@ -34,7 +34,9 @@ def block_means(differences: Array) -> Array:
     The last two axes of ``differences`` are blocks and points. The points are those that any block has. Where
     a block lacks some of them, its mean is that of an additive model of blocks and points, fitted by least
     squares: otherwise a block without the points at which one server is strong would look like a bad block
-    for it.
+    for it. The model compares only blocks that common points connect, directly or over other blocks; where
+    there are several sets of such blocks, those outside of the largest have NaN, for nothing is known of how
+    they differ from it.
 
     Source: Yates, "The analysis of multiple classifications with unequal numbers in the different classes",
     Journal of the American Statistical Association 29 (1934).
@@ -48,12 +50,33 @@ def block_means(differences: Array) -> Array:
 
 def _means_with_gaps(table: Array) -> Array:
     known = np.isfinite(table)
-    blocks, points = known.any(axis=1), known.any(axis=0)
+    blocks = _connected_blocks(known)
+    points = known[blocks].any(axis=0)
     means = np.full(len(table), np.nan)
     cells = table[blocks][:, points]
     if cells.size:
         means[blocks] = cells.mean(axis=1) if np.isfinite(cells).all() else _adjusted(cells)
     return means
+
+
+def _connected_blocks(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the largest set of blocks that common points connect; the one with more figures, of equal ones.
+
+    ``known`` has a row for each block and a column for each point.
+    """
+    largest = np.zeros(len(known), dtype=bool)
+    left = known.any(axis=1)
+    while left.any():
+        found = np.arange(len(known)) == np.flatnonzero(left)[0]
+        while True:
+            grown = np.asarray(known[:, known[found].any(axis=0)].any(axis=1))
+            if grown.sum() == found.sum():
+                break
+            found = grown
+        if (found.sum(), known[found].sum()) > (largest.sum(), known[largest].sum()):
+            largest = found
+        left &= ~found
+    return largest
 
 
 def _adjusted(cells: Array) -> Array:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.models import Load, LoadTables
 from loadcurve.loads.values import Point
-from loadcurve.study.tables import StudyServer, Sweep
+from loadcurve.study.tables import StudyServer, Sweep, own_keys
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import KeyPath, Problem, own_problems, problems_of
 
@@ -50,18 +50,18 @@ class Arm:
         return self.load.with_values(self.values_at(point), self.load.complete)
 
     def values_at(self, point: Point) -> Point:
-        """Return what the swept keys are for this arm at a point of the study's sweep."""
+        """Return what the swept keys of its load are for this arm at a point of the study's sweep."""
         own = self.server.sweep
         if own is None:
-            return point
+            return {key: value for key, value in point.items() if "." not in key}
         ((key, values),) = self.sweep.items()
         place = values.index(point[key])
         return {**point, **{name: column[place] for name, column in own.items()}}
 
     @property
     def own_sweep(self) -> Sweep:
-        """Return the values of each key that is swept for this arm."""
-        return {**self.sweep, **(self.server.sweep or {})}
+        """Return the values of each key of its load that is swept for this arm."""
+        return own_keys({**self.sweep, **(self.server.sweep or {})})
 
     def paths_to_verify(self, seed: int) -> list[str]:
         """Return the paths whose answers a trial verifies; of a long list, those that ``seed`` picks."""

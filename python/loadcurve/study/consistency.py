@@ -1,22 +1,23 @@
 """Whether the parts of a study fit together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from loadcurve.loads.models import LoadTables
+from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm
-from loadcurve.study.tables import Content, Sweep
+from loadcurve.study.tables import Content, Sweep, Trials, own_keys
 from loadcurve.toml.problems import Problem
 
 
 def inconsistencies(
-    content: Content | None, load: LoadTables, arms: Iterable[Arm], sweep: Sweep
+    content: Content | None, load: LoadTables, arms: Iterable[Arm], sweep: Sweep, beside: Collection[str] = ()
 ) -> Iterator[Problem]:
     """Yield what keeps a point of ``sweep`` from giving each arm a complete load of ``content``.
 
     What holds of the study's ``load`` is reported of it, and what only the keys of an arm's own table bring
-    about is reported of these.
+    about is reported of these. Keys of the loads ``beside`` this one are those loads' to check.
     """
-    common = list(_inconsistencies(content, load, sweep))
+    common = list(_inconsistencies(content, load, own_keys(sweep, beside)))
     for arm in arms:
         if arm.load is load:
             yield from common
@@ -27,6 +28,33 @@ def inconsistencies(
         for problem in _inconsistencies(content, arm.load, arm.own_sweep):
             is_common = problem in common and problem.path[1:2] not in [(key,) for key in arm.load.overriding]
             yield problem if is_common else _of_arm(arm, problem)
+
+
+def drop_inconsistencies(trials: Trials, sweep: Sweep) -> Iterator[Problem]:
+    """Yield what keeps the curves of a study from ending where throughput falls."""
+    if trials.until_drop_share is None:
+        return
+    several = {key: values for key, values in sweep.items() if len(values) > 1}
+    place = ("trials", "until_drop")
+    if len(several) != 1:
+        found = ", ".join(several) or "none with more than one value"
+        yield Problem(place, f"requires a [sweep] of one key with rising values; it has {found}")
+    for key, values in several.items():
+        if len(several) == 1 and values != sorted(values):
+            yield Problem(place, f"requires rising values in [sweep]; those of {key} do not rise")
+    if trials.until_share is not None:
+        text = (
+            "cannot be combined with until: few trials reach the last points of the curves, so that their "
+            "intervals stay wide"
+        )
+        yield Problem(place, text)
+
+
+def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:
+    """Yield what keeps a study from warming its servers up before their first points."""
+    if trials.warmup is not None and any(isinstance(arm.load, DatabaseLoadTable) for arm in arms):
+        text = "only for web servers; a load on a database is warmed up by warmup in [load]"
+        yield Problem(("trials", "warmup"), text)
 
 
 def _wrong_sweep(arm: Arm) -> Problem | None:

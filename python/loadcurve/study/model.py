@@ -13,13 +13,17 @@ from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, read_claims
-from loadcurve.study.consistency import inconsistencies
+from loadcurve.study.consistency import (
+    drop_inconsistencies,
+    inconsistencies,
+    warmup_inconsistencies,
+)
 from loadcurve.study.published import Published
 from loadcurve.study.quick import (
-    TRIALS_MAX,
     QuickTable,
     shortened_load,
     shortened_sweep,
+    shortened_trials,
     values_at_kept,
 )
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
@@ -128,10 +132,10 @@ class Study(TomlTable):
     def quick(self) -> Self:
         """Return the study shortened, for a first look.
 
-        At most 3 trials, however wide their intervals, and 8 points, a warm-up of at most 0.2 s and a
-        duration of at most 0.4 s, swept or not. Of every key of the sweep at most equally many values stay,
-        evenly chosen, the first and the last among them. A load that ends after a number of requests or
-        connections keeps that number. The table ``[quick]`` has what is to stay besides.
+        At most 3 trials, however wide their intervals, and 8 points, wherever throughput falls, a warm-up of
+        at most 0.2 s and a duration of at most 0.4 s, swept or not. Of every key of the sweep at most equally
+        many values stay, evenly chosen, the first and the last among them. A load that ends after a number of
+        requests or connections keeps that number. The table ``[quick]`` has what is to stay besides.
         """
         kept = self.shortening or QuickTable()
         sweep = shortened_sweep({**self.sweep, **(kept.sweep or {})}, kept.count_max)
@@ -145,14 +149,17 @@ class Study(TomlTable):
             for name, server in self.servers.items()
             if kept.servers is None or name in kept.servers
         }
-        trials = self.trials.exactly(min(self.trials.count, TRIALS_MAX))
+        trials = shortened_trials(self.trials)
         load = shortened_load(self.load, kept.count_max)
         shortened = {"load": load, "servers": servers, "sweep": sweep, "trials": trials}
         return self.model_copy(update=shortened)
 
     @model_validator(mode="after")
-    def _parts_fit_together(self) -> Self:
-        problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep))
+    def _parts_fit_together(self, info: ValidationInfo) -> Self:
+        beside = info.context.get("beside", ()) if info.context else ()
+        problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
+        problems += drop_inconsistencies(self.trials, self.sweep)
+        problems += warmup_inconsistencies(self.trials, self.arms.values())
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:

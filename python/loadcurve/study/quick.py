@@ -8,7 +8,7 @@ from pydantic import Field
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import attributes
 from loadcurve.loads.values import PositiveCount
-from loadcurve.study.tables import Sweep
+from loadcurve.study.tables import Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.paths import Text
@@ -68,6 +68,18 @@ def shortened_load(load: LoadTables, count_max: int | None) -> LoadTables:
         if count_max is not None and count is not None:
             shorter[name] = min(count, count_max)
     return load.model_copy(update=shorter)
+
+
+def shortened_trials(trials: Trials) -> Trials:
+    """Return few trials, with a short warm-up after each start, which go to the end of the sweep.
+
+    The throughput of such short loads varies too much to end a curve by.
+    """
+    warmup = trials.warmup
+    if warmup is not None:
+        warmup = warmup.model_copy(update={"duration_s": min(warmup.duration_s, DURATION_S_MAX)})
+    changes = {"warmup": warmup, "until_drop_share": None}
+    return trials.exactly(min(trials.count, TRIALS_MAX)).model_copy(update=changes)
 
 
 def shortened_sweep(sweep: Sweep, count_max: int | None) -> Sweep:

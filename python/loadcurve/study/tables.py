@@ -1,6 +1,7 @@
 """The tables of a study file beside the load, and the types of their values, each checked for itself."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -15,11 +16,13 @@ from pydantic import (
 )
 
 from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
-from loadcurve.loads.values import PositiveCount, SettingValue
+from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS, RATE_MAX
+from loadcurve.loads.values import Duration, PositiveCount, SettingValue
 from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
+from loadcurve.study.limits import LimitsTable, MachineBurst
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.paths import StudyPath, Text
@@ -103,6 +106,17 @@ OwnSweep = Annotated[
     Expected("at least one key, such as connection_rate = [1000, 2000, 3000]"),
 ]
 """The values that keys of one server's load have in place of those of the study, one for each point."""
+
+
+def own_keys(sweep: Sweep, beside: Collection[str] | None = None) -> Sweep:
+    """Return a sweep without the keys of other loads, which are named ``load.key``; of all, or of these."""
+    return {key: values for key, values in sweep.items() if not _is_of_another(key, beside)}
+
+
+def _is_of_another(key: str, beside: Collection[str] | None) -> bool:
+    load, dot, _ = key.partition(".")
+    return bool(dot) and (beside is None or load in beside)
+
 
 CpuList = Annotated[
     list[Annotated[int, Field(ge=0), Expected("the number of a CPU, 0 or more")]],
@@ -188,6 +202,15 @@ class Content(TomlTable, extra="allow"):
         return dict(self.__pydantic_extra__)
 
 
+class TrialWarmup(TomlTable):
+    """A load at a constant rate on one connection, after a start and before its first point; no point."""
+
+    rate_rps: Annotated[float, Field(gt=0, le=RATE_MAX, alias="rate"), Expected(CONSTANT_RATE_IN_WORDS)]
+    """Requests per second."""
+    duration_s: Duration = Field(alias="duration")
+    """How long it lasts."""
+
+
 class Trials(TomlTable):
     """How often every server is measured, and whether it is started anew per sweep or per point.
 
@@ -199,6 +222,14 @@ class Trials(TomlTable):
     """Trials of each server; with `until` the least number, 8 unless it is given."""
     restart: Literal["sweep", "point"] = "sweep"
     """Whether each sweep or each point begins with a fresh start of the server."""
+    warmup: (
+        Annotated[
+            TrialWarmup,
+            Expected('a table with a rate and a duration, such as { rate = 15, duration = "10s" }'),
+        ]
+        | None
+    ) = None
+    """A load on one connection after each start of a web server, before its first point."""
     until_share: Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")] | None = (
         Field(None, alias="until")
     )
@@ -207,6 +238,10 @@ class Trials(TomlTable):
     """The greatest number of trials; only with `until`."""
     measure: MeasureName = "throughput"
     """The measure whose interval `until` limits."""
+    until_drop_share: (
+        Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")] | None
+    ) = Field(None, alias="until_drop")
+    """Ends a trial where its throughput has fallen by this share below the greatest so far."""
     repeat_disturbed: Annotated[int, Field(ge=0, le=100), Expected("a whole number from 0 to 100")] = 3
     """How often a point is measured again in its trial because the machine was disturbed."""
 
@@ -265,25 +300,8 @@ class Host(TomlTable):
         float, Field(ge=0.01, le=1), Expected("a number of CPUs from 0.01 to 1, such as 0.25")
     ] = 1.0
     """CPUs that a server has for each one of its machine type, to compare types larger than this machine."""
-
-
-class LimitsTable(TomlTable):
-    """How much of the machine a server may use; ``None`` leaves a resource unlimited."""
-
-    cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
-        None
-    )
-    """Processor time: this many CPUs' worth in each period of 100 ms."""
-    memory_bytes: Annotated[SizeBytes, Field(ge=1 << 20), Expected('a size of at least "1MiB"')] | None = (
-        Field(None, alias="memory")
-    )
-    """Memory of all its processes together, page cache included, without swap."""
-
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
-        if self.cpus is None and self.memory_bytes is None:
-            raise own_problem('empty; expected cpus, memory or both, such as { cpus = 1, memory = "1GiB" }')
-        return self
+    burst: bool = False
+    """Imitates the CPU credits of every machine type that is held to its baseline when they are used up."""
 
 
 def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
@@ -349,10 +367,14 @@ class StudyServer(ContainerTable, extra="allow"):
     """Environment variables, besides those that every server and this one's description has."""
     user: Text | None = None
     """The user that the server becomes where root starts it; `"root"` lets it stay root's."""
+    cpus: CpuList | None = None
+    """The CPUs that the server is bound to, in place of `server_cpus` in `[host]`."""
     limits: LimitsTable | None = None
     """What control groups hold the server to."""
     machine: Text | None = None
     """A machine type, such as `"t2.micro"`, whose size the server is held to; not with `limits`."""
+    burst: MachineBurst = None
+    """Imitates the machine type's CPU credits: `true`, or with others, such as `{ credits = 0.5 }`."""
     # Complete when it was read, with the keys of the study's load.
     sweep: OwnSweep | None = None
     """What keys of its load are at each value of the study's sweep, which then has a single key."""
@@ -363,6 +385,9 @@ class StudyServer(ContainerTable, extra="allow"):
     def _limits_once(self) -> Self:
         if self.limits is not None and self.machine is not None:
             raise own_problems([Problem(("machine",), "cannot be combined with limits; keep one of the two")])
+        if self.burst is not None and self.machine is None:
+            text = 'requires a machine type, such as machine = "t2.micro"; without one, put it into limits'
+            raise own_problems([Problem(("burst",), text)])
         return self
 
     @property

@@ -78,17 +78,17 @@ class TomlDocument:
         try:
             return model.model_validate(self.data, context={**known, "folder": self.path.parent})
         except ValidationError as error:
-            problems = sorted(problems_of(error, model), key=lambda problem: self._place(problem.path))
+            problems = sorted(problems_of(error, model), key=lambda problem: self.place(problem.path))
             raise BadInput("\n".join(self.report(problem) for problem in problems)) from error
 
     def report(self, problem: Problem) -> str:
         """Return a problem as a line of its own: ``file:line: key: text``."""
-        file, line = self._place(problem.path)
+        file, line = self.place(problem.path)
         place = f"{file}:{line}" if line else f"{file}"
         key = self._key(problem.path)
         return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"
 
-    def _place(self, path: KeyPath) -> Place:
+    def place(self, path: KeyPath) -> Place:
         """Return the place of a key; of a missing one, that of its table, or line 0 for the whole file."""
         ancestors = (path[:length] for length in range(len(path), 0, -1))
         known = (self.places[ancestor] for ancestor in ancestors if ancestor in self.places)
