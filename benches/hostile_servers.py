@@ -61,7 +61,7 @@ def verify(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
     if scheme == "http":
         verify_answers("127.0.0.1", port, [f"/{FILE}"], CONTENT, timeout_s)
     else:
-        RunningDatabase(url_of(scheme, port)).verify([], timeout_s)
+        RunningDatabase(url_of(scheme, port)).verify([], timeout_s=timeout_s)
     return NOTHING_WRONG
 
 

@@ -26,7 +26,9 @@ class FakeEngine:
     def install(self, monkeypatch, *modules):
         """Put it into the place of the engine in modules that manage tables, and where loads are run."""
         monkeypatch.setattr(
-            generator_module.Load, "start", lambda plan: FakeLoad(self, json.loads(plan)["ycsb"])
+            generator_module.Load,
+            "start",
+            lambda plan, *, begins_on_request: FakeLoad(self, json.loads(plan)["ycsb"]),
         )
         for module in modules:
             monkeypatch.setattr(module, "Database", lambda target: FakeDatabase(self, json.loads(target)))

@@ -1,6 +1,7 @@
 """Whole runs of servers and loads that follow a script: no process is started, and nothing waits."""
 
-from collections.abc import Callable, Iterator, Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.console import Console
 from loadcurve.cli.capacity import capacity_command
 from loadcurve.cli.display import RunDisplay
 from loadcurve.cli.run import run_command
-from loadcurve.generate.generator import Observe, Plan, Progress
+from loadcurve.generate.generator import Observe, ObserveAll, Plan, Progress
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
@@ -49,6 +50,8 @@ class Script:
     limit_uses: dict[str, list[LimitUse]] = field(default_factory=dict)
     """What is read of a server's limit of memory, one reading after the other."""
     events: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+    """The servers that run, in the order of their starts."""
     plans: list[tuple[str, Plan]] = field(default_factory=list)
 
     def happens(self, what: str, server: str) -> None:
@@ -56,9 +59,12 @@ class Script:
         if (failure := self.failures.get((server, what))) is not None:
             raise failure
 
-    def run(self, plan: Plan, observe: Observe) -> LoadResult:
-        """Carry out a plan as a generator does."""
-        server = self.events[-1].partition(" ")[2]
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Carry out plans as a generator does, on the servers in the order of their starts."""
+        loads = zip(self.alive, plans, strict=True)
+        return [self._run(server, plan, lambda progress: observe([progress])) for server, plan in loads]
+
+    def _run(self, server: str, plan: Plan, observe: Observe) -> LoadResult:
         self.plans.append((server, plan))
         self.happens("load", server)
         return self.loads.get(server, watched)(plan, observe)
@@ -85,9 +91,10 @@ class ScriptedServer(LiveServer):
     def __enter__(self) -> "ScriptedServer":
         self._script.dead.pop(self._name, None)
         self._script.happens("start", self._name)
+        self._script.alive.append(self._name)
         return self
 
-    def verify(self, paths=()) -> None:
+    def verify(self, paths=(), rule="content", /) -> None:
         self._script.happens("verify", self._name)
 
     def require_life(self) -> None:
@@ -110,6 +117,7 @@ class ScriptedServer(LiveServer):
 
     def stop(self) -> None:
         self._script.events.append(f"stop {self._name}")
+        self._script.alive.remove(self._name)
 
 
 class ScriptedRun:
@@ -136,8 +144,12 @@ class ScriptedRun:
         with self._talk_file.open("w") as talk:
             display = RunDisplay(Console(file=talk, width=300), live=False)
             run = StudyRun(self._study_file, self._options(options), display, search)
-            display.begins(run.study, run.order)
+            display.begins(run.studies, run.order)
             return run.measure()
+
+    def display(self) -> RunDisplay:
+        """A display that nobody sees."""
+        return RunDisplay(Console(file=io.StringIO(), width=300), live=False)
 
     def command(self, study: str, **options: Any) -> int:
         """Do what `loadcurve run` does; return its exit code."""

@@ -84,6 +84,8 @@ def load_modules() -> None:
     templates = importlib.import_module("loadcurve.report.page").templates()
     for name in templates.list_templates(["jinja"]):
         templates.get_template(name)
+    # The templates of the servers' configurations are parsed once in a process.
+    importlib.import_module("loadcurve.server.catalog").load_catalog()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a thread would be lost in what is forked"
 
 

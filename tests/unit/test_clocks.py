@@ -35,14 +35,14 @@ class Generator:
         self.machine, self.suspended_s, self.set_by_s = machine, suspended_s, set_by_s
         self.interrupted = False
 
-    def run(self, _plan: object, _observe: object) -> LoadResult:
+    def run_together(self, _plans: object, _observe: object) -> list[LoadResult]:
         self.machine.now_s += 10
         self.machine.suspended_s += self.suspended_s
         self.machine.set_by_s += self.set_by_s
         result = LoadResult.model_validate(synthetic.load_result("nginx", 10))
         if self.interrupted:
             raise LoadInterrupted(result)
-        return result
+        return [result]
 
 
 def verdict_of(**happens: float):

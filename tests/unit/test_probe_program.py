@@ -89,6 +89,36 @@ def test_what_is_read_rarely_agrees_with_psutil(tree):
         assert 0 < firsts <= switches["voluntary"]
 
 
+def test_each_program_has_used_what_psutil_finds_of_its_processes():
+    # Two processes of one program, and the shell, which waits and then is another program itself.
+    script = "dd if=/dev/zero of=/dev/null & dd if=/dev/zero of=/dev/null & exec sleep 3600"
+    started = subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        main = psutil.Process(started.pid)
+        programs = ["sleep", "dd", "dd"]
+        wait_until(lambda: [one.name() for one in [main, *main.children()]] == programs, "three processes")
+        with running_probe("--session", started.pid, "--interval", LONG) as probe:
+            probe.next()
+            wait_until(lambda: sum(map(cpu_s, main.children())) >= 0.3, "0.3 s of use")
+            os.killpg(started.pid, signal.SIGSTOP)
+            stopped = {psutil.STATUS_STOPPED}
+            wait_until(lambda: {one.status() for one in [main, *main.children()]} == stopped, "all stopped")
+            seen = probe.last()["programs"]
+            assert seen.keys() == {"dd", "sleep"}
+            assert seen["dd"] == pytest.approx(sum(map(cpu_s, main.children())))
+            assert seen["sleep"] == pytest.approx(cpu_s(main))
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def test_a_server_of_one_program_has_nothing_to_divide(tree):
+    tree.do("fork 2")
+    tree.rest()
+    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        assert probe.next()["programs"] is None
+
+
 def test_the_busiest_process_is_the_one_that_psutil_finds(tree):
     with running_probe("--session", tree.pid, "--interval", LONG) as probe:
         probe.next()

@@ -76,6 +76,46 @@ def test_processes_that_forget_their_children_are_believed_in_a_group_only(group
     assert found.server.memory_mean_bytes == 0
 
 
+def shared(*, node: float, postgres: float, whole: float):
+    """What programs used that took these parts of a CPU, of what all processes together took."""
+    samples = every(
+        0.1,
+        tree=lambda t_s: tree(whole * t_s),
+        programs=lambda t_s: {"node": node * t_s, "postgres": postgres * t_s},
+    )
+    return summary(samples).server.programs
+
+
+def test_each_program_has_its_part_of_the_processor_time_and_of_each_answer():
+    programs = {one.name: one for one in shared(node=0.6, postgres=0.2, whole=0.8)}
+    assert {name: one.cpu_share for name, one in programs.items()} == {
+        "node": pytest.approx(0.6),
+        "postgres": pytest.approx(0.2),
+    }
+    # 0.4 s for a thousand answers.
+    assert programs["postgres"].cpu_per_request_us == pytest.approx(400)
+
+
+def test_a_program_that_appears_within_the_window_has_used_nothing_before():
+    samples = every(
+        0.1,
+        tree=tree,
+        programs=lambda t_s: {"a": t_s} if t_s < 101 else {"a": 101.0, "b": t_s - 101},
+    )
+    assert {one.name: one.cpu_share for one in summary(samples).server.programs} == {
+        "a": pytest.approx(0.5),
+        "b": pytest.approx(0.5),
+    }
+
+
+def test_time_that_is_of_no_known_program_leaves_the_division_open():
+    assert shared(node=0.5, postgres=0.2, whole=0.8) is None
+
+
+def test_a_server_of_one_program_has_nothing_to_divide():
+    assert summary(every(0.1, tree=tree)).server.programs is None
+
+
 def used(pid: int, cpu_s: float, cpu_share: float, **more: Any) -> dict[str, Any]:
     return {"pid": pid, "name": f"worker {pid}", "cpu_s": cpu_s, "cpu_share": cpu_share, **more}
 

@@ -56,6 +56,15 @@ def test_another_duration_is_a_difference_of_the_load_and_a_swept_key_is_not(run
     assert (difference.aspect, difference.name, difference.new) == ("load", "duration_s", 60.0)
 
 
+def test_another_warm_up_of_each_start_is_a_difference_of_the_load(run: Run):
+    trials = {**run.run.study["trials"], "warmup": {"rate_rps": 15.0, "duration_s": 10.0}}
+    found = differing(run, with_run(run, study={**run.run.study, "trials": trials}))
+    assert {(one.aspect, one.name, one.base, one.new) for one in found} == {
+        ("load", "warmup_of_starts.rate_rps", None, 15.0),
+        ("load", "warmup_of_starts.duration_s", None, 10.0),
+    }
+
+
 def test_generated_files_differ_by_length_alone(run: Run):
     [name] = run.run.content
     same_length = ContentRecord(bytes=run.run.content[name].bytes, sha256="f" * 64)

@@ -1,7 +1,7 @@
 """A run that repeats its trials until the intervals are narrow; only the measuring itself is made up."""
 
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
 from loadcurve.runs import study as run_study
+from loadcurve.runs.member import Member
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.found import NATIVE_FOLDER
@@ -27,17 +28,19 @@ class MadeUpTrials:
 
     factors: tuple[float, ...] = ()
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         pass
 
-    def run(self, trial: PlannedTrial, _: object) -> Generator[PointRecord]:
+    def run(self, _: PlannedTrial, members: Sequence[Member]) -> Generator[list[PointRecord]]:
+        [trial] = [member.trial for member in members]
         factor = self.factors[trial.block]
-        yield PointRecord.model_validate(
+        record = PointRecord.model_validate(
             {"kind": "point", **trial.model_dump(), "point": {"connections": 1}, "limit_use": None}
             | {"started_at": "2026-03-14T09:27:00Z"}
             | {"measurements": {"load": synthetic.load_result("nginx", 1, factor)}}
             | {"probe": synthetic.probe_record("nginx", 1, factor)}
         )
+        yield [record]
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def run_study_of(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch)
                 measured = StudyRun.resume(interrupted_run(tmp_path / "run", None), display)
             else:
                 measured = StudyRun(study, RunOptions(out=tmp_path / "run", trials=trials, seed=1), display)
-            display.begins(measured.study, measured.order, measured.first_block)
+            display.begins(measured.studies, measured.order, measured.first_block)
             measured.measure()
         return read_run(tmp_path / "run"), (tmp_path / "talk").read_text()
 

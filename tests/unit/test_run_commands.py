@@ -106,7 +106,7 @@ def test_a_run_that_is_interrupted_before_it_measures_leaves_no_folder(scripted,
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadcurve.runs.study.try_server", interrupt)
+    monkeypatch.setattr("loadcurve.runs.planned.try_server", interrupt)
     assert scripted.command(study_text(LIMIT)) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted before anything was measured"
     assert not (scripted.folder / RUN_FILE).exists()

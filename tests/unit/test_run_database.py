@@ -41,7 +41,13 @@ def under_load(folder, load, server=None):
 
 
 def measured(database, points=1):
-    return [database.measure({"timeout": at + 1}, 0, lambda _: None) for at in range(points)]
+    return [at_point(database, {"timeout": at + 1}) for at in range(points)]
+
+
+def at_point(database, point):
+    prepared = database.prepare(point, 0, lambda _: None)
+    result = ENGINE.run(database.plan(point, 0), lambda _: None)
+    return {**prepared, "load": database.checked(point, result)}
 
 
 def test_every_point_begins_with_fresh_records_and_the_table_is_gone_at_the_end(engine, tmp_path):

@@ -31,7 +31,7 @@ def test_a_run_shows_what_is_running_its_figures_and_how_far_it_is():
     )
     order = trial_order([name], 3, seed=1)
     display = RunDisplay(Console(file=io.StringIO(), width=80), live=True)
-    display.begins(study, order)
+    display.begins([study], order)
     assert drawn(display) == ["checking the servers"]
     display.trial_begins(order[0])
     running = f"trial 1 of 3 · {name}"
@@ -61,5 +61,5 @@ def test_the_time_that_a_run_takes_is_that_of_the_servers_that_are_measured():
     )
     talk = io.StringIO()
     # One of the two is not installed; 10 s are a second for the start, and warm-up and load.
-    RunDisplay(Console(file=talk), live=False).begins(study, trial_order(["limit"], 3, seed=1))
+    RunDisplay(Console(file=talk), live=False).begins([study], trial_order(["limit"], 3, seed=1))
     assert talk.getvalue() == "T: 3 trials of 1 point, about 0:30\n"

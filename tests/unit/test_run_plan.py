@@ -105,8 +105,16 @@ def test_method_headers_and_body_are_those_of_every_request(tmp_path):
     assert given[0]["body"] == {"file": str(file)}
 
 
-@pytest.mark.parametrize("sent", [{"method": "HEAD"}, {"headers": {"Range": "bytes=0-1"}}])
-def test_the_length_of_an_answer_is_that_of_a_plain_get_alone(sent):
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"method": "HEAD"},
+        {"headers": {"Range": "bytes=0-1"}},
+        {"verify": "status"},
+        {"verify": {"pattern": "x"}},
+    ],
+)
+def test_the_length_of_an_answer_is_that_of_a_plain_get_that_is_compared_with_the_content(sent):
     given = written(CLOSED | sent)["work"]["requests"]["given"]
     assert [request["expected_body_bytes"] for request in given] == [None, None]
 
@@ -116,8 +124,9 @@ def test_the_seed_reaches_the_engine():
 
 
 def test_the_record_of_a_load_names_its_options_and_how_it_was_run_but_no_secret(address):
-    secret = {"headers": {"Authorization": "Bearer secret"}, "think": "1ms"}
+    secret = {"headers": {"Authorization": "Bearer secret"}, "think": "1ms", "verify": {"pattern": "x"}}
     load = measured(address, CLOSED | secret).load
+    assert load.model_extra["verify"] == {"pattern": "x"}
     assert (load.model, load.connections, load.requests_total, load.think_s) == ("closed", 5, 50, 0.001)
     assert (load.address, load.requests) == (address, ["GET /a", "GET /b"])
     assert load.io in ("uring", "epoll")

@@ -40,6 +40,47 @@ def test_a_server_is_started_for_each_trial_or_for_each_point(scripted, restart)
     assert measured == [(trial, {"connections": count}) for trial in (0, 1) for count in (1, 2)]
 
 
+WARMED = 'warmup = { rate = 15, duration = "10s" }\n[host]'
+
+
+def warmed(**changes):
+    return study_text(LIMIT, **changes).replace("[host]", WARMED)
+
+
+@pytest.mark.parametrize(("restart", "starts"), [("sweep", 1), ("point", 2)])
+def test_each_start_is_warmed_up_at_a_rate_before_its_first_point(scripted, restart, starts):
+    scripted.measure(warmed(trials=1, restart=restart, load='duration = "100ms"\ncalls = 3'))
+    plans = [plan.load for _, plan in scripted.script.plans]
+    assert [plan.model for plan in plans].count("open") == starts
+    assert [plan.model for plan in plans][:2] == ["open", "closed"]
+    warmup, first = plans[:2]
+    assert (warmup.rate_rps, warmup.duration_s, warmup.connections, warmup.warmup_s) == (15, 10, 1, 0)
+    assert (warmup.requests, warmup.calls, warmup.http) == (first.requests, 3, first.http)
+    assert [one.point["connections"] for one in scripted.run.points] == [1, 2]
+
+
+def test_a_server_that_dies_in_its_warm_up_costs_its_trial(scripted):
+    def dies(plan, observe):
+        scripted.script.dead["limit"] = DIED
+        observe(None)
+        pytest.fail("a warm-up of a dead server goes on")
+
+    scripted.script.loads["limit"] = dies
+    scripted.measure(warmed(trials=2))
+    assert failures(scripted) == [(trial, None, "died") for trial in (0, 1)]
+
+
+def test_a_warm_up_without_a_right_answer_is_a_failure(scripted):
+    def answers_wrong(plan, _):
+        result = answered(plan)
+        return result.model_copy(update={"requests": result.requests.model_copy(update={"ok": 0})})
+
+    scripted.script.loads["limit"] = answers_wrong
+    scripted.measure(warmed(trials=1))
+    assert failures(scripted) == [(0, None, "wrong_answer")]
+    assert "requests of the warm-up was answered right" in scripted.run.failures[0].reason.text
+
+
 def test_what_is_drawn_at_random_is_the_same_for_all_servers_of_a_block_and_another_in_the_next(scripted):
     scripted.measure(study_text(TWO, trials=2), seed=7)
     seeds = {(server, plan.seed) for server, plan in scripted.script.plans}
@@ -135,7 +176,7 @@ def test_a_point_near_the_rigs_ceiling_is_suspect_and_others_are_not(scripted, m
         point = {"connections": 1, "requests_per_s": 1000.0, **level}
         return None if kind is Noise else Ceiling.model_validate({**ceilings, "points": [point]})
 
-    monkeypatch.setattr("loadcurve.runs.study.kept", kept)
+    monkeypatch.setattr("loadcurve.runs.planned.kept", kept)
     scripted.script.loads["limit"] = lambda plan, _: answered(plan, rate_rps=500.0 * plan.connections)
     scripted.measure(study_text(LIMIT, trials=1))
     codes = [[reason.code for reason in one.load.verdict.reasons] for one in scripted.run.points]

@@ -68,6 +68,16 @@ def test_a_run_that_may_end_before_says_at_most(run: GrowingRun):
     assert (now["progress"]["words"], now["progress"]["about"]) == ("0 of at most 72 points", "at most ")
 
 
+def test_a_run_whose_curves_may_end_before_has_all_its_trials(tmp_path: Path):
+    record = synthetic.run_record()
+    record.study["trials"] |= {"until_drop_share": 0.1}
+    growing = GrowingRun(tmp_path / "run", record)
+    growing.says(at_most=True, left_s=60.0)
+    now = said(growing.folder)
+    assert now["sentence"] == "Trial 1 of 9, block 1: nginx."
+    assert now["progress"]["words"] == "0 of at most 72 points"
+
+
 def test_a_file_of_progress_that_nobody_holds_was_left_by_a_killed_run(run: GrowingRun, tmp_path: Path):
     run.says(over=3)
     killed = tmp_path / "killed"

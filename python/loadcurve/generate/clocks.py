@@ -5,11 +5,11 @@ nobody sets. The clock since boot goes on in the meantime, and the clock of the 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from loadcurve.generate.generator import Generator, LoadInterrupted, Observe, Plan
+from loadcurve.generate.generator import Generator, LoadInterrupted, ObserveAll, Plan
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import VerdictNote
 
@@ -51,21 +51,23 @@ class Clocks:
 
 
 @dataclass(frozen=True)
-class WatchingClocks:
+class WatchingClocks(Generator):
     """A generator whose results say what the clocks show."""
 
     generator: Generator
     clock: ReadClock = time.clock_gettime
 
-    def run(self, plan: Plan, observe: Observe) -> LoadResult:
-        """Run a load to its end; raises what the generator raises."""
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run loads to their end; raises what the generator raises."""
         before = Clocks.read(self.clock)
         try:
-            result = self.generator.run(plan, observe)
+            results = self.generator.run_together(plans, observe)
         except LoadInterrupted as interrupt:
-            marked = marked_by_clocks(interrupt.result, before, Clocks.read(self.clock))
-            raise LoadInterrupted(marked) from interrupt
-        return marked_by_clocks(result, before, Clocks.read(self.clock))
+            after = Clocks.read(self.clock)
+            marked = [marked_by_clocks(result, before, after) for result in interrupt.results]
+            raise LoadInterrupted(*marked) from interrupt
+        after = Clocks.read(self.clock)
+        return [marked_by_clocks(result, before, after) for result in results]
 
 
 def marked_by_clocks(result: LoadResult, before: Clocks, after: Clocks) -> LoadResult:

@@ -3,43 +3,86 @@
 import json
 import os
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from loadcurve._engine import Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import WatchingClocks
-from loadcurve.generate.generator import Generator, LastSecond, LoadInterrupted, Observe, Plan, Progress
+from loadcurve.generate.generator import (
+    Generator,
+    LastSecond,
+    LoadInterrupted,
+    ObserveAll,
+    Plan,
+    Progress,
+)
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import RawPause, pauses_within
 
 LOOK_INTERVAL_S = 0.05
+READY_INTERVAL_S = 0.005
+"""Between two looks whether the connections of several loads are open."""
+LEAD_NS = 100_000_000
+"""How far ahead the common begin of several loads is: each of them learns of it before."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class Engine:
+class Engine(Generator):
     """The engine, in threads of this process."""
 
-    def run(self, plan: Plan, observe: Observe) -> LoadResult:
-        """Run a load to its end; ``observe`` is called about twenty times a second."""
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run loads to their end; ``observe`` is called about twenty times a second."""
         # An interrupt after the start must not lose what was measured: the loop comes right behind it.
-        watch = _WindowWatch(plan)
-        load = _started(plan)
+        watches = [_WindowWatch(plan) for plan in plans]
+        loads: list[Load] = []
         try:
-            while not load.is_finished():
-                time.sleep(LOOK_INTERVAL_S)
-                progress = _progress(load)
-                watch.look(progress)
+            # Those that did start are stopped where the next one does not.
+            loads.extend(_started(plan, waits=len(plans) > 1) for plan in plans)
+            have_begun = len(plans) == 1
+            while not all(load.is_finished() for load in loads):
+                have_begun = have_begun or _begun_together(loads)
+                time.sleep(LOOK_INTERVAL_S if have_begun else READY_INTERVAL_S)
+                progress = [_progress(load) for load in loads]
+                for watch, one in zip(watches, progress, strict=True):
+                    watch.look(one)
                 observe(progress)
         except KeyboardInterrupt as interrupt:
-            load.stop()
-            raise LoadInterrupted(_result(plan, load, watch)) from interrupt
+            _stop(loads)
+            if len(loads) < len(plans):
+                _finish(loads)
+                raise
+            raise LoadInterrupted(*map(_result, plans, loads, watches)) from interrupt
         except BaseException:
-            load.stop()
-            load.finish()
+            _stop(loads)
+            _finish(loads)
             raise
-        return _result(plan, load, watch)
+        return [*map(_result, plans, loads, watches)]
+
+
+def _begun_together(loads: Sequence[Load]) -> bool:
+    """Let loads begin at one moment once the connections of all are open; say whether they were."""
+    if not all(load.is_ready() for load in loads):
+        return False
+    at_ns = time.monotonic_ns() + LEAD_NS
+    try:
+        for load in loads:
+            load.begin(at_ns)
+    except RuntimeError as error:
+        raise NothingMeasured(f"the loads could not begin together: {error}") from error
+    return True
+
+
+def _stop(loads: Sequence[Load]) -> None:
+    for load in loads:
+        load.stop()
+
+
+def _finish(loads: Sequence[Load]) -> None:
+    for load in loads:
+        load.finish()
 
 
 ENGINE: Final[Generator] = WatchingClocks(Engine())
@@ -68,9 +111,9 @@ class _WindowWatch:
         return {"steal_share": share, "throttling": throttling}
 
 
-def _started(plan: Plan) -> Load:
+def _started(plan: Plan, *, waits: bool) -> Load:
     try:
-        return Load.start(plan.to_json())
+        return Load.start(plan.to_json(), begins_on_request=waits)
     except ValueError as error:
         raise BadInput(str(error)) from error
     except RuntimeError as error:

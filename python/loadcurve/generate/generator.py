@@ -1,6 +1,6 @@
 """What every generator does: carry out the plan of one load, and bring home its result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -46,26 +46,38 @@ class Progress:
 
 Observe = Callable[[Progress], None]
 """Watches a load, again and again; it may end the load by raising."""
+ObserveAll = Callable[[Sequence[Progress]], None]
+"""Watches several loads, in the order of their plans; it may end them by raising."""
 
 
 class LoadInterrupted(KeyboardInterrupt):
-    """The load was interrupted; ``result`` holds what was measured until then."""
+    """The loads were interrupted; ``results`` hold what was measured until then."""
 
-    def __init__(self, result: LoadResult) -> None:
-        """Carry the result of the part that was measured."""
+    def __init__(self, *results: LoadResult) -> None:
+        """Carry the results of the part that was measured."""
         super().__init__()
-        self.result = result
+        self.results = results
+
+    @property
+    def result(self) -> LoadResult:
+        """The result of the first load."""
+        return self.results[0]
 
 
 class Generator(Protocol):
-    """Sends a load. Its results lack what it cannot know."""
+    """Sends loads. Its results lack what it cannot know."""
 
-    def run(self, plan: Plan, observe: Observe) -> LoadResult:
-        """Run a load to its end.
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run loads to their end, which all begin at one moment; return the results in the plans' order.
 
         Raises:
-            BadInput: the plan asks for something that cannot be.
-            NothingMeasured: this machine, as it is set up, cannot run the plan.
-            LoadInterrupted: by the person; it carries the result.
+            BadInput: a plan asks for something that cannot be.
+            NothingMeasured: this machine, as it is set up, cannot run the plans.
+            LoadInterrupted: by the person; it carries the results.
 
         """
+
+    def run(self, plan: Plan, observe: Observe) -> LoadResult:
+        """Run one load to its end; raises as :meth:`run_together`."""
+        [result] = self.run_together([plan], lambda progress: observe(progress[0]))
+        return result

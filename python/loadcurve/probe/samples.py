@@ -142,6 +142,8 @@ class Sample(Line):
     probe_cpu_s: float
     group: CpuTime | None
     tree: TreeSample | None
+    programs: dict[str, float] | None = None
+    """The processor time of each program of the server in seconds, where there are several."""
     busiest_process: BusiestProcessSample | None
     busiest_thread: BusiestThreadSample | None
     context_switches: SwitchesSample | None

@@ -66,7 +66,13 @@ def _load(run: Run) -> Mapping[str, Any]:
     swept = {key for point in run.sweep_points for key in point}
     load = {key: value for key, value in run.run.study["load"].items() if key not in swept}
     own = {name: one for name in run.run.servers if (one := run.own_load(name))}
-    return {**load, "restart": run.run.study["trials"]["restart"], "servers": own}
+    trials = run.run.study["trials"]
+    return {
+        **load,
+        "restart": trials["restart"],
+        "warmup_of_starts": trials.get("warmup") or {},
+        "servers": own,
+    }
 
 
 def _content(run: Run) -> Mapping[str, Any]:
@@ -109,6 +115,8 @@ def server_facts(server: ServerRecord) -> dict[str, Any]:
         "driver": server.driver,
         "limits": None if server.limits is None else server.limits.model_dump(),
         "machine": None if server.machine is None else server.machine.name,
+        "beside": [*server.beside],
+        "cpus": None if server.cpus is None else list(server.cpus),
         "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
     }
 

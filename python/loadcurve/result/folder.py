@@ -17,6 +17,8 @@ from loadcurve.loads.kinds import LoadKind, kind_of_model
 from loadcurve.loads.values import Point
 from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
+from loadcurve.result.curve_end import curve_ends, until_drop
+from loadcurve.result.measures import point_key
 from loadcurve.result.records import (
     FailureRecord,
     PointRecord,
@@ -131,20 +133,46 @@ class Run:
 
     @property
     def sweep_points(self) -> list[Point]:
-        """The settings along the curves: those of the sweep, or those that a search measured, rising."""
+        """The settings along the curves: those of the sweep, or those that a search measured, rising.
+
+        Where curves end before the end of the sweep, those that no trial has reached are not among them.
+        """
         search = self.run.search
         if search is None:
-            return self.run.points
+            if until_drop(self.run.study) is None:
+                return self.run.points
+            reached = {point_key(record.point) for record in self.records if record.point is not None}
+            places = [place for place, point in enumerate(self.run.points) if point_key(point) in reached]
+            return self.run.points[: places[-1] + 1] if places else self.run.points
         measured = {record.point[search.key]: record.point for record in self.points}
         return [measured[load] for load in sorted(measured)]
 
     @property
     def points_expected(self) -> int:
-        """How many points the plan holds: trials times settings of the sweep; none of a search.
+        """How many points the plan holds: those of all trials; none of a search.
 
-        Of a run that ends when its intervals are narrow these are the most; see ``stats.stopping``.
+        Of a run that ends when its intervals are narrow, and as long as curves may still end, these are the
+        most; see ``stats.stopping`` and ``result.curve_end``.
         """
-        return len(self.run.order) * len(self.run.points)
+        return sum(self.points_of_trials.values())
+
+    @property
+    def curve_ends(self) -> dict[int, PointRecord]:
+        """By trial, the point at which its curve ended before the end of the sweep."""
+        last = self.run.points[-1:]
+        ends = curve_ends(self.run.study, self.points)
+        return {trial: end for trial, end in ends.items() if end.point not in last}
+
+    @property
+    def points_of_trials(self) -> dict[int, int]:
+        """By trial, how many points it was to measure: those of the sweep, up to where its curve ended."""
+        whole = len(self.run.points)
+        lengths = {
+            trial: self.run.points.index(end.point) + 1
+            for trial, end in self.curve_ends.items()
+            if end.point in self.run.points
+        }
+        return {planned.trial: lengths.get(planned.trial, whole) for planned in self.run.order}
 
     @property
     def points_lost(self) -> int:
@@ -153,7 +181,7 @@ class Run:
             return len(without_measured(self.failures, self.points))
         failed = {record.trial for record in self.failures}
         measured_in_failed = sum(1 for record in self.points if record.trial in failed)
-        return len(failed) * len(self.run.points) - measured_in_failed
+        return sum(self.points_of_trials.get(trial, 0) for trial in failed) - measured_in_failed
 
     @property
     def complete(self) -> bool:
@@ -241,6 +269,25 @@ def _intact_copy(folder: Path) -> bytes | None:
     return copy.content if copy.state == "intact" else None
 
 
+def require_new_folder(path: Path) -> None:
+    """Make the folder of a run; raises ``BadInput`` where it is in use or cannot be made."""
+    try:
+        make_folder(path)
+        is_used = any(path.iterdir())
+    except OSError as error:
+        raise _not_written(path, error) from error
+    if is_used:
+        raise BadInput(
+            f"{path} is not empty: a run requires a new or empty folder. Choose another with --out."
+        )
+
+
+def _not_written(path: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"the results cannot be written to {path}: {error.strerror}. Choose another folder with --out."
+    )
+
+
 class RunFolder:
     """The folder of a run under way; a record is safe on the disk before anything else goes on.
 
@@ -274,12 +321,8 @@ class RunFolder:
         Raises ``BadInput`` where the folder is already in use, cannot be written, or lies on a disk without
         room for the planned points.
         """
+        require_new_folder(path)
         try:
-            make_folder(path)
-            if any(path.iterdir()):
-                raise BadInput(
-                    f"{path} is not empty: a run requires a new or empty folder. Choose another with --out."
-                )
             points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
             _require_room(path, points=len(run_record.order) * points_each)
             write_whole(path / STUDY_FILE, study_text.encode(), durably=True)
@@ -291,10 +334,7 @@ class RunFolder:
                 write_whole(path / name, text, durably=True)
             return cls(path, append_regular(path / TRIALS_FILE))
         except OSError as error:
-            raise BadInput(
-                f"the results cannot be written to {path}: {error.strerror}. "
-                "Choose another folder with --out."
-            ) from error
+            raise _not_written(path, error) from error
 
     @classmethod
     def reopen(cls, path: Path) -> "RunFolder":

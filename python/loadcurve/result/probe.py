@@ -45,6 +45,14 @@ class BusiestThread(BusiestProcess):
     """The first thread has the id of the process."""
 
 
+class ProgramUse(Record):
+    """What the processes of one program used, by the name that the kernel has: its first 15 bytes."""
+
+    name: str
+    cpu_share: Time
+    cpu_per_request_us: Time | None
+
+
 class ServerUse(Record):
     """What the server's processes used together, those included that came and went."""
 
@@ -66,6 +74,8 @@ class ServerUse(Record):
     threads: CountRange | None
     open_files_max: Count | None
     context_switches: ContextSwitches | None
+    programs: Many[ProgramUse] | None = None
+    """Where processes ran several programs, and nearly all processor time is known to be of one of them."""
 
 
 class CpuUse(Record):

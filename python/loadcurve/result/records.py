@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 
-from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record
+from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record, Time
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
 from loadcurve.result.left_out import LeftOut
@@ -23,11 +23,28 @@ class PlannedTrial(Record):
     server: str
 
 
+class BurstRecord(Record):
+    """CPU credits that were imitated: beyond the baseline a server used up what it had of them."""
+
+    credits: Time
+    """At the start of the server; one is one CPU of its machine type, used for a minute."""
+    baseline_share: Annotated[float, Field(gt=0)]
+    """Of its CPUs: what it earns, and what remains when the credits are used up."""
+
+
+KERNEL_PERIOD_MS = 100.0
+"""The kernel's default for the period in which a share of CPUs is counted."""
+
+
 class LimitsRecord(Record):
     """What a server was held to; ``None`` where a resource was not limited."""
 
     cpus: Annotated[float, Field(gt=0)] | None
     memory_bytes: Count | None
+    burst: BurstRecord | None = None
+    """``None`` where its CPUs did not depend on credits."""
+    period_ms: Annotated[float, Field(gt=0)] | None = KERNEL_PERIOD_MS
+    """Within which ``cpus`` was counted; runs of the first versions do not have the key."""
 
 
 class MachineRecord(Record):
@@ -81,6 +98,10 @@ class ServerRecord(Record):
     machine: MachineRecord | None
     container: ContainerRecord | None = None
     """``None`` for a server that ran on this machine itself, and for one that is missing."""
+    beside: Many[str] = Field(default_factory=list)
+    """The servers that were under load with it, in a study of several loads."""
+    cpus: tuple[Count, ...] | None = None
+    """The CPUs that it alone was bound to; ``None`` where it had those of the run's ``host``."""
 
 
 class ContentRecord(Record):
@@ -164,19 +185,39 @@ class RunRecord(SealedRecord):
         return {**study, "load": {_OLD_NAMES.get(key, key): value for key, value in load.items()}}
 
 
-class LimitUse(Record):
-    """What a limit of memory did to a server; what a limit of CPUs did is the probe's ``throttling``."""
+class CreditUse(Record):
+    """What became of a server's CPU credits."""
 
-    oom_kills: Count | None
+    remaining: Time
+    """How many are left."""
+    ran_out_s: Time | None
+    """When none was left for the first time, since the server's start; ``None`` as long as some were."""
+    at_baseline_s: Time
+    """For how long the server was held to its baseline."""
+
+    def since(self, earlier: "CreditUse") -> "CreditUse":
+        """Return what became of them since an earlier reading; what remains stays that of now."""
+        return self.model_copy(update={"at_baseline_s": self.at_baseline_s - earlier.at_baseline_s})
+
+
+class LimitUse(Record):
+    """What limits did to a server, but for one of CPUs alone: that is the probe's ``throttling``."""
+
+    oom_kills: Count | None = None
     """Processes that the kernel killed because the memory was used up."""
-    memory_peak_bytes: Count | None
+    memory_peak_bytes: Count | None = None
     """The most memory in use since the server's start, page cache included."""
+    credits: CreditUse | None = None
+    """``None`` for a server without CPU credits."""
 
     def since(self, earlier: "LimitUse") -> "LimitUse":
-        """Return what the limit has done since an earlier reading; the peak stays that since the start."""
-        if self.oom_kills is None or earlier.oom_kills is None:
-            return self.model_copy(update={"oom_kills": None})
-        return self.model_copy(update={"oom_kills": self.oom_kills - earlier.oom_kills})
+        """Return what the limits have done since an earlier reading; the peak stays that since the start."""
+        kills, before = self.oom_kills, earlier.oom_kills
+        return LimitUse(
+            oom_kills=None if kills is None or before is None else kills - before,
+            memory_peak_bytes=self.memory_peak_bytes,
+            credits=self.credits and earlier.credits and self.credits.since(earlier.credits),
+        )
 
 
 KILLED_FOR_MEMORY = Caveat.of(
@@ -186,14 +227,18 @@ KILLED_FOR_MEMORY = Caveat.of(
 """The caveat of a server that goes on without some of its processes."""
 
 
-def _with_the_measured(measurements: dict[str, LoadResult]) -> dict[str, LoadResult]:
+Loads = dict[str, LoadResult]
+"""The results of loads by name."""
+
+
+def _with_the_measured(measurements: Loads) -> Loads:
     if MEASURED not in measurements:
         raise ValueError(f"{MEASURED} is missing")
     return measurements
 
 
 Measurements = Annotated[
-    dict[str, LoadResult],
+    Loads,
     AfterValidator(_with_the_measured),
     Field(json_schema_extra={"required": [MEASURED]}),
 ]
@@ -213,7 +258,7 @@ class PointRecord(SealedRecord):
     """Every load that the point has put on the server, by name, in their order in time."""
     probe: ProbeRecord
     limit_use: LimitUse | None
-    """During the load and its warm-up; ``None`` without a limit of memory."""
+    """During the load and its warm-up; ``None`` without a limit of memory and without CPU credits."""
     attempt: PositiveCount = 1
     """Above 1 where the point was measured again in its trial, because the machine was disturbed."""
 

@@ -13,8 +13,15 @@ RUN_COPY_FILE = "run-copy.json"
 TRIALS_FILE = "trials.jsonl"
 STUDY_FILE = "study.toml"
 REPORT_FILE = "report.html"
+LOADS_FILE = "loads.json"
+"""That of a folder of several loads at once, in which each has a run folder."""
 RUN_BYTES_MAX = 4 * 2**20
 """Many times what is written into any of the files that do not grow with the points."""
+
+
+def has_several_loads(folder: Path) -> bool:
+    """Say whether a folder is that of several loads at once."""
+    return os.path.lexists(folder / LOADS_FILE)
 
 
 def require_run_folder(folder: Path) -> None:
@@ -25,6 +32,11 @@ def require_run_folder(folder: Path) -> None:
 
 def no_run_folder(folder: Path) -> BadInput:
     """Return the error that a folder is none of a run."""
+    if has_several_loads(folder):
+        return BadInput(
+            f"{folder} has several loads at once: give the folder of one of them, which lie in it, or see "
+            f"all with `loadcurve report {folder}`."
+        )
     return BadInput(
         f"{folder} is not a run folder: it contains no {RUN_FILE}. Give a folder written by `loadcurve "
         "run`, such as one in loadcurve-runs/."

@@ -3,21 +3,19 @@
 import contextlib
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.generate.generator import Generator, Observe
+from loadcurve.loads.plan import DatabasePlan, DatabaseTarget
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
-from loadcurve.result.records import LOAD_PHASE, MEASURED, Measurements
+from loadcurve.result.records import LOAD_PHASE, Loads
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
-
-if TYPE_CHECKING:
-    from loadcurve.loads.plan import DatabaseTarget
 
 RECORDS_MISSING: Final = "records_missing"
 """The code of a table that does not hold what was loaded into it."""
@@ -60,34 +58,50 @@ class DatabaseUnderLoad:
         """See that the database gives back what it is given."""
         self._server.verify()
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
-        """Load the records where this point needs fresh ones, and put the load on the database.
+    def prepare(self, point: Point, seed: int, observe: Observe) -> Loads:
+        """Make the table, and load its records, where this point needs fresh ones.
 
         Raises:
             ServerFailure: the database refuses, or holds other records than were loaded into it.
 
         """
-        load = self._load.with_values(point, DatabaseLoad)
+        load = self._at(point)
         if load.phase == "load":
-            result = self._loaded(load, seed, observe)
-            return {MEASURED: marked_by_count(result, self._count(), self._expected(load))}
-        measurements: Measurements = {}
-        if self._made is None or load.reload == "point":
-            measurements[LOAD_PHASE] = self._loaded(load, seed, observe)
-            self._require_records(load, measurements[LOAD_PHASE])
-        measurements[MEASURED] = self._generator.run(self._plans.run_phase(load, seed), observe)
-        return measurements
-
-    def _loaded(self, load: DatabaseLoad, seed: int, observe: Observe) -> LoadResult:
-        """Insert the records of a load into a new table."""
+            self._make_table(self._plans.load_phase(load, seed))
+            return {}
+        if self._made is not None and load.reload == "trial":
+            return {}
         plan = self._plans.load_phase(load, seed)
+        self._make_table(plan)
+        loading = self._generator.run(plan, observe)
+        self._require_records(load, loading)
+        return {LOAD_PHASE: loading}
+
+    def plan(self, point: Point, seed: int) -> DatabasePlan:
+        """Return the plan of the operations, or of the insertion of the records where that is measured."""
+        load = self._at(point)
+        return (
+            self._plans.load_phase(load, seed) if load.phase == "load" else self._plans.run_phase(load, seed)
+        )
+
+    def checked(self, point: Point, result: LoadResult) -> LoadResult:
+        """Return the result, marked where the records that were inserted are not all there."""
+        load = self._at(point)
+        return (
+            marked_by_count(result, self._count(), self._expected(load)) if load.phase == "load" else result
+        )
+
+    def _at(self, point: Point) -> DatabaseLoad:
+        return self._load.with_values(point, DatabaseLoad)
+
+    def _make_table(self, plan: DatabasePlan) -> None:
+        """Make the table of a plan, and remove one of ours that is there."""
         with self._failures():
             table = Database(plan.target.to_json())
             if self._made is not None or table.is_ours():
                 table.remove()
             table.create()
         self._made = plan.target
-        return self._generator.run(plan, observe)
 
     def _count(self) -> int:
         if self._made is None:

@@ -13,8 +13,8 @@ from loadcurve.study.model import Study
 class Display(Protocol):
     """Someone who watches a run. Nothing that a display does changes what is measured."""
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:
-        """A run of this study begins, or is resumed at a later block."""
+    def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
+        """A run of this study, or of the studies of several loads, begins, or is resumed at a later block."""
 
     def note(self, text: str) -> None:
         """Something that a person should know."""
@@ -28,8 +28,11 @@ class Display(Protocol):
     def load_goes_on(self, progress: Progress) -> None:
         """A load stands here."""
 
-    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
-        """A point was measured, or a trial has failed; the disk has the record, and the run goes on."""
+    def record_is_safe(self, trial: PlannedTrial, records: Sequence[PointRecord | FailureRecord]) -> None:
+        """A point was measured, or a trial has failed; the disk has the records of all its servers."""
+
+    def curve_ends(self, at: PointRecord) -> None:
+        """The curve of a trial ended at this point, before the end of the sweep: throughput has fallen."""
 
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
         """So many whole blocks are measured, and these intervals are wider than the study wants."""

@@ -64,7 +64,7 @@ def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
         study_file = Path(folder, "noise.toml")
         study_file.write_text(study_of_noise(server), encoding="utf-8")
         study_run = StudyRun(study_file, RunOptions(out=Path(folder, "run")), display)
-        display.begins(study_run.study, study_run.order)
+        display.begins(study_run.studies, study_run.order)
         study_run.measure()
         run = read_run(study_run.folder)
     found, spreads = curves(run), {}

@@ -21,11 +21,12 @@ def plan_at_point(
     """Return the plan of a study's load against a server that serves ``content``.
 
     The lengths of the answers to paths of the content are checked during the load, except those to a long
-    list, to another method than GET, and to requests with headers. ``Host`` names the ``authority``, or else
+    list, to another method than GET, to requests with headers, and where the study verifies something else
+    than the content. ``Host`` names the ``authority``, or else
     the address. Without a number of threads in the study there is one for each CPU of the load, as far as
     there are connections for them. ``seed`` repeats what is drawn at random.
     """
-    paths = [] if isinstance(load.requests, LongList) else load.requests
+    paths = [] if isinstance(load.requests, LongList) or load.verify != "content" else load.requests
     served = {path: content.get(content_name(path)) for path in paths}
     return HttpPlan(
         load=load,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from loadcurve.loads.values import Point
 from loadcurve.result.attempts import asks_for_another, counting
+from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 
@@ -31,6 +32,26 @@ class SweptPoints:
         """Return the point after ``last`` in the order of the sweep."""
         place = 0 if last is None or last.point is None else self.points.index(last.point) + 1
         return self.points[place] if place < len(self.points) else None
+
+
+class UntilDrop:
+    """The points of another chooser, until the throughput of the trial has fallen markedly."""
+
+    def __init__(self, points: PointChooser, share: float) -> None:
+        """End each trial where its throughput is by ``share`` below the greatest so far."""
+        self._points = points
+        self._share = share
+        self._measured: list[PointRecord] = []
+
+    def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:
+        """Return the point after that of ``last``, or ``None`` where the curve ends there."""
+        if last is None:
+            self._measured = []
+        if isinstance(last, PointRecord):
+            self._measured.append(last)
+            if marked_drop(self._measured, self._share) is not None:
+                return None
+        return self._points.next_point(trial, last)
 
 
 class RepeatedPoints:

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.host.cgroups import NO_LIMITS, Limits
-from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus
-from loadcurve.host.machines import machine_table
+from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus, require_usable
 from loadcurve.loads.kinds import WEB
 from loadcurve.result.records import (
     ContainerRecord,
     ContentRecord,
-    LimitsRecord,
-    MachineRecord,
     ServerRecord,
 )
 from loadcurve.runs.fitting import misfits
+from loadcurve.runs.limits import limits_of, limits_record, machine_record
 from loadcurve.server.answers import content_name
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
@@ -55,16 +52,26 @@ class Served:
 
 
 def chosen_cpus(study: Study, document: TomlDocument) -> CpuDivision:
-    """Return which CPUs serve and which load.
+    """Return which CPUs serve and which load, but for servers that are bound to others.
 
     Raises:
         BadInput: the study names a CPU that this process may not use, with its line.
 
     """
+    table: KeyPath = ("host",)
     try:
-        return divide_cpus(study.host.server_cpus, study.host.load_cpus)
+        division = divide_cpus(study.host.server_cpus, study.host.load_cpus)
+        for name, server in study.servers.items():
+            table = ("servers", name)
+            require_usable("cpus", server.cpus or ())
     except UnusableCpu as error:
-        raise BadInput(document.report(Problem(("host", error.side), str(error)))) from error
+        raise BadInput(document.report(Problem((*table, error.key), str(error)))) from error
+    return division
+
+
+def cpus_of(server: StudyServer, division: CpuDivision) -> CpuDivision:
+    """Return which CPUs a server has and which its load, where others are divided like this."""
+    return division if server.cpus is None else division.with_server(server.cpus)
 
 
 @contextmanager
@@ -112,6 +119,7 @@ def _require_requested_files(
             f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
         ): None
         for arm in study.arms.values()
+        if arm.load.answer_rule == "content"
         for index, path in enumerate(arm.paths_to_verify(seed))
         if content_name(path) not in records
     }
@@ -168,10 +176,14 @@ def _find(
         version_command=server.version_command,
         environment=server.environment,
         user=server.user,
-        limits=_limits(server, host),
+        limits=limits_of(server, host),
         location=location,
     )
-    find = find_running_server if entry.description.from_study == "url" else find_server
+    runs_already = entry.description.from_study == "url"
+    if runs_already and server.cpus is not None:
+        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot bind it to CPUs"
+        raise UnusableSetting("cpus", text)
+    find = find_running_server if runs_already else find_server
     try:
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
@@ -189,18 +201,6 @@ def _url(server: StudyServer) -> str | None:
         return with_password(server.url, server.password.text)
     except BadInput as error:
         raise UnusableSetting("password", str(error)) from None
-
-
-def _limits(server: StudyServer, host: Host) -> Limits:
-    """Return what a server is held to; raises UnusableSetting for a machine type that is not known."""
-    if server.machine is not None:
-        try:
-            return machine_table().machine(server.machine).limits(host.cpus_per_vcpu)
-        except BadInput as error:
-            raise UnusableSetting("machine", str(error)) from None
-    if server.limits is None:
-        return NO_LIMITS
-    return Limits(cpus=server.limits.cpus, memory_bytes=server.limits.memory_bytes)
 
 
 def _serves_content(arm: Arm, server: Found | MissingServer) -> bool:
@@ -269,15 +269,15 @@ class TriedServer:
 
 
 def try_server(
-    found: Found, served: Served | None, paths: list[str], cpus: CpuDivision
+    found: Found, served: Served | None, arm: Arm, seed: int, cpus: CpuDivision
 ) -> TriedServer | ServerFailure:
-    """Start a server once before the first trial, verify every path and stop it.
+    """Start a server once before the first trial, verify every path of its arm and stop it.
 
     What goes wrong here will go wrong in each of its trials, which is where it is recorded.
     """
     try:
         with serve(found, served, cpus) as server:
-            server.verify(paths)
+            server.verify(arm.paths_to_verify(seed), arm.load.answer_rule)
             return TriedServer(server.settings, server.configuration)
     except ServerFailure as failure:
         return failure
@@ -302,9 +302,10 @@ def server_record(
         install=server.install,
         problem=server.reason,
         documentation=description.documentation,
-        limits=_limits_record(asked, host),
-        machine=None if asked.machine is None else _machine_record(asked.machine),
+        limits=limits_record(asked, host),
+        machine=None if asked.machine is None else machine_record(asked.machine),
         container=_container_record(server),
+        cpus=None if asked.cpus is None else tuple(sorted(asked.cpus)),
     )
 
 
@@ -330,18 +331,4 @@ def _container_record(server: Found | MissingServer) -> ContainerRecord | None:
         image_id=container.image.id,
         image_digest=container.image.digest,
         network=container.network,
-    )
-
-
-def _limits_record(asked: StudyServer, host: Host) -> LimitsRecord | None:
-    limits = _limits(asked, host)
-    if limits == NO_LIMITS:
-        return None
-    return LimitsRecord(cpus=limits.cpus, memory_bytes=limits.memory_bytes)
-
-
-def _machine_record(name: str) -> MachineRecord:
-    table = machine_table()
-    return MachineRecord(
-        name=name, **table.machine(name).model_dump(), priced_on=table.date.isoformat(), region=table.region
     )

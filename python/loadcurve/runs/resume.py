@@ -1,7 +1,7 @@
 """Resuming an interrupted run: what may be resumed, and what must be as it was."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from loadcurve.redaction import study_without_secrets
 from loadcurve.result.differences import WITHOUT_INFLUENCE, Difference, differences, server_facts
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
-from loadcurve.result.run_files import STUDY_FILE
+from loadcurve.result.run_files import STUDY_FILE, has_several_loads
+from loadcurve.result.several import read_loads
 from loadcurve.study.find import find_study
 from loadcurve.toml.text_file import read_text
 from loadcurve.version import VERSION
@@ -31,9 +32,24 @@ class InterruptedRun:
     study_file: Path
     first_block: int
     """The first block that is not whole; it begins anew."""
+    is_complete: bool = False
 
 
-def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
+@dataclass(frozen=True)
+class InterruptedRuns:
+    """The run folders of an interrupted run: one, or one for each of several loads."""
+
+    folder: Path
+    runs: list[InterruptedRun]
+    study_file: Path
+
+    @property
+    def first_block(self) -> int:
+        """The first block that is not whole in all of them; it begins anew."""
+        return self.runs[0].first_block
+
+
+def interrupted_run(path: Path, study: str | None) -> InterruptedRuns:
     """Return the interrupted run in a folder, with ``study`` for its study where that lies elsewhere now.
 
     Raises:
@@ -41,6 +57,23 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
             cannot be resumed; or its study is gone or has changed.
 
     """
+    folders = [path / load.name for load in read_loads(path).loads] if has_several_loads(path) else [path]
+    found = [_run_to_resume(folder, study) for folder in folders]
+    if all(one.is_complete for one in found):
+        raise BadInput(
+            f"the run in {path} is complete: there is nothing to resume. Its report: loadcurve report {path}"
+        )
+    # A block that any of them lacks begins anew in all of them.
+    block = min(one.first_block for one in found)
+    return InterruptedRuns(
+        path,
+        [replace(one, first_block=block) for one in found],
+        next(one.study_file for one in found if not one.is_complete),
+    )
+
+
+def _run_to_resume(path: Path, study: str | None) -> InterruptedRun:
+    """Return the run in a folder, which may be complete where it is one of several."""
     folder = RunFolder.reopen(path)
     run = read_run(path)
     if run.damage:
@@ -60,11 +93,9 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRun:
             "be compared. Resume it with the version that started it, or start it again."
         )
     ended = ending(run)
-    if ended.reason != "unfinished":
-        raise BadInput(
-            f"the run in {path} is complete: there is nothing to resume. Its report: loadcurve report {path}"
-        )
-    return InterruptedRun(folder, run, _study_file(run, study), ended.blocks)
+    is_complete = ended.reason != "unfinished"
+    file = Path() if is_complete else _study_file(run, study)
+    return InterruptedRun(folder, run, file, ended.blocks, is_complete=is_complete)
 
 
 def _study_file(run: Run, argument: str | None) -> Path:

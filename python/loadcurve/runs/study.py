@@ -1,54 +1,39 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
-from loadcurve.redaction import study_without_secrets, without_passwords_in
 from loadcurve.result.attempts import counted
-from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.folder import RunFolder
-from loadcurve.result.noise import Noise
-from loadcurve.result.records import (
-    FORMAT,
-    FailureRecord,
-    PointRecord,
-    ResumedRecord,
-    RunRecord,
-    ServerRecord,
-)
+from loadcurve.result.curve_end import marked_drop
+from loadcurve.result.folder import RunFolder, require_new_folder
+from loadcurve.result.measures import point_key
+from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord
 from loadcurve.result.run_files import RUNS_FOLDER
+from loadcurve.result.several import (
+    LoadOfSeveral,
+    SeveralLoadsRecord,
+    write_loads,
+)
 from loadcurve.result.verdict import Caveat
-from loadcurve.runs.beside import disturbing, not_alone
+from loadcurve.runs.beside import not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
-from loadcurve.runs.fitting import require_own_tables
-from loadcurve.runs.kept import kept, rig_of
-from loadcurve.runs.optional import left_out_record, not_installed, without
-from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints
-from loadcurve.runs.prepare import (
-    Served,
-    chosen_cpus,
-    describe_missing,
-    find_servers,
-    served_content,
-    server_record,
-    try_server,
-)
-from loadcurve.runs.resume import InterruptedRun, require_as_before
-from loadcurve.runs.trial import TrialRunner, utc_now
+from loadcurve.runs.planned import PlannedRun, RunContext
+from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
+from loadcurve.runs.prepare import Served
+from loadcurve.runs.resume import InterruptedRuns
+from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.presence import announce, neighbours
@@ -57,9 +42,11 @@ from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.bundled import study_name
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
+from loadcurve.study.several import LoadPart, is_of_several, parts_of
 from loadcurve.toml.document import TomlDocument
-from loadcurve.version import VERSION
 
+ALL_TOGETHER = ""
+"""What the start of all servers goes by among those of one; no server has this name."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -99,6 +86,16 @@ class RunOptions:
         )
 
 
+@dataclass(frozen=True)
+class Start:
+    """One start of a server, or of all servers of a study of several loads."""
+
+    shown: PlannedTrial
+    """Its place among all starts, and its server's arm, or that of the first."""
+    members: Sequence[tuple[PlannedRun, PlannedTrial]]
+    """The run folders that its records go to, and the trial that it is in each."""
+
+
 class StudyRun:
     """A run of a study: looked up at construction, measured by :meth:`measure`."""
 
@@ -108,7 +105,7 @@ class StudyRun:
         options: RunOptions,
         display: Display,
         search: SearchOptions | None = None,
-        resumed: InterruptedRun | None = None,
+        resumed: InterruptedRuns | None = None,
     ) -> None:
         """Read the study, look for its servers and build those that need it; none is started.
 
@@ -121,181 +118,222 @@ class StudyRun:
 
         """
         document = TomlDocument.read(study_file)
-        self._document = search_document(document, search) if search else document
-        self.study = _changed(self._document.to_model(Study), options)
-        if search:
-            # A search is as long as its brackets take; what it narrows is not a point's interval.
-            trials = self.study.trials
-            self.study = self.study.model_copy(update={"trials": trials.exactly(trials.count)})
-        self._search = CapacitySearch(self.study, search) if search else None
-        self._search_words = search.words() if search else []
         self.study_file = study_file
-        self._options = options
-        self._display = display
-        self._seed = random.randint(0, LARGEST_SEED) if options.seed is None else options.seed  # noqa: S311
-        self._cpus = chosen_cpus(self.study, self._document)
-        self._facts = host_facts()
-        rig = rig_of(self._cpus, self._facts)
-        self._ceiling = resumed.run.run.ceiling if resumed else kept(Ceiling, rig)
-        self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
-        catalog = load_catalog(options.catalogs)
-        found = find_servers(self.study, self._document, catalog, display.note)
-        missing = not_installed(self.study, found, options.only)
-        self._left_out = left_out_record(missing)
-        self.study = without(self.study, missing)
-        self._servers = {name: found[name] for name in self.study.servers}
-        require_own_tables(self.study, self._document, self._servers)
-        self.order = trial_order(
-            [name for name, server in self._servers.items() if server.has_trials],
-            self.study.trials.most,
-            self._seed,
-        )
         self.folder = options.out or _new_folder(study_name(study_file))
-        self._resumed = resumed
+        self.has_several_loads = is_of_several(document)
+        self._display = display
+        self._is_resumed = resumed is not None
+        self._search: CapacitySearch | None = None
+        context = RunContext(
+            study_file=study_file,
+            seed=random.randint(0, LARGEST_SEED) if options.seed is None else options.seed,  # noqa: S311
+            option_words=[*(search.words() if search else []), *options.changes()],
+            only=options.only,
+            catalog=load_catalog(options.catalogs),
+            facts=host_facts(),
+            display=display,
+        )
+        self._seed = context.seed
+        before = resumed.runs if resumed else []
+        self._loads: list[LoadPart] = []
+        if self.has_several_loads:
+            _require_no_choice(study_file, options, search)
+            found = [(load, _changed(study, options)) for load, study in parts_of(document)]
+            self._loads = [load for load, _ in found]
+            keys = list(map(point_key, found[0][1].points()))
+            self.parts = [
+                PlannedRun(
+                    context,
+                    load.document,
+                    study,
+                    self.folder / load.name,
+                    beside={load.together: [other.server for other in self._loads if other is not load]},
+                    own_points=dict(zip(keys, study.points(), strict=True)),
+                    resumed=one,
+                )
+                for (load, study), one in zip_longest(found, before)
+            ]
+            self.starts = _starts_of_several(self.parts, self._loads, self._seed)
+        else:
+            document = search_document(document, search) if search else document
+            study = _changed(document.to_model(Study), options)
+            if search:
+                # A search is as long as its brackets take; what it narrows is not a point's interval.
+                trials = study.trials.exactly(study.trials.count)
+                trials = trials.model_copy(update={"until_drop_share": None})
+                study = study.model_copy(update={"trials": trials})
+                self._search = CapacitySearch(study, search)
+            one = before[0] if before else None
+            part = PlannedRun(context, document, study, self.folder, search=self._search, resumed=one)
+            part.order = trial_order(part.servers_with_trials, part.study.trials.most, self._seed)
+            self.parts, self.starts = [part], [Start(trial, [(part, trial)]) for trial in part.order]
 
     @classmethod
-    def resume(cls, interrupted: InterruptedRun, display: Display) -> Self:
+    def resume(cls, interrupted: InterruptedRuns, display: Display) -> Self:
         """Return an interrupted run with the options that it was begun with; raises as the constructor."""
-        options = RunOptions.of_run(interrupted.run.folder, interrupted.run.run)
+        options = RunOptions.of_run(interrupted.folder, interrupted.runs[0].run.run)
         return cls(interrupted.study_file, options, display, resumed=interrupted)
+
+    @property
+    def studies(self) -> list[Study]:
+        """The study, or those of its loads where it has several."""
+        return [part.study for part in self.parts]
+
+    @property
+    def order(self) -> list[PlannedTrial]:
+        """All starts in their order, each with its server's arm, or that of the first of its servers."""
+        return [start.shown for start in self.starts]
 
     @property
     def first_block(self) -> int:
         """The first block to measure: 0, unless the run is resumed."""
-        return self._resumed.first_block if self._resumed else 0
+        return self.parts[0].first_block
 
     @property
     def cpus_of_observers(self) -> tuple[int, ...]:
         """The CPUs for what runs beside the measurement and is none of it: where the probe runs, too."""
-        return self._cpus.probe
+        return self.parts[0].cpus.probe
 
     def measure(self) -> int:
-        """Run every trial, appending each record to the run folder; return how many points got an answer.
+        """Run every trial, appending each record to its run folder; return how many points got an answer.
 
         Raises:
-            BadInput: the run folder cannot be written, or has no room, or something has changed since an
+            BadInput: a run folder cannot be written, or has no room, or something has changed since an
                 interrupted run was begun; nothing was measured.
             LoadcurveError: a record could not be written; those before it are kept.
 
         """
         for cleaned in clean_up_after_killed_runs():
             self._display.note(cleaned.text)
-        for name, server in self._servers.items():
-            if isinstance(server, MissingServer):
-                self._display.note(describe_missing(name, server))
-        if self._left_out:
-            self._display.note(self._left_out.words)
-        caveats = (*self._shared_cpus(), *_others_at_work())
-        for caveat in caveats:
-            self._display.note(caveat.text)
-        content = served_content(self.study, self._document, self._seed)
-        with (
-            own_threads_on(self._cpus.load),
-            content as served,
-            self._opened_folder(served, caveats) as folder,
-        ):
+        others = tuple(_others_at_work())
+        caveats = [(*part.shared_cpus(), *others) for part in self.parts]
+        notes = [note for part in self.parts for note in part.notes()]
+        for text in dict.fromkeys([*notes, *(caveat.text for one in caveats for caveat in one)]):
+            self._display.note(text)
+        with ExitStack() as stack:
+            served = [stack.enter_context(part.content()) for part in self.parts]
+            stack.enter_context(own_threads_on({cpu for part in self.parts for cpu in part.cpus.load}))
+            if self.has_several_loads and not self._is_resumed:
+                require_new_folder(self.folder)
+            folders = [
+                stack.enter_context(part.opened_folder(of_part, said))
+                for part, of_part, said in zip(self.parts, served, caveats, strict=True)
+            ]
+            if self.has_several_loads and not self._is_resumed:
+                write_loads(self.folder, self._loads_record())
             announce()
-            return self._run_trials(folder, served)
+            return self._run_trials(folders, served)
 
-    def _opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:
-        """Return the folder for the records: a new one, or that of the run that is resumed."""
-        record = self._record(served, caveats)
-        if self._resumed is None:
-            return RunFolder.create(self.folder, record, self._study_text())
-        before = self._resumed.run.run
-        require_as_before(self.folder, before, record)
-        new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)
-        block = self._resumed.first_block
-        resumed = ResumedRecord(kind="resumed", block=block, started_at=utc_now(), caveats=new_caveats)
-        self._resumed.folder.append(resumed)
-        return self._resumed.folder
-
-    def _run_trials(self, folder: RunFolder, served: Served | None) -> int:
-        points = self._points()
-        runner = TrialRunner(self.study, served, self._cpus, self._seed, self._display, points, self._ceiling)
-        rule = until_narrow(self.study.model_dump(mode="json")["trials"])
-        whole: list[PointRecord | FailureRecord] = (
-            [] if self._resumed is None else self._records_of_whole_blocks(self._resumed)
-        )
-        watched: list[Figure] = list(figures(whole, rule)) if rule else []
-        measured = sum(map(_is_answered, whole))
-        trials_left = (trial for trial in self.order if trial.block >= self.first_block)
-        for block, trials in groupby(trials_left, key=lambda trial: trial.block):
-            for trial in trials:
-                # Closing ends the trial's server, too, when a record cannot be written.
-                of_trial: list[PointRecord | FailureRecord] = []
-                with closing(runner.run(trial, self._servers[trial.server])) as records:
-                    for record in records:
-                        with interrupts_deferred():
-                            folder.append(record)
-                        of_trial.append(record)
-                        self._display.record_is_safe(record)
-                counting, _ = counted(of_trial)
-                measured += sum(map(_is_answered, counting))
-                watched += figures(counting, rule) if rule else []
+    def _run_trials(self, folders: Sequence[RunFolder], served: Sequence[Served | None]) -> int:
+        restarts = self.studies[0].trials.restart == "point"
+        runner = TrialRunner(self._seed, self._display, self._points(), restarts_for_each_point=restarts)
+        rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
+        whole = [part.records_of_whole_blocks() for part in self.parts]
+        watched: list[list[Figure]] = [list(figures(one, rule)) if rule else [] for one in whole]
+        measured = sum(map(_is_answered, chain.from_iterable(whole)))
+        starts_left = (start for start in self.starts if start.shown.block >= self.first_block)
+        for block, starts in groupby(starts_left, key=lambda start: start.shown.block):
+            for start in starts:
+                of_start = self._run_start(runner, start, folders, served)
+                for place, records in of_start.items():
+                    counting, _ = counted(records)
+                    self._tell_curve_end(counting)
+                    measured += sum(map(_is_answered, counting))
+                    watched[place] += figures(counting, rule) if rule else []
             if rule is not None:
-                wide = wide_points(watched, rule)
+                wide = [point for one in watched for point in wide_points(one, rule)]
                 self._display.block_ends(block + 1, wide, rule)
                 if may_end(block + 1, wide, rule):
                     break
         return measured
 
-    def _points(self) -> PointChooser:
-        """Return what chooses the points of each trial."""
-        points = self._search or SweptPoints(self.study.points())
-        return RepeatedPoints(points, self.study.repeats, at_once=self._search is not None)
+    def _run_start(
+        self,
+        runner: TrialRunner,
+        start: Start,
+        folders: Sequence[RunFolder],
+        served: Sequence[Served | None],
+    ) -> dict[int, list[PointRecord | FailureRecord]]:
+        """Carry out one start; return its records by the place of their part."""
+        places = [self.parts.index(part) for part, _ in start.members]
+        members = [
+            part.member(trial, served[place])
+            for (part, trial), place in zip(start.members, places, strict=True)
+        ]
+        found: dict[int, list[PointRecord | FailureRecord]] = {place: [] for place in places}
+        # Closing ends the trial's servers, too, when a record cannot be written.
+        with closing(runner.run(start.shown, members)) as records:
+            for of_members in records:
+                with interrupts_deferred():
+                    for place, record in zip(places, of_members, strict=True):
+                        folders[place].append(record)
+                        found[place].append(record)
+                self._display.record_is_safe(start.shown, of_members)
+        return found
 
-    @staticmethod
-    def _records_of_whole_blocks(resumed: InterruptedRun) -> list[PointRecord | FailureRecord]:
-        return [record for record in resumed.run.records if record.block < resumed.first_block]
-
-    def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
-        return RunRecord(
-            format=FORMAT,
-            loadcurve_version=VERSION,
-            started_at=utc_now(),
-            study_file=str(self.study_file.absolute()),
-            seed=self._seed,
-            options=[*self._search_words, *self._options.changes()],
-            study_name=study_name(self.study_file),
-            study=self._study_record(),
-            order=self.order,
-            points=[] if self._search else self.study.points(),
-            search=self._search.record if self._search else None,
-            host={**self._facts, "server_cpus": self._cpus.server, "load_cpus": self._cpus.load},
-            ceiling=self._ceiling,
-            noise=self._noise,
-            servers=self._server_records(served),
-            left_out=self._left_out,
-            content=dict(served.records) if served else {},
-            caveats=caveats,
+    def _loads_record(self) -> SeveralLoadsRecord:
+        return SeveralLoadsRecord(
+            format="loadcurve-loads/1",
+            title=self.studies[0].title,
+            question=self.studies[0].question,
+            loads=[
+                LoadOfSeveral(name=load.name, server=load.server, together=load.together)
+                for load in self._loads
+            ],
         )
 
-    def _study_record(self) -> dict[str, Any]:
-        """Return the study with every default filled in, and no password."""
-        record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
-        return record
+    def _points(self) -> PointChooser:
+        """Return what chooses the points of each trial."""
+        study = self.studies[0]
+        points: PointChooser = self._search or SweptPoints(study.points())
+        share = study.trials.until_drop_share
+        if share is not None:
+            points = UntilDrop(points, share)
+        # Where what follows depends on a point's figures, these are to be the ones that count.
+        depends = self._search is not None or share is not None
+        return RepeatedPoints(points, study.repeats, at_once=depends)
 
-    def _shared_cpus(self) -> Iterator[Caveat]:
-        """Yield what must be known of the whole run; servers that run already were bound by others."""
-        if self._cpus.overlap and any(one.is_started_here for one in self._servers.values()):
-            cpus = ", ".join(map(str, self._cpus.overlap))
-            yield disturbing("cpus_shared", f"the servers and the load share CPU {cpus}")
+    def _tell_curve_end(self, counting: Sequence[PointRecord | FailureRecord]) -> None:
+        """Tell the display where the curve of a trial ended before the end of the sweep."""
+        share = self.studies[0].trials.until_drop_share
+        points = [record for record in counting if isinstance(record, PointRecord)]
+        end = None if share is None else marked_drop(points, share)
+        if end is not None and end.point != self.studies[0].points()[-1]:
+            self._display.curve_ends(end)
 
-    def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
-        records = {}
-        for name, server in self._servers.items():
-            tried, arm = None, self.study.arms[name]
-            if not isinstance(server, MissingServer):
-                tried = try_server(server, served, arm.paths_to_verify(self._seed), self._cpus)
-                if isinstance(tried, ServerFailure):
-                    self._display.note(f"{name} failed before the first trial: {tried}")
-            records[name] = server_record(server, tried, arm.server, self.study.host)
-        return records
 
-    def _study_text(self) -> str:
-        """Return the study as it was read, but for passwords: run folders are shown to others."""
-        return study_without_secrets(self.study_file.read_text(encoding="utf-8"))
+def _starts_of_several(parts: Sequence[PlannedRun], loads: Sequence[LoadPart], seed: int) -> list[Start]:
+    """Return the starts of a study of several loads: in each block every server alone, and all together.
+
+    Each part's own order has its trials, counted from 0.
+    """
+    alone = [load.server for load in loads]
+    starts = []
+    for planned in trial_order([*alone, ALL_TOGETHER], parts[0].study.trials.most, seed):
+        is_together = planned.server == ALL_TOGETHER
+        members = []
+        for part, load in zip(parts, loads, strict=True):
+            if is_together or planned.server == load.server:
+                arm = load.together if is_together else load.server
+                trial = PlannedTrial(trial=len(part.order), block=planned.block, server=arm)
+                part.order.append(trial)
+                members.append((part, trial))
+        shown = planned.model_copy(update={"server": members[0][1].server})
+        starts.append(Start(shown, members))
+    return starts
+
+
+def _require_no_choice(study_file: Path, options: RunOptions, search: SearchOptions | None) -> None:
+    """Raise ``BadInput`` where a study of several loads is to be searched, or run in part."""
+    if search:
+        raise BadInput(
+            f"{study_file}: a capacity is searched for one load, and this study has several; give a study "
+            "with a table [load]"
+        )
+    if options.only:
+        raise BadInput(
+            f"--only cannot be combined with {study_file}, whose loads run alone and together; remove it"
+        )
 
 
 def _others_at_work() -> Iterator[Caveat]:

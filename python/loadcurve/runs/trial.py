@@ -1,17 +1,16 @@
-"""One trial: one fresh start of one server, taken through its points."""
+"""One trial: one fresh start of one server, or of several at once, taken through its points."""
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import Progress
-from loadcurve.host.cpus import CpuDivision
 from loadcurve.loads.values import Point
-from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
+from loadcurve.result.attempts import asks_for_another
 from loadcurve.result.machine import judged
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.probe import ProbeRecord
@@ -19,23 +18,22 @@ from loadcurve.result.records import (
     MEASURED,
     FailureRecord,
     LimitUse,
-    Measurements,
+    Loads,
     PlannedTrial,
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
 from loadcurve.runs.beside import Beside
-from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.display import Display
+from loadcurve.runs.member import Member
 from loadcurve.runs.points import PointChooser
-from loadcurve.runs.prepare import Found, Served, serve
+from loadcurve.runs.prepare import serve
 from loadcurve.runs.under_load import UnderLoad
-from loadcurve.runs.web_server import WebServerUnderLoad
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer
-from loadcurve.server.live import LiveServer
-from loadcurve.study.model import Study
+from loadcurve.server.live import LiveProbe, LiveServer
+
+Records = list[PointRecord | FailureRecord]
+"""One of each member of a start, in their order."""
 
 
 def utc_now() -> str:
@@ -44,85 +42,67 @@ def utc_now() -> str:
 
 
 @dataclass(frozen=True)
+class Live:
+    """A member of a start whose server lives."""
+
+    member: Member
+    server: LiveServer
+    under_load: UnderLoad
+    probe: LiveProbe
+
+
+@dataclass(frozen=True)
 class TrialRunner:
     """Takes servers through the points of a study."""
 
-    study: Study
-    served: Served | None
-    cpus: CpuDivision
     seed: int
     """Each block draws its own random arrivals, the same for all its servers, so that these stay paired."""
     display: Display
     points: PointChooser
-    ceiling: Ceiling | None = None
-    """The rig's ceiling, where it is known."""
+    restarts_for_each_point: bool = False
 
-    def run(
-        self, trial: PlannedTrial, found: Found | MissingServer
-    ) -> Generator[PointRecord | FailureRecord]:
-        """Yield one record for each point as soon as it is measured; a failure is the last record of a start.
+    def run(self, trial: PlannedTrial, members: Sequence[Member]) -> Generator[Records]:
+        """Yield the members' records of each point as soon as it is measured; failures end a start.
 
-        The server runs only while the trial is under way, also when the caller stops taking records.
+        ``trial`` is the start's place among all of a run. The servers run only while the trial is under way,
+        also when the caller stops taking records.
         """
         attempts: Counter[PointKey] = Counter()
         """How often each point has begun."""
         point = self.points.next_point(trial, None)
         while point is not None:
-            last = yield from self._run_start(trial, found, point, attempts)
-            point = self.points.next_point(trial, last) if self._restarts_for_each_point else None
-
-    @property
-    def _restarts_for_each_point(self) -> bool:
-        return self.study.trials.restart == "point"
+            last = yield from self._run_start(trial, members, point, attempts)
+            point = self.points.next_point(trial, last) if self.restarts_for_each_point else None
 
     def _run_start(
-        self, trial: PlannedTrial, found: Found | MissingServer, point: Point, attempts: Counter[PointKey]
-    ) -> Generator[PointRecord | FailureRecord, None, PointRecord | FailureRecord]:
-        """Start the server once and take it through the points of the start; return the last record.
+        self, trial: PlannedTrial, members: Sequence[Member], point: Point, attempts: Counter[PointKey]
+    ) -> Generator[Records, None, PointRecord | FailureRecord]:
+        """Start the servers once and take them through the points of the start; return the last record.
 
         ``attempts`` counts how often each point has begun in the trial.
         """
         attempts[point_key(point)] += 1
-        arm = self.study.arms[trial.server]
         self.display.trial_begins(trial)
         # A start that fails belongs to the point that it was for, or to none of several.
-        begun = point if self._restarts_for_each_point else None
+        begun = point if self.restarts_for_each_point else None
         started_at = utc_now()
         try:
-            with (
-                serve(found, self.served, self.cpus) as server,
-                self._under_load(server, trial) as under_load,
-            ):
-                under_load.verify(self.seed + trial.block)
-                with server.probe(self.cpus.probe, self.study.host.probe_interval_s) as probe:
-                    while True:
-                        begun, started_at = point, utc_now()
-                        attempt = attempts[point_key(point)]
-                        self.display.point_begins(trial, point, attempt)
-                        used_before = server.limit_use()
-                        beside = Beside()
-                        measured = self._measured(
-                            server, under_load, arm.values_at(point), self.seed + trial.block, beside
-                        )
-                        seen = beside.marked(probe.observed(measured[MEASURED]))
-                        record = PointRecord(
-                            kind="point",
-                            **trial.model_dump(),
-                            point=point,
-                            started_at=started_at,
-                            measurements=self._judged(measured, seen),
-                            probe=seen,
-                            limit_use=_since(used_before, server.limit_use()),
-                            attempt=attempt,
-                        )
-                        yield record
-                        if self._restarts_for_each_point:
-                            return record
-                        following = self.points.next_point(trial, record)
-                        if following is None:
-                            return record
-                        point = following
-                        attempts[point_key(point)] += 1
+            with ExitStack() as stack:
+                lives = self._started(members, stack)
+                while True:
+                    begun, started_at = point, utc_now()
+                    attempt = attempts[point_key(point)]
+                    self.display.point_begins(trial, point, attempt)
+                    records = self._measured(lives, point, attempt, started_at)
+                    yield [*records]
+                    last = _deciding(records).model_copy(update={"point": point})
+                    if self.restarts_for_each_point:
+                        return last
+                    following = self.points.next_point(trial, last)
+                    if following is None:
+                        return last
+                    point = following
+                    attempts[point_key(point)] += 1
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             log_tail = failure.log_tail
@@ -134,48 +114,121 @@ class TrialRunner:
             text = f"the system refused an operation that the trial requires: {refusal(error)}"
             reason = Reason(code="system_refused", text=text)
             log_tail = ""
-        failed = FailureRecord(
-            kind="failure",
-            **trial.model_dump(),
-            point=begun,
-            started_at=started_at,
-            reason=reason,
-            attempt=1 if begun is None else attempts[point_key(begun)],
-            log_tail=log_tail,
-        )
-        yield failed
-        return failed
+        failures = [
+            FailureRecord(
+                kind="failure",
+                **member.trial.model_dump(),
+                point=None if begun is None else member.own_point(begun),
+                started_at=started_at,
+                reason=reason,
+                attempt=1 if begun is None else attempts[point_key(begun)],
+                log_tail=log_tail,
+            )
+            for member in members
+        ]
+        yield [*failures]
+        return failures[0].model_copy(update={"point": begun})
 
-    def _judged(self, measured: Measurements, seen: ProbeRecord) -> Measurements:
-        """Return what was measured with what its machine gives as reasons for doubt."""
-        others = {name: judged(load) for name, load in measured.items() if name != MEASURED}
-        return {**others, MEASURED: judged(measured[MEASURED], seen, self.cpus.server)}
+    def _started(self, members: Sequence[Member], stack: ExitStack) -> list[Live]:
+        """Start, verify and warm up the members' servers, each with its probe, as long as ``stack`` lasts."""
+        started = []
+        for member in members:
+            server = stack.enter_context(serve(member.found, member.served, member.cpus))
+            under_load = stack.enter_context(member.under_load(server, ENGINE))
+            under_load.verify(self.seed + member.trial.block)
+            started.append((member, server, under_load))
+        lives = [
+            Live(member, server, under_load, stack.enter_context(_probe(member, server)))
+            for member, server, under_load in started
+        ]
+        self._warm_up(lives)
+        return lives
 
-    def _under_load(self, server: LiveServer, trial: PlannedTrial) -> UnderLoad:
-        """Return the started server as its kind is put under load."""
-        arm = self.study.arms[trial.server]
-        if isinstance(arm.load, DatabaseLoadTable):
-            plans = DatabasePlans(server.url, arm.server.driver, self.cpus.load)
-            return DatabaseUnderLoad(arm.name, server, arm.load, plans, ENGINE)
-        content = self.served.records if self.served else {}
-        return WebServerUnderLoad(server, arm.load, content, self.cpus.load, ENGINE)
+    def _warm_up(self, lives: Sequence[Live]) -> None:
+        """Put the study's load before the first point on each server that it is for, all at once.
+
+        Raises:
+            ServerFailure: a server died, or answered nothing right.
+
+        """
+        seed = self.seed + lives[0].member.trial.block
+        planned = [(live, live.member.warmup(live.server, seed)) for live in lives]
+        warmed = [(live, plan) for live, plan in planned if plan is not None]
+        if not warmed:
+            return
+        results = ENGINE.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
+        for (live, _), result in zip(warmed, results, strict=True):
+            live.server.require_life()
+            if result.requests.due and not result.requests.ok:
+                text = f"none of the {result.requests.due:,} requests of the warm-up was answered right"
+                raise ServerFailure("wrong_answer", text, live.server.log_tail())
 
     def _measured(
-        self, server: LiveServer, under_load: UnderLoad, settings: Point, seed: int, beside: Beside
-    ) -> Measurements:
-        """Measure one point while its server lives; raises ServerFailure where it does not."""
+        self, lives: Sequence[Live], point: Point, attempt: int, started_at: str
+    ) -> list[PointRecord]:
+        """Measure one point while the servers live; raises ServerFailure where one does not."""
+        used_before = [live.server.limit_use() for live in lives]
+        beside = Beside()
+        points = [live.member.own_point(point) for live in lives]
+        measured = self._loaded(lives, points, beside)
+        records = []
+        for live, own_point, loads, used in zip(lives, points, measured, used_before, strict=True):
+            seen = beside.marked(live.probe.observed(loads[MEASURED]))
+            record = PointRecord(
+                kind="point",
+                **live.member.trial.model_dump(),
+                point=own_point,
+                started_at=started_at,
+                measurements=_judged(loads, seen, live.member.cpus.server),
+                probe=seen,
+                limit_use=_since(used, live.server.limit_use()),
+                attempt=attempt,
+            )
+            records.append(record)
+        return records
 
-        def observe(progress: Progress) -> None:
-            server.require_life()
+    def _loaded(self, lives: Sequence[Live], points: Sequence[Point], beside: Beside) -> list[Loads]:
+        """Prepare each server for its load, put all loads on them at once, and return what was measured."""
+        settings = [live.member.arm.values_at(point) for live, point in zip(lives, points, strict=True)]
+        seed = self.seed + lives[0].member.trial.block
+        observe = self._observer(lives, beside)
+        prepared, plans = [], []
+        for live, values in zip(lives, settings, strict=True):
+            prepared.append(live.under_load.prepare(values, seed, lambda progress: observe([progress])))
+        for live, values in zip(lives, settings, strict=True):
+            plans.append(live.under_load.plan(values, seed))
+        results = ENGINE.run_together(plans, observe)
+        measured = []
+        for live, values, loads, result in zip(lives, settings, prepared, results, strict=True):
+            checked = live.under_load.checked(values, result)
+            # A load that a dead server refuses may be over before anyone looked.
+            live.server.require_life()
+            measured.append({**loads, MEASURED: live.member.marked(checked)})
+        return measured
+
+    def _observer(self, lives: Sequence[Live], beside: Beside) -> Callable[[Sequence[Progress]], None]:
+        def observe(progress: Sequence[Progress]) -> None:
+            for live in lives:
+                live.server.require_life()
             beside.look()
-            self.display.load_goes_on(progress)
+            self.display.load_goes_on(progress[0])
 
-        measured = under_load.measure(settings, seed, observe)
-        # A load that a dead server refuses may be over before anyone looked.
-        server.require_life()
-        if self.ceiling is None:
-            return measured
-        return {**measured, MEASURED: marked_at_ceiling(measured[MEASURED], self.ceiling)}
+        return observe
+
+
+def _probe(member: Member, server: LiveServer) -> AbstractContextManager[LiveProbe]:
+    return server.probe(member.cpus.probe, member.study.host.probe_interval_s)
+
+
+def _judged(loads: Loads, seen: ProbeRecord, server_cpus: Sequence[int]) -> Loads:
+    """Return what was measured with what its machine gives as reasons for doubt."""
+    others = {name: judged(load) for name, load in loads.items() if name != MEASURED}
+    return {**others, MEASURED: judged(loads[MEASURED], seen, server_cpus)}
+
+
+def _deciding(records: Sequence[PointRecord]) -> PointRecord:
+    """Return the record by which the next point is chosen: one that was disturbed, or else the first."""
+    return next((record for record in records if asks_for_another(record)), records[0])
 
 
 def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:

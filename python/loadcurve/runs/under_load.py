@@ -3,9 +3,10 @@
 from types import TracebackType
 from typing import Protocol, Self
 
-from loadcurve.generate.generator import Observe
+from loadcurve.generate.generator import Observe, Plan
 from loadcurve.loads.values import Point
-from loadcurve.result.records import Measurements
+from loadcurve.result.load import LoadResult
+from loadcurve.result.records import Loads
 
 
 class UnderLoad(Protocol):
@@ -22,11 +23,22 @@ class UnderLoad(Protocol):
     def verify(self, seed: int) -> None:
         """Verify the server before it is measured; raises ServerFailure where it is not as it should be."""
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
-        """Put the load of one point on the server, and return what was measured by name, as records have it.
+    def prepare(self, point: Point, seed: int, observe: Observe) -> Loads:
+        """Bring about what the load of one point needs; return what was measured meanwhile, by name.
 
         Raises:
-            LoadcurveError: the load could not be started, or the server failed.
+            LoadcurveError: a load could not be started, or the server failed.
             LoadInterrupted: by the person.
+
+        """
+
+    def plan(self, point: Point, seed: int) -> Plan:
+        """Return the plan of the load that the figures of one point are of."""
+
+    def checked(self, point: Point, result: LoadResult) -> LoadResult:
+        """Return the result of that load, marked where the server does not hold what it should.
+
+        Raises:
+            ServerFailure: the server failed.
 
         """

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from loadcurve.generate.generator import Generator, Observe
+from loadcurve.generate.generator import Observe
 from loadcurve.loads.http import HttpLoadTables
+from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import Point
-from loadcurve.result.records import MEASURED, ContentRecord, Measurements
+from loadcurve.result.load import LoadResult
+from loadcurve.result.records import ContentRecord, Loads
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.live import LiveServer
 
@@ -22,7 +24,6 @@ class WebServerUnderLoad:
     """The study's."""
     content: Mapping[str, ContentRecord]
     cpus: Sequence[int]
-    generator: Generator
 
     def __enter__(self) -> Self:
         """Do nothing."""
@@ -35,11 +36,18 @@ class WebServerUnderLoad:
 
     def verify(self, seed: int) -> None:
         """Ask for every path once, or for some of a long list."""
-        self.server.verify(self.load.paths_to_verify(seed))
+        self.server.verify(self.load.paths_to_verify(seed), self.load.answer_rule)
 
-    def measure(self, point: Point, seed: int, observe: Observe) -> Measurements:
-        """Put the load of one point on the server."""
+    def prepare(self, point: Point, seed: int, observe: Observe) -> Loads:  # noqa: ARG002
+        """Do nothing."""
+        return {}
+
+    def plan(self, point: Point, seed: int) -> HttpPlan:
+        """Return the plan of the load of one point."""
         load = self.load.with_values(point, self.load.complete)
         address, authority = self.server.address, self.server.authority
-        plan = plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
-        return {MEASURED: self.generator.run(plan, observe)}
+        return plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
+
+    def checked(self, point: Point, result: LoadResult) -> LoadResult:  # noqa: ARG002
+        """Return the result: its answers were checked as they came."""
+        return result

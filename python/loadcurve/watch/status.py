@@ -11,6 +11,7 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.arms import own_load_in_words
+from loadcurve.result.curve_end import until_drop
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import KeptProgress, RunProgress
 
@@ -81,7 +82,9 @@ def _sentence(seen: Seen, phase: Phase, progress: RunProgress | None) -> str:
     if seen.problem is not None:
         return seen.problem
     if progress is not None:
-        at_most = "at most " if progress.at_most else ""
+        # Curves that may end early leave the number of trials as it is.
+        has_all_trials = seen.run is not None and until_drop(seen.run.run.study) is not None
+        at_most = "at most " if progress.at_most and not has_all_trials else ""
         place = f"Trial {progress.trial.trial + 1} of {at_most}{progress.trials_planned}, block "
         return f"{place}{progress.trial.block + 1}: {progress.trial.server}."
     match phase:

@@ -1,0 +1,97 @@
+"""``loads.json``: what makes a folder that of several loads at once; in it lies a run folder of each."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from loadcurve.errors import BadInput
+from loadcurve.files import read_regular, write_whole
+from loadcurve.loads.values import Count, Many, Point, Record
+from loadcurve.result.run_files import LOADS_FILE, RUN_BYTES_MAX
+from loadcurve.result.trial_lines import first_problem
+
+
+class LoadOfSeveral(Record):
+    """One of the loads, whose run folder goes by its name."""
+
+    name: str
+    server: str
+    """The arm of its server alone."""
+    together: str
+    """The arm of its server beside the others."""
+
+
+class SeveralLoadsRecord(Record):
+    """The loads of a folder."""
+
+    format: Literal["loadcurve-loads/1"]
+    title: str
+    question: str | None
+    loads: Many[LoadOfSeveral]
+
+
+class TogetherRatio(Record):
+    """A measure of a server beside the others, over the same alone, with its 95 % interval over blocks."""
+
+    measure: str
+    """Its column."""
+    point: Point | None
+    """``None`` for the whole curve."""
+    value: float | None
+    """``None`` where no block has both."""
+    low: float | None
+    high: float | None
+    trials: Count
+    """The blocks that have both."""
+    shown: bool
+    """Whether the interval leaves 1 out."""
+
+
+class LoadInterference(Record):
+    """What the other loads do to one."""
+
+    load: LoadOfSeveral
+    ratios: Many[TogetherRatio]
+
+
+class InterferenceRecord(Record):
+    """``interference.json``: what several loads on one machine do to each other."""
+
+    format: Literal["loadcurve-interference/1"]
+    title: str
+    question: str | None
+    loads: Many[LoadInterference]
+
+
+def write_loads(folder: Path, record: SeveralLoadsRecord) -> None:
+    """Write what the loads are; raises ``BadInput`` where the folder cannot be written."""
+    try:
+        write_whole(folder / LOADS_FILE, record.model_dump_json(indent=2).encode() + b"\n", durably=True)
+    except OSError as error:
+        raise BadInput(f"{folder / LOADS_FILE} cannot be written: {error.strerror}.") from error
+
+
+def read_loads(folder: Path) -> SeveralLoadsRecord:
+    """Read what the loads of a folder are.
+
+    Raises:
+        BadInput: the file cannot be read, or names what is no folder in this one, or a link.
+
+    """
+    path = folder / LOADS_FILE
+    try:
+        record = SeveralLoadsRecord.model_validate_json(read_regular(path, RUN_BYTES_MAX))
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        raise BadInput(f"{path} cannot be read as a record of loads: {first_problem(error)}") from error
+    for load in record.loads:
+        if load.name in {"", ".", ".."} or "/" in load.name:
+            raise BadInput(f'{path} names "{load.name}", which is no folder in {folder}.')
+        if (folder / load.name).is_symlink():
+            raise BadInput(
+                f"{folder / load.name} is a link, and may lead out of the folder of the run: name the folder "
+                "that it leads to instead."
+            )
+    return record

@@ -1,0 +1,230 @@
+"""One run folder to be: a study, its servers as they were found, and the order of its trials."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from loadcurve.host.cpus import CpuDivision
+from loadcurve.loads.values import Point
+from loadcurve.redaction import study_without_secrets, without_passwords_in
+from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.folder import RunFolder
+from loadcurve.result.measures import PointKey
+from loadcurve.result.noise import Noise
+from loadcurve.result.records import (
+    FORMAT,
+    FailureRecord,
+    PlannedTrial,
+    PointRecord,
+    ResumedRecord,
+    RunRecord,
+    ServerRecord,
+)
+from loadcurve.result.verdict import Caveat
+from loadcurve.runs.beside import disturbing
+from loadcurve.runs.capacity import CapacitySearch
+from loadcurve.runs.display import Display
+from loadcurve.runs.fitting import require_own_tables
+from loadcurve.runs.kept import kept, rig_of
+from loadcurve.runs.member import Member
+from loadcurve.runs.optional import left_out_record, not_installed, without
+from loadcurve.runs.prepare import (
+    Found,
+    Served,
+    chosen_cpus,
+    cpus_of,
+    describe_missing,
+    find_servers,
+    served_content,
+    server_record,
+    try_server,
+)
+from loadcurve.runs.resume import InterruptedRun, require_as_before
+from loadcurve.runs.trial import utc_now
+from loadcurve.server.catalog import Catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer
+from loadcurve.study.bundled import study_name
+from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
+from loadcurve.version import VERSION
+
+if TYPE_CHECKING:
+    from loadcurve.result.left_out import LeftOut
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What all run folders of one run have in common."""
+
+    study_file: Path
+    seed: int
+    option_words: Sequence[str]
+    """The options that changed the study, as they are given on the command line."""
+    only: Sequence[str]
+    """The servers that ``--only`` names."""
+    catalog: Catalog
+    facts: Mapping[str, Any]
+    """Those of the host."""
+    display: Display
+
+
+class PlannedRun:
+    """What goes into one run folder: a study, and the servers that its trials start."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        document: TomlDocument,
+        study: Study,
+        folder: Path,
+        *,
+        beside: Mapping[str, list[str]] = MappingProxyType({}),
+        own_points: Mapping[PointKey, Point] = MappingProxyType({}),
+        search: CapacitySearch | None = None,
+        resumed: InterruptedRun | None = None,
+    ) -> None:
+        """Look for the servers of a study and build those that need it; none is started.
+
+        ``beside`` has the servers that are under load with those of its arms, by arm, and ``own_points`` the
+        study's names for the points of the run, where they are other ones.
+
+        Raises:
+            BadInput: the study cannot be used.
+            NothingMeasured: none of the servers can be measured.
+
+        """
+        self._context = context
+        self._document = document
+        self._beside = beside
+        self._own_points = own_points
+        self._search = search
+        self._resumed = resumed
+        self.folder = folder
+        self.cpus = chosen_cpus(study, document)
+        rig = rig_of(self.cpus, context.facts)
+        self.ceiling = resumed.run.run.ceiling if resumed else kept(Ceiling, rig)
+        self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
+        found = find_servers(study, document, context.catalog, context.display.note)
+        missing = not_installed(study, found, context.only)
+        self.left_out: LeftOut | None = left_out_record(missing)
+        self.study = without(study, missing)
+        self.servers: dict[str, Found | MissingServer] = {name: found[name] for name in self.study.servers}
+        require_own_tables(self.study, document, self.servers)
+        self.order: list[PlannedTrial] = []
+        """Its trials, set once all servers of the run are known."""
+
+    @property
+    def first_block(self) -> int:
+        """The first block to measure: 0, unless the run is resumed."""
+        return self._resumed.first_block if self._resumed else 0
+
+    @property
+    def servers_with_trials(self) -> list[str]:
+        """The servers that are to be measured, or fail in each of their trials."""
+        return [name for name, server in self.servers.items() if server.has_trials]
+
+    def content(self) -> AbstractContextManager[Served | None]:
+        """Return the study's content for the length of a block; raises as ``served_content``."""
+        return served_content(self.study, self._document, self._context.seed)
+
+    def member(self, trial: PlannedTrial, served: Served | None) -> Member:
+        """Return the server of a trial, to be started."""
+        found = self.servers[trial.server]
+        cpus = self._cpus_of(trial.server)
+        return Member(self.study, trial, found, served, cpus, self.ceiling, self._own_points)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a person should know before anything is measured."""
+        for name, server in self.servers.items():
+            if isinstance(server, MissingServer):
+                yield describe_missing(name, server)
+        if self.left_out:
+            yield self.left_out.words
+
+    def shared_cpus(self) -> Iterator[Caveat]:
+        """Yield what must be known of the whole run; servers that run already were bound by others."""
+        started = [name for name, server in self.servers.items() if server.is_started_here]
+        sharing: dict[tuple[int, ...], list[str]] = {}
+        for name in started:
+            sharing.setdefault(self._cpus_of(name).overlap, []).append(name)
+        for cpus, names in sharing.items():
+            if cpus:
+                shared, named = ", ".join(map(str, cpus)), ", ".join(names)
+                all_share = f"the servers and the load share CPU {shared}"
+                some_share = f"the load shares CPU {shared} with {named}"
+                yield disturbing("cpus_shared", all_share if names == started else some_share)
+
+    def _cpus_of(self, server: str) -> CpuDivision:
+        return cpus_of(self.study.servers[server], self.cpus)
+
+    def opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:
+        """Return the folder for the records: a new one, or that of the run that is resumed.
+
+        Raises:
+            BadInput: it cannot be written, or something has changed since the run that is resumed was begun.
+
+        """
+        record = self._record(served, caveats)
+        if self._resumed is None:
+            return RunFolder.create(self.folder, record, self._study_text())
+        before = self._resumed.run.run
+        require_as_before(self.folder, before, record)
+        new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)
+        block = self._resumed.first_block
+        resumed = ResumedRecord(kind="resumed", block=block, started_at=utc_now(), caveats=new_caveats)
+        self._resumed.folder.append(resumed)
+        return self._resumed.folder
+
+    def records_of_whole_blocks(self) -> list[PointRecord | FailureRecord]:
+        """Return what the run that is resumed has measured in blocks that are whole."""
+        if self._resumed is None:
+            return []
+        return [record for record in self._resumed.run.records if record.block < self._resumed.first_block]
+
+    def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
+        context = self._context
+        return RunRecord(
+            format=FORMAT,
+            loadcurve_version=VERSION,
+            started_at=utc_now(),
+            study_file=str(context.study_file.absolute()),
+            seed=context.seed,
+            options=[*context.option_words],
+            study_name=study_name(context.study_file),
+            study=self._study_record(),
+            order=self.order,
+            points=[] if self._search else self.study.points(),
+            search=self._search.record if self._search else None,
+            host={**context.facts, "server_cpus": self.cpus.server, "load_cpus": self.cpus.load},
+            ceiling=self.ceiling,
+            noise=self._noise,
+            servers=self._server_records(served),
+            left_out=self.left_out,
+            content=dict(served.records) if served else {},
+            caveats=caveats,
+        )
+
+    def _study_record(self) -> dict[str, Any]:
+        """Return the study with every default filled in, and no password."""
+        record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
+        return record
+
+    def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
+        records = {}
+        for name, server in self.servers.items():
+            tried, arm = None, self.study.arms[name]
+            if not isinstance(server, MissingServer):
+                tried = try_server(server, served, arm, self._context.seed, self._cpus_of(name))
+                if isinstance(tried, ServerFailure):
+                    self._context.display.note(f"{name} failed before the first trial: {tried}")
+            record = server_record(server, tried, arm.server, self.study.host)
+            records[name] = record.model_copy(update={"beside": self._beside.get(name, [])})
+        return records
+
+    def _study_text(self) -> str:
+        """Return the study as it was read, but for passwords: run folders are shown to others."""
+        return study_without_secrets(self._context.study_file.read_text(encoding="utf-8"))
