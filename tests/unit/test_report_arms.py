@@ -69,6 +69,24 @@ def test_every_form_states_what_differs_and_no_secret(differing: Run):
     assert not any("secret" in text for text in (output.getvalue(), markdown))
 
 
+def test_servers_under_the_same_other_load_have_one_sentence_and_many_paths_are_counted(run: Run):
+    weighted = {
+        "pick": "weighted",
+        "weights": [1.0] * 36,
+        "requests": [f"/class-{k}.html" for k in range(36)],
+    }
+    common = {**run.run.study["load"], **weighted}
+    page = {**common, "pick": "random", "weights": None, "requests": [f"/page-{k}.html" for k in range(71)]}
+    servers = {name: {"load": page} for name in ("nginx", "tiny")}
+    study = {**run.run.study, "load": common, "servers": servers}
+    mixed = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
+    told = content_of(mixed, analyse(mixed))
+    assert (
+        "The load on nginx and tiny differs: requests = 71 paths instead of 36 paths, "
+        "pick = random instead of weighted, no weights." in told.summary
+    )
+
+
 def test_equal_loads_are_not_spoken_of(run: Run):
     content = content_of(run, analyse(run))
     assert content.own_loads == {}

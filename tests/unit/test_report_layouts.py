@@ -8,6 +8,7 @@ import pytest
 
 from loadcurve.cli.report_layout import LAYOUTS, layout_command
 from loadcurve.errors import BadInput
+from loadcurve.report.layouts import wrk2
 from loadcurve.report.layouts.figures import web_point
 from loadcurve.result.folder import read_run
 from support import synthetic_database_run as database
@@ -73,6 +74,26 @@ def test_wrk2_has_the_percentiles_of_the_latency():
         r"Latency .* ([0-9.]+)%$", text, re.MULTILINE
     )
     assert 50 < float(within[1]) < 100
+
+
+def test_wrk2_writes_times_and_lines_as_the_real_program_does():
+    # By the output of wrk2 (44a94c1) and its table of units.
+    shown = {943e-3: "0.94ms", 1.612: "1.61ms", 22.33: "22.33ms", 0.573: "573.00us", 51_000: "0.85m"}
+    assert {length_ms: wrk2._time(length_ms) for length_ms in shown} == shown
+    lines = said("wrk2").splitlines()
+    forms = {
+        "  Thread Stats   Avg      Stdev     Max   +/- Stdev": 1,
+        r"    Latency   [ .\d]{6}(ms|us)[ .\d]{8}(ms|us)[ .\d]{7}(ms|us)[ .\d]{8}%": 1,
+        r" 50\.000%[ .\d]{8}(ms|us)": 1,
+        r"[ .\d]{8}\.\d{3} {5}0\.\d{6} [ \d]{12} [ \d]{9}\.\d{2}": len(
+            [line for line in lines if re.fullmatch(r" *\S+ +0\.\d{6} +\d+ +\S+", line)]
+        ),
+        r"[ .\d]{12}     1\.000000 [ \d]{12}          inf": 1,
+        r"Running \d+s test @ http://\S+": 1,
+    }
+    for form, count in forms.items():
+        found = [line for line in lines if line == form or re.fullmatch(form, line)]
+        assert (form, len(found)) == (form, count)
 
 
 def test_the_spectrum_of_wrk2_rises_and_ends_with_the_longest_request():

@@ -150,17 +150,36 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading_whatever_a_server
         assert " ".join(name.split()) in [row[0] for row in table]
 
 
+HOSTILE_DOCUMENTATION = (
+    "https://example.org/manual?a=1",
+    "javascript:stolen = 1",
+    "https://example.org/) ![](https://example.org/picture",
+)
+
+
 def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     texts = synthetic.Texts(
         title=HOSTILE, question=HOSTILE, server_titles=dict.fromkeys((*synthetic.SERVERS, "absent"), HOSTILE)
     )
     record = synthetic.run_record(texts)
-    record = record.model_copy(update={"options": ["--only", "```\n# out of the code\n````"]})
+    documented = {
+        name: server.model_copy(update={"documentation": documentation})
+        for (name, server), documentation in zip(record.servers.items(), HOSTILE_DOCUMENTATION, strict=False)
+    }
+    record = record.model_copy(
+        update={
+            "options": ["--only", "```\n# out of the code\n````"],
+            "servers": record.servers | documented,
+        }
+    )
     run = synthetic.write_run(tmp_path, record, texts=texts)
     [path] = write_formats(run, ["md"], None, None).paths
     rendered = RENDERER.render(path.read_text())
     elements = set(re.findall(r"<(\w+)", rendered))
-    usual = "h2 h3 p strong em table thead tbody tr th td ul li pre code"
+    usual = "h2 h3 p strong em table thead tbody tr th td ul li pre code a"
     assert elements <= set(usual.split()), elements
+    assert re.findall(r"<a[^>]*>[^<]*</a>", rendered) == [
+        '<a href="https://example.org/manual?a=1">documentation</a>'
+    ]
     assert rendered.count("<h2") == 1
     assert html.unescape(re.sub(r"<[^>]*>", "", rendered)).count(HOSTILE) >= 2

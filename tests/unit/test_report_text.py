@@ -39,6 +39,17 @@ def test_the_ends_of_a_wide_interval_are_told_apart():
     assert text.short_estimate(Estimate(200.0, 195.0, 205.0, 5, "t")) == "200 ± 2.5 %"
     # Half and twice: the same distance on the scale of ratios on which the interval was made.
     assert text.short_estimate(Estimate(200.0, 100.0, 400.0, 3, "t")) == "200 (-50 to +100 %)"
+    assert text.short_estimate(Estimate(200.0, 4.0, 10_000.0, 3, "t")) == "200 (factor of 50)"
+    # Zero is no factor below anything.
+    assert text.short_estimate(Estimate(200.0, 0.0, 4_000.0, 3, "t")) == "200 (-100 to +1,900 %)"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1.003, 3.1, "1.003 to 3.10"), (0.2, 0.99996, "0.200 to 0.99996"), (0.9, 1.0, "0.900 to 1.00")],
+)
+def test_an_end_of_a_ratio_shows_on_which_side_of_one_it_lies(low: float, high: float, shown: str):
+    assert text.ratio(Estimate(1.76, low, high, 3, "t")) == f"1.76 ({shown})"
 
 
 @pytest.mark.parametrize(("value", "shown"), [(50.0, "50"), (25000.0, "25,000"), (0.5, "0.5")])

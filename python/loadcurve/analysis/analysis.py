@@ -45,6 +45,7 @@ class ServerFacts:
     """What of it may differ between runs."""
     load: dict[str, Any] = field(default_factory=dict)
     """The options of its load that differ from the study's."""
+    documentation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,12 @@ def _facts(run: Run) -> RunFacts:
         host=record.host,
         servers={
             name: ServerFacts(
-                server.title, server.version, server.status, server_facts(server), run.own_load(name)
+                server.title,
+                server.version,
+                server.status,
+                server_facts(server),
+                run.own_load(name),
+                server.documentation,
             )
             for name, server in record.servers.items()
         },

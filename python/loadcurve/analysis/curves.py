@@ -8,7 +8,7 @@ trials' histograms and has no interval.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from loadcurve.loads.kinds import LoadKind
@@ -70,6 +70,8 @@ class CurvePoint:
     requests: Requests
     figures: dict[str, Figure]
     """By the column of the measure."""
+    ended_before: list[int] = field(default_factory=list)
+    """The blocks whose curve had ended before this point, because throughput had fallen."""
 
     def estimate(self, measure: Measure) -> Estimate | None:
         """Return the estimate of a measure; ``None`` where it was not measured."""
@@ -128,15 +130,19 @@ def measures_of(load: LoadKind, kinds: Sequence[str]) -> list[Measure]:
 def curves(run: Run) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study."""
     by = measures_of(run.kind, kinds_of(run))
+    ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
         measured.setdefault((record.server, point_key(record.point)), []).append(record)
     names = [name for name, server in run.run.servers.items() if server.status == "found"]
     found: list[list[CurvePoint]] = [[] for _ in names]
+    ended: list[list[int]] = [[] for _ in names]
     for point in run.sweep_points:
         records = [measured.get((name, point_key(point)), []) for name in names]
-        for curve, at in zip(found, _at_point(point, records, by), strict=True):
-            curve.append(at)
+        for curve, blocks, at in zip(found, ended, _at_point(point, records, by), strict=True):
+            curve.append(replace(at, ended_before=sorted(blocks)))
+        for name, blocks in zip(names, ended, strict=True):
+            blocks += [end.block for end in ends if (end.server, end.point) == (name, point)]
     return [Curve(server=name, points=points) for name, points in zip(names, found, strict=True)]
 
 

@@ -5,13 +5,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcurve.loads.values import Point
 from loadcurve.result.attempts import without_measured
+from loadcurve.result.curve_end import until_drop
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, is_usable
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.stopping import Figure, UntilNarrow, WidePoint, may_end, wide_points
 
 Reason = Literal["count", "narrow", "at_most", "unfinished", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveEnd:
+    """A point at which curves of one server ended, because throughput had fallen markedly."""
+
+    server: str
+    point: Point
+    trials: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +38,21 @@ class Ending:
     """When it was to end, where the study does not say a fixed number of trials."""
     blocks: int
     """Whole blocks that are measured, trials that failed among them."""
+    trials_expected: int
+    """How many trials the run has at its end; as long as it is unfinished, an upper bound."""
     points_expected: int
     """How many points the run holds at its end; as long as it is unfinished, an upper bound."""
     wide: tuple[WidePoint, ...]
     """What is wider than wanted after the last whole block, the widest first; nothing without such a wish."""
+    drop_share: float | None = None
+    """The fall in throughput that ends a curve; ``None`` where every curve goes to the end of the sweep."""
+    curve_ends: tuple[CurveEnd, ...] = ()
+    """Where curves ended before the end of the sweep, by server and along the sweep."""
 
 
 def unknown_ending(run: Run) -> Ending:
     """Return the ending of a run of which only the plan is known."""
-    return Ending("unknown", None, 0, run.points_expected, ())
+    return Ending("unknown", None, 0, len(run.run.order), run.points_expected, ())
 
 
 def until_narrow(trials: Mapping[str, Any]) -> UntilNarrow | None:
@@ -65,7 +82,26 @@ def ending(run: Run) -> Ending:
     elif rule and may_end(blocks, wide, rule) and len(until_then) == len(run.records):
         reason = "narrow"
     planned = [trial for trial in run.run.order if reason != "narrow" or trial.block < blocks]
-    return Ending(reason, rule, blocks, len(planned) * len(run.run.points), tuple(wide))
+    lengths = run.points_of_trials
+    return Ending(
+        reason=reason,
+        rule=rule,
+        blocks=blocks,
+        trials_expected=len(planned),
+        points_expected=sum(lengths[trial.trial] for trial in planned),
+        wide=tuple(wide),
+        drop_share=until_drop(run.run.study),
+        curve_ends=tuple(_curve_ends(run)),
+    )
+
+
+def _curve_ends(run: Run) -> Iterator[CurveEnd]:
+    ends = run.curve_ends.values()
+    for server in run.run.servers:
+        for point in run.run.points:
+            trials = tuple(sorted(end.trial for end in ends if (end.server, end.point) == (server, point)))
+            if trials:
+                yield CurveEnd(server, point, trials)
 
 
 def _whole_blocks(run: Run) -> int:
@@ -75,7 +111,7 @@ def _whole_blocks(run: Run) -> int:
     """
     lost = without_measured(run.failures, run.points)
     records = Counter([record.trial for record in run.points] + [record.trial for record in lost])
-    over = {trial for trial, count in records.items() if count == len(run.run.points)}
+    over = {trial for trial, count in run.points_of_trials.items() if records[trial] == count}
     if run.run.study.get("trials", {}).get("restart") != "point":
         over |= {record.trial for record in run.failures}
     unfinished = [planned.block for planned in run.run.order if planned.trial not in over]

@@ -72,7 +72,10 @@ def unranked(measure: Measure) -> RunRanking:
 
 
 def _left_out(found: Sequence[Curve], blocks: Sequence[int], logs: Logs) -> list[LeftOut]:
-    """List what is in no ranking, of the blocks in which anything was measured."""
+    """List what is in no ranking, of the blocks in which anything was measured.
+
+    A point that lies beyond the end of a curve is not left out: it was not to be measured.
+    """
     left_out = []
     for curve in found:
         for place, at in enumerate(curve.points):
@@ -82,7 +85,13 @@ def _left_out(found: Sequence[Curve], blocks: Sequence[int], logs: Logs) -> list
             bad = {
                 block for block, verdict in zip(at.blocks, at.verdicts, strict=True) if verdict == "invalid"
             }
-            missing = [block for block, is_absent in zip(blocks, absent, strict=True) if is_absent]
+            missing = [
+                block
+                for block, is_absent in zip(blocks, absent, strict=True)
+                if is_absent and block not in at.ended_before
+            ]
+            if not missing:
+                continue
             left_out.append(
                 LeftOut(
                     curve.server,

@@ -1,6 +1,6 @@
-"""What differs between the loads of a run's servers, in words."""
+"""What differs between the loads of a run's servers, and between their CPUs, in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loadcurve.analysis.analysis import Analysis
@@ -12,12 +12,16 @@ LONGEST_VALUE = 40
 
 
 def own_loads(analysis: Analysis) -> dict[str, str]:
-    """Return how a server's load differs from the study's, as ``calls = 1``; only of servers whose does."""
-    return {
-        name: own_load_in_words(analysis.run.load_model, server.load)
+    """Return how a server's load and CPUs differ from the study's, as ``calls = 1, CPU 1``, where they do."""
+    model = analysis.run.load_model
+    words = {
+        name: [
+            *([own_load_in_words(model, server.load)] if server.load else []),
+            *([_cpus(server.facts["cpus"])] if server.facts.get("cpus") else []),
+        ]
         for name, server in analysis.run.servers.items()
-        if server.load
     }
+    return {name: ", ".join(said) for name, said in words.items() if said}
 
 
 def own_load_in_words(model: str | None, own: Mapping[str, Any]) -> str:
@@ -40,14 +44,30 @@ def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
 
 
 def loads_in_words(analysis: Analysis) -> list[str]:
-    """Return a sentence on each server whose load differs from the study's."""
-    return [
-        f"The load on {name} differs: "
-        + ", ".join(_change(key, *values) for key, values in _differing(analysis, server.load).items())
-        + "."
-        for name, server in analysis.run.servers.items()
-        if server.load
-    ]
+    """Return a sentence on the servers of each load that differs, and on those with other CPUs."""
+    loads: dict[str, list[str]] = {}
+    for name, server in analysis.run.servers.items():
+        if server.load:
+            changes = _differing(analysis, server.load).items()
+            words = ", ".join(_change(key, *values) for key, values in changes)
+            loads.setdefault(words, []).append(name)
+    sentences = [f"The load on {text.listing(names)} differs: {words}." for words, names in loads.items()]
+    return [*sentences, *_cpus_in_words(analysis)]
+
+
+def _cpus_in_words(analysis: Analysis) -> Iterator[str]:
+    bound: dict[tuple[int, ...], list[str]] = {}
+    for name, server in analysis.run.servers.items():
+        if server.facts.get("cpus"):
+            bound.setdefault(tuple(server.facts["cpus"]), []).append(name)
+    common = analysis.run.host.get("server_cpus")
+    for cpus, names in bound.items():
+        others = f" instead of {_cpus(common)}" if isinstance(common, list | tuple) and common else ""
+        yield f"{text.listing(names)} ran on {_cpus(cpus)}{others}."
+
+
+def _cpus(cpus: Sequence[int]) -> str:
+    return f"{'CPU' if len(cpus) == 1 else 'CPUs'} {text.listing(map(str, cpus))}"
 
 
 def _differing(analysis: Analysis, own: Mapping[str, Any]) -> dict[str, tuple[str | None, str | None]]:
@@ -61,15 +81,22 @@ def _differing(analysis: Analysis, own: Mapping[str, Any]) -> dict[str, tuple[st
 
 
 def _setting(key: str, own: str | None) -> str:
-    return f"other {key}" if own is None else f"{key} = {own}"
+    if own is None:
+        return f"other {key}"
+    return f"{key} = {own}" if own else f"no {key}"
 
 
 def _change(key: str, own: str | None, common: str | None) -> str:
-    return _setting(key, own) if own is None or common is None else f"{key} = {own} instead of {common}"
+    return f"{key} = {own} instead of {common}" if own and common else _setting(key, own)
 
 
 def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON may hold
-    """Return a value as a study has it; ``None`` of a table, of what is long, and of what is not given."""
+    """Return a value as a study has it, "" where it is not given, and of many paths their number.
+
+    ``None`` of a table, and of what is long.
+    """
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -77,5 +104,6 @@ def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON ma
     if isinstance(value, list) and value and all(isinstance(one, int | float) for one in value):
         value = list(dict.fromkeys(map(text.setting, value)))
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        value = ", ".join(value)
+        joined = ", ".join(value)
+        value = f"{len(value)} paths" if name == "requests" and len(joined) > LONGEST_VALUE else joined
     return value if isinstance(value, str) and len(value) <= LONGEST_VALUE else None

@@ -174,14 +174,14 @@ def _why_of_cheapest(judged: JudgedClaim) -> str:
 def _why_of_ratio(judged: JudgedClaim) -> str:
     names = judged.servers
     if judged.kind == "level":
-        said = f"Here the point furthest from the first is {text.estimate(judged.ratio)} times the first."
+        said = f"Here the point furthest from the first is {text.ratio(judged.ratio)} times the first."
     elif judged.kind not in {"rises", "falls"}:
-        said = f"Here the ratio of {names[0]} to {names[1]} is {text.estimate(judged.ratio)}."
+        said = f"Here the ratio of {names[0]} to {names[1]} is {text.ratio(judged.ratio)}."
     elif len(names) > 1:
-        said = f"Here the ratio of {names[-1]} to {names[0]} is {text.estimate(judged.ratio)}."
+        said = f"Here the ratio of {names[-1]} to {names[0]} is {text.ratio(judged.ratio)}."
     else:
-        said = f"Here the last of these points is {text.estimate(judged.ratio)} times the first."
+        said = f"Here the last of these points is {text.ratio(judged.ratio)} times the first."
     step = judged.contrary_step
     if step is not None:
-        said += f" From {step.first} to {step.second} it is {text.estimate(step.ratio)} times as much."
+        said += f" From {step.first} to {step.second} it is {text.ratio(step.ratio)} times as much."
     return said

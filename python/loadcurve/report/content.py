@@ -27,6 +27,7 @@ from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
 from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, remarks
+from loadcurve.report.servers import MeasuredServer, measured_servers
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import Run
@@ -109,6 +110,8 @@ class Content:
     remarks: list[Remark]
     caveats: list[Caveat]
     failures: list[FailedTrials]
+    servers: dict[str, MeasuredServer]
+    """Those that were found, by name."""
     settings: dict[str, list[tuple[str, str]]]
     host: list[tuple[str, str]]
     repeat: str
@@ -144,6 +147,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
     caveats = sections.several("what must be known of servers", lambda: _caveats(run))
     loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
+    found = sections.several("the servers", lambda: measured_servers(analysis))
     differing: dict[str, str] = sections.get("how loads differ", lambda: own_loads(analysis), {})
     said = [
         sentence
@@ -183,6 +187,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         remarks=remarked,
         caveats=caveats,
         failures=failures,
+        servers={server.name: server for server in found},
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=list(text.flattened(record.host)),
         repeat=analysis.run.repeat,
@@ -194,12 +199,11 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
     """Say in plain sentences what was measured, what failed and what is missing."""
     record, ended = run.run, analysis.ending
     servers = sum(1 for server in record.servers.values() if server.status == "found")
-    trials = ended.points_expected // len(record.points) if record.points else len(record.order)
     counts = ", ".join(f"{count:,} {status}" for status, count in analysis.verdicts.items())
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
-        f"{text.plural(servers, 'server')} in {text.plural(trials, 'trial')} "
+        f"{text.plural(servers, 'server')} in {text.plural(ended.trials_expected, 'trial')} "
         f"over {text.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
@@ -259,6 +263,7 @@ def _rows(analysis: Analysis) -> list[TableRow]:
         _row(curve.server, place, at, analysis.keys)
         for curve in analysis.curves
         for place, at in enumerate(curve.points)
+        if at.trials or not at.ended_before
     ]
 
 
@@ -271,7 +276,7 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
             Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
             for key in keys
         ],
-        trials=Cell(f"{len(at.usable)} of {len(at.trials)}", len(at.usable)),
+        trials=Cell(_usable_trials(at), len(at.usable)),
         throughput=_estimate_cell(at.estimate(THROUGHPUT)),
         latencies=[
             *(
@@ -285,6 +290,11 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
         failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )
+
+
+def _usable_trials(at: CurvePoint) -> str:
+    ended = len(at.ended_before)
+    return f"{len(at.usable)} of {len(at.trials)}" + (f", {ended} ended before" if ended else "")
 
 
 def _estimate_cell(estimate: Estimate | None) -> Cell:

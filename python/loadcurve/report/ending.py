@@ -32,6 +32,7 @@ def trials_in_words(analysis: Analysis) -> list[str]:
             f"It ended after {text.plural(ended.blocks, 'trial')} of each server, {why} "
             f"{wide_in_words(ended.wide, rule)}."
         )
+    sentences += _curve_ends_in_words(analysis)
     measured = [point for curve in analysis.curves for point in curve.points if point.usable]
     single = [point for point in measured if len(point.usable) == 1]
     if single and len(single) == len(measured):
@@ -42,6 +43,33 @@ def trials_in_words(analysis: Analysis) -> list[str]:
             f"{'has' if len(single) == 1 else 'have'} no interval."
         )
     return sentences
+
+
+def _curve_ends_in_words(analysis: Analysis) -> Iterator[str]:
+    """Say where curves ended because throughput had fallen, and what that means for the points beyond."""
+    ended = analysis.ending
+    if ended.drop_share is None or not analysis.measured_servers:
+        return
+    fall = text.percent(ended.drop_share)
+    if not ended.curve_ends:
+        yield f"In no trial did throughput fall by {fall}, so every curve goes to the end of the sweep."
+        return
+    by_server: dict[str, list[str]] = {}
+    for end in ended.curve_ends:
+        count = text.plural(len(end.trials), "trial")
+        ends = by_server.setdefault(end.server, [])
+        is_short = ends and len(end.point) == 1
+        point = text.setting(*end.point.values()) if is_short else text.point(end.point)
+        ends.append(f"{point} ({count})")
+    places = "; ".join(f"{server} at {text.listing(words)}" for server, words in by_server.items())
+    yield f"Curves ended where throughput was {fall} or more below the greatest before it: {places}."
+    if others := [name for name in analysis.measured_servers if name not in by_server]:
+        yield f"{text.listing(others)} went to the end of the sweep in every trial."
+    if any(at.trials and at.ended_before for curve in analysis.curves for at in curve.points):
+        yield (
+            "Beyond the first end of a server's curves its figures are of the other trials alone, those in "
+            "which throughput had not fallen so far."
+        )
 
 
 def _gap_in_words(gap: Gap) -> Iterator[str]:

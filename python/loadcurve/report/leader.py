@@ -56,7 +56,7 @@ def _lead(behind: Sequence[Pair], ranking: Ranking, before: str = "") -> str:
     """Give the leader's ratio to the first and to the last of the servers that are told apart from it."""
     if not behind:
         return ""
-    ratios = [f"{text.estimate(pair.ratio)} times that of {pair.second}" for pair in behind]
+    ratios = [f"{text.ratio(pair.ratio)} times that of {pair.second}" for pair in behind]
     if len(ratios) > 1:
         is_last = len(ratios) > 2 and behind[-1].second == ranking.ranks[-1].server  # noqa: PLR2004
         last = f", the last of {len(ranking.ranks)}" if is_last else ""
@@ -70,4 +70,4 @@ def _other_difference(ranking: Ranking, measure: Measure) -> str:
     if not apart:
         return ""
     widest = [pair for pair in apart if pair.first == apart[0].first][-1]
-    return f"; {widest.first} has {text.estimate(widest.ratio)} times the {measure.title} of {widest.second}"
+    return f"; {widest.first} has {text.ratio(widest.ratio)} times the {measure.title} of {widest.second}"

@@ -147,7 +147,7 @@ def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> st
         subject = "both have" if len(tier.servers) == 2 else "together they have"  # noqa: PLR2004
     if tier.to_next is None:
         return f"{subject} the better {measure.title} than {text.listing(following.servers)}"
-    times = text.estimate(tier.to_next)
+    times = text.ratio(tier.to_next)
     return f"{subject} {times} times the {measure.title} of {text.listing(following.servers)}"
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report import text
-from loadcurve.result.run_files import RUN_FILE
+from loadcurve.result.run_files import RUN_FILE, has_several_loads
 from loadcurve.result.summary import RunSummary, read_summary
 
 DATE_WIDTH = 10
@@ -27,6 +27,8 @@ class ListedRun:
 
     folder: Path
     summary: RunSummary
+    name: str
+    """By which the list calls it: its folder's, below the folder of several loads that it lies in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class UnreadableRun:
 
     folder: Path
     reason: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def list_runs(folder: Path) -> RunList:
             "or name the folder in which it lies."
         )
     sections = Sections()
-    found = [_listed(path, sections) for path in inside]
+    found = [_listed(path, sections) for one in inside for path in _run_folders(one)]
     runs = [one for one in found if isinstance(one, ListedRun)]
     return RunList(
         folder,
@@ -77,16 +80,25 @@ def list_runs(folder: Path) -> RunList:
     )
 
 
+def _run_folders(folder: Path) -> list[Path]:
+    """Return the folder, or those of its loads where it has several."""
+    if not has_several_loads(folder):
+        return [folder]
+    inside = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    return sorted(path for path in inside if not path.name.startswith("."))
+
+
 def _listed(folder: Path, sections: Sections) -> ListedRun | UnreadableRun:
+    name = f"{folder.parent.name}/{folder.name}" if has_several_loads(folder.parent) else folder.name
     try:
         summary = sections.get(f"the summary of {folder}", partial(_summary, folder), None)
     except LoadcurveError as error:
-        return UnreadableRun(folder, str(error))
+        return UnreadableRun(folder, str(error), name)
     except OSError as error:
-        return UnreadableRun(folder, f"{folder} cannot be read: {error.strerror}.")
+        return UnreadableRun(folder, f"{folder} cannot be read: {error.strerror}.", name)
     if summary is None:
-        return UnreadableRun(folder, sections.not_computed[-1].words)
-    return ListedRun(folder, summary)
+        return UnreadableRun(folder, sections.not_computed[-1].words, name)
+    return ListedRun(folder, summary, name)
 
 
 def _summary(folder: Path) -> RunSummary | None:
@@ -138,7 +150,7 @@ def runs_table(found: RunList) -> RenderableType:
         parts.append(Text(f"There is no run in {found.folder}."))
     if found.unreadable:
         parts += [Text("\nnot listed", style="bold")]
-        parts += [Text(f"{one.folder.name}: {one.reason}", overflow="fold") for one in found.unreadable]
+        parts += [Text(f"{one.name}: {one.reason}", overflow="fold") for one in found.unreadable]
     return Group(*parts)
 
 
@@ -146,7 +158,7 @@ def _cells(run: ListedRun) -> Iterator[Text]:
     summary = run.summary
     yield Text("\n".join(started(summary)))
     question = [("\n" + summary.question, "italic")] if summary.question else []
-    yield Text.assemble((run.folder.name, "bold"), f"\n{summary.title}", *question)
+    yield Text.assemble((run.name, "bold"), f"\n{summary.title}", *question)
     yield Text(summary.answer)
     yield Text("\n".join(measured(summary)), style="" if summary.complete else "yellow")
 

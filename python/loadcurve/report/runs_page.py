@@ -30,7 +30,7 @@ def render_index(found: RunList) -> str:
         "folder": found.folder.resolve().name,
         "found": found,
         "reports": {
-            run.folder: f"{quote(run.folder.name)}/{REPORT_FILE}"
+            run.folder: f"{quote(run.name)}/{REPORT_FILE}"
             for run in found.runs
             if (run.folder / REPORT_FILE).is_file()
         },

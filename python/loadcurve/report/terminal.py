@@ -17,6 +17,7 @@ from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import Detail, findings_text
 from loadcurve.report.hopeless import visible_words
 from loadcurve.report.ranking import ranking_content
+from loadcurve.report.servers import measured_servers, servers_table
 from loadcurve.report.sparkline import sparklines
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 
@@ -37,7 +38,7 @@ _STYLES: dict[VerdictStatus | None, str] = {
 
 
 def summary(analysis: Analysis) -> RenderableType:
-    """Return the table, how many trials there were and why, and the ranking in words."""
+    """Return the table, how many trials there were and why, the ranking in words, and the servers."""
     sections = Sections(analysis.not_computed)
     curves = sections.several("the table of curves", lambda: [summary_table(analysis)])
     words = [
@@ -45,8 +46,15 @@ def summary(analysis: Analysis) -> RenderableType:
         *sections.several("how many trials there were in words", lambda: trials_in_words(analysis)),
     ]
     ranked = sections.several("the ranking in words", lambda: _ranking(analysis))
+    servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
-    return Group(*curves, *left_out, *map(Text, words), *ranked)
+    return Group(*curves, *left_out, *map(Text, words), *ranked, *servers)
+
+
+def _servers(analysis: Analysis) -> list[RenderableType]:
+    """Return which versions were measured, and where each is documented."""
+    found = measured_servers(analysis)
+    return [Text("\nservers", style="bold"), servers_table(found)] if found else []
 
 
 def _ranking(analysis: Analysis) -> list[RenderableType]:

@@ -1,5 +1,6 @@
 """Numbers and settings as people read them."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -20,6 +21,12 @@ LEAST_SHARE = 1e-4
 
 MOST_EVEN = 0.2
 """Up to this share of a value, its interval is given as if both ends were equally far."""
+
+MOST_PERCENT = 10
+"""An interval that reaches farther than this many times its value is given as a factor."""
+
+MOST_DIGITS = 9
+"""An end of a ratio that is closer to 1 is shown as 1."""
 
 _KEY_TITLES = {
     "rate": "rate (per second)",
@@ -70,6 +77,19 @@ def estimate(value: Estimate | None) -> str:
     return number(value.value) if ends is None else f"{number(value.value)} ({ends})"
 
 
+def ratio(value: Estimate | None) -> str:
+    """Return the estimate of a ratio as :func:`estimate`; an end that is not 1 does not look like it."""
+    if value is None or value.low is None or value.high is None:
+        return estimate(value)
+    return f"{number(value.value)} ({_beside_one(value.low)} to {_beside_one(value.high)})"
+
+
+def _beside_one(end: float) -> str:
+    """Return an end with as many digits as it takes to see on which side of 1 it lies."""
+    shown = (number(end, digits) for digits in range(3, MOST_DIGITS + 1))
+    return next((said for said in shown if end == 1 or float(said.replace(",", "")) != 1), number(end))
+
+
 def interval(value: Estimate | None) -> str | None:
     """Return ``low to high``, or ``None`` where there is no interval."""
     if value is None or value.low is None or value.high is None:
@@ -81,7 +101,7 @@ def short_estimate(value: Estimate | None) -> str:
     """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval.
 
     Of a wide interval both ends are given, as in ``4,200 (-33 to +49 %)``: on a scale of ratios the upper one
-    lies much farther away.
+    lies much farther away. One beyond ten times the value, or a tenth, is a factor: ``4,200 (factor of 15)``.
     """
     if value is None:
         return ABSENT
@@ -90,6 +110,9 @@ def short_estimate(value: Estimate | None) -> str:
         return number(value.value)
     if reach <= MOST_EVEN:
         return f"{number(value.value)} ± {percent(reach)}"
+    factor = max(value.high / value.value, value.value / value.low if value.low > 0 else math.inf)
+    if MOST_PERCENT < factor < math.inf:
+        return f"{number(value.value)} (factor of {number(factor, 2)})"
     below, above = (number(100 * abs(end / value.value - 1), 2) for end in (value.low, value.high))
     return f"{number(value.value)} (-{below} to +{above} %)"
 
@@ -99,14 +122,19 @@ def setting(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
 
 
+def _words(key: str) -> str:
+    """Return a key in words; that of another load, such as ``web.connections``, begins with its name."""
+    return key.replace("_", " ").replace(".", " ")
+
+
 def key_title(key: str) -> str:
     """Return the title of a swept key, with its unit where it has one."""
-    return _KEY_TITLES.get(key, key.replace("_", " "))
+    return _KEY_TITLES.get(key, _words(key))
 
 
 def keys_title(keys: Sequence[str]) -> str:
     """Return a heading for :func:`point_values` that breaks between words, with the unit of durations."""
-    titles = [f"{key.replace('_', ' ')}{' (s)' if key_title(key).endswith(' (s)') else ''}" for key in keys]
+    titles = [f"{_words(key)}{' (s)' if key_title(key).endswith(' (s)') else ''}" for key in keys]
     return ",\n".join(titles) or "point"
 
 

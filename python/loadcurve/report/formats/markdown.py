@@ -191,9 +191,9 @@ def _failures(content: Content) -> list[str]:
 def _method(content: Content) -> list[str]:
     record = content.run.run
     servers = [
-        f"{escaped(name)}: {escaped(server.title)} {escaped(server.version or '')}".strip()
-        for name, server in record.servers.items()
-        if server.status == "found"
+        escaped(f"{server.name}: {', '.join(filter(None, [server.what, server.limits]))}")
+        + (f" ([documentation]({server.documentation}))" if server.documentation else "")
+        for server in content.servers.values()
     ]
     measured = f"measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
     return [

@@ -1,27 +1,43 @@
 """The layout of wrk2 with --latency (src/wrk.c, and HdrHistogram's table of percentiles)."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from loadcurve.report.layouts.figures import WebPoint
 
+MS_PER_S = 1000.0
+
+
+class Units(NamedTuple):
+    """Units of which each is ``step`` of the one before."""
+
+    step: int
+    base: str
+    larger: tuple[str, ...]
+
+
+MICROSECONDS = Units(1000, "us", ("ms",))
+SECONDS = Units(60, "s", ("m",))
+BINARY = Units(1024, "", ("K", "M", "G", "T"))
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0)
 TICKS_PER_HALF = 5
 """Values of the spectrum until the distance to 100 % has halved."""
 
 
 def layout(point: WebPoint) -> Iterator[str]:
-    """Yield the lines that wrk2 prints; the rate of each of its threads is not known, and left out."""
+    """Yield the lines that wrk2 prints, without the rates of its threads and the size of its histogram."""
     load = point.load
     counted = load.latency_ms.count
-    yield f"Running {_time_s(point.duration_s)} test @ http://{point.asked.address}{point.path}"
+    yield f"Running {_in_units(point.duration_s, SECONDS, digits=0)} test @ http://{point.asked.address}{point.path}"
     yield f"  {point.asked.threads} threads and {point.asked.connections} connections"
     yield "  Thread Stats   Avg      Stdev     Max   +/- Stdev"
     mean, deviation = load.latency_ms.mean or 0.0, load.latency_ms.stddev or 0.0
     within = 100 * _share_within(point.latency, mean - deviation, mean + deviation)
-    yield (f"    Latency {_time(mean):>9} {_time(deviation):>9} {_time(point.longest_ms):>9} {within:>8.2f}%")
+    times = (_padded(_time(mean), 8), _padded(_time(deviation), 10), _padded(_time(point.longest_ms), 9))
+    yield f"    {'Latency':<10}{''.join(times)}{within:8.2f}%"
     yield "  Latency Distribution (HdrHistogram - Recorded Latency)"
     for percentile in PERCENTILES:
-        yield f"{percentile:7.3f}% {_time(point.latency_at(percentile)):>9}"
+        yield f"{percentile:7.3f}%{_padded(_time(point.latency_at(percentile)), 10)}"
     yield from ("", "  Detailed Percentile spectrum:")
     yield "       Value   Percentile   TotalCount 1/(1-Percentile)"
     yield ""
@@ -29,7 +45,8 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield f"#[Mean    = {mean:12.3f}, StdDeviation   = {deviation:12.3f}]"
     yield f"#[Max     = {point.longest_ms:12.3f}, Total count    = {counted:12d}]"
     yield "----------------------------------------------------------"
-    yield f"  {point.replies} requests in {_time_s(point.duration_s)}, {_size(point.received_bytes)} read"
+    length = _time(MS_PER_S * point.duration_s)
+    yield f"  {point.replies} requests in {length}, {_size(point.received_bytes)} read"
     failed, errors = load.requests.failed, load.errors
     if failed:
         connect = errors["connect_refused"] + errors["connect_timeout"]
@@ -57,10 +74,10 @@ def _spectrum(latency: Sequence[tuple[float, float]], count: int) -> Iterator[st
         if place < len(latency):
             at, value = latency[place]
             below = 1 - min(tick, 100.0) / 100
-            inverse = f"{1 / below:14.2f}" if below > 0 else f"{'inf':>14}"
-            yield f"{value:12.3f} {tick / 100:14.6f} {round(count * at / 100):10d} {inverse}"
+            inverse = f"{1 / below:12.2f}" if below > 0 else f"{'inf':>12}"
+            yield f"{value:12.3f} {tick / 100:12.6f} {round(count * at / 100):12d} {inverse}"
     if latency:
-        yield f"{latency[-1][1]:12.3f} {1.0:14.6f} {count:10d} {'inf':>14}"
+        yield f"{latency[-1][1]:12.3f} {1.0:12.6f} {count:12d} {'inf':>12}"
 
 
 def _share_within(latency: Sequence[tuple[float, float]], low: float, high: float) -> float:
@@ -71,22 +88,27 @@ def _share_within(latency: Sequence[tuple[float, float]], low: float, high: floa
 
 
 def _time(length_ms: float) -> str:
-    """Return a time as wrk2 does: ``1.07ms``, ``573.42us``, ``2.10s``."""
-    for unit, of_ms in (("us", 1e-3), ("ms", 1.0), ("s", 1e3)):
-        if length_ms < of_ms * 1000 or unit == "s":
-            return f"{length_ms / of_ms:.2f}{unit}"
-    raise AssertionError("unreachable")
-
-
-def _time_s(length_s: float) -> str:
-    """Return the length of a test as wrk2 does: ``30.00s``, ``2.00m``."""
-    return f"{length_s:.2f}s" if length_s < 60 else f"{length_s / 60:.2f}m"  # noqa: PLR2004
+    """Return a time as wrk2 does: ``573.42us``, ``0.94ms``, ``2.10s``, ``1.50m``."""
+    is_long = length_ms >= MS_PER_S
+    return _in_units(length_ms / MS_PER_S, SECONDS) if is_long else _in_units(1000 * length_ms, MICROSECONDS)
 
 
 def _size(size: float) -> str:
     """Return a number of bytes as wrk2 does: ``49.00MB``, of 1,024 kB."""
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":  # noqa: PLR2004
-            return f"{size:.2f}{unit}"
-        size /= 1024
-    raise AssertionError("unreachable")
+    return f"{_in_units(size, BINARY)}B"
+
+
+def _in_units(value: float, units: Units, digits: int = 2) -> str:
+    """Return a value in the largest unit of which it has at least 0.85, as wrk2's ``format_units``."""
+    unit = units.base
+    for larger in units.larger:
+        if value < 0.85 * units.step:
+            break
+        value, unit = value / units.step, larger
+    return f"{value:.{digits}f}{unit}"
+
+
+def _padded(time: str, width: int) -> str:
+    """Return a time with room for a unit of two letters, as wrk2's ``print_units``."""
+    room = 2 - sum(sign.isalpha() for sign in time[-2:])
+    return f"{time:>{width - room}}{' ' * room}"

@@ -4,11 +4,12 @@ const controls = Object.fromEntries(
   ["single-trials", "load-scale", "load-up-to", "value-scale"].map((id) => [id, document.getElementById(id)]),
 );
 const wish = (id) => controls[id]?.value ?? "";
+const showsSingleTrials = () => controls["single-trials"]?.checked ?? false;
 
 /** Change a curve's specification to what was chosen. */
 function adjust(specification) {
   const single = specification.params?.find((one) => one.name === "single_trials");
-  if (single !== undefined) single.value = controls["single-trials"].checked;
+  if (single !== undefined) single.value = showsSingleTrials();
   const { layer, datasets, data } = specification;
   specification.layer = layer.map((one) => adjusted(one, datasets, one.data ?? data)).filter(Boolean);
 }
@@ -20,7 +21,7 @@ function adjusted(layer, datasets, data) {
     return inner.length > 0 ? { ...layer, layer: inner } : null;
   }
   const isOfSingles = layer.transform?.some((one) => one.filter === "single_trials");
-  if (isOfSingles && !controls["single-trials"].checked) return null;
+  if (isOfSingles && !showsSingleTrials()) return null;
   const { x, y } = layer.encoding;
   const isLoad = x?.type === "quantitative";
   const upTo = isLoad && wish("load-up-to") !== "" ? Number(wish("load-up-to")) : Infinity;

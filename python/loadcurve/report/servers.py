@@ -1,0 +1,84 @@
+"""The servers of a run in words: which version each is, what it is held to, and where it is documented."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis, ServerFacts
+from loadcurve.report import text
+
+_ADDRESS = re.compile(r"https?://[\w.~/%?=&#+:-]+", re.ASCII)
+"""An address in which nothing is markup, in any form of the report."""
+NAME_WIDTH = 16
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredServer:
+    """One server that was found."""
+
+    name: str
+    what: str
+    """Title and version."""
+    limits: str
+    """What it was held to; empty where that was nothing."""
+    documentation: str | None
+
+
+def measured_servers(analysis: Analysis) -> list[MeasuredServer]:
+    """Return every server that was found, in the order of the study."""
+    return [
+        MeasuredServer(
+            name,
+            f"{server.title} {server.version or ''}".strip(),
+            limits_in_words(server),
+            documentation_address(server.documentation),
+        )
+        for name, server in analysis.run.servers.items()
+        if server.status == "found"
+    ]
+
+
+def documentation_address(documentation: str | None) -> str | None:
+    """Return the address of a server's documentation, which a received run folder may have made up."""
+    return documentation if documentation is not None and _ADDRESS.fullmatch(documentation) else None
+
+
+def limits_in_words(server: ServerFacts) -> str:
+    """Return what a server was held to, as ``t2.micro, 1 CPU, 1 GiB``; empty where that was nothing."""
+    machine, limits = server.facts.get("machine"), server.facts.get("limits")
+    return ", ".join([*([str(machine)] if machine else []), *_limits(limits or {})])
+
+
+def _limits(limits: Mapping[str, Any]) -> list[str]:
+    said = []
+    if (cpus := limits.get("cpus")) is not None:
+        said.append(f"{cpus:g} CPU{'' if cpus == 1 else 's'}")
+    if (memory := limits.get("memory_bytes")) is not None:
+        size, unit = (memory / GIB, "GiB") if memory >= GIB else (memory / MIB, "MiB")
+        said.append(f"{size:.3g} {unit}")
+    if (burst := limits.get("burst")) is not None:
+        share = 100 * burst["baseline_share"]
+        said.append(f"{burst['credits']:g} CPU credits, then {share:.3g} % of its CPU time")
+    return said
+
+
+def servers_table(servers: Sequence[MeasuredServer]) -> Table:
+    """Return names, versions and limits for the terminal, and an address below those that share it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    names = text.shortened([server.name for server in servers], NAME_WIDTH)
+    for address, documented in groupby(servers, lambda server: server.documentation):
+        for server in documented:
+            what = ", ".join(filter(None, [server.what, server.limits]))
+            table.add_row(Text(names[server.name]), Text(what))
+        if address is not None:
+            table.add_row("", Text(address, style="dim"))
+    return table

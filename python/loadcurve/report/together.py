@@ -1,0 +1,215 @@
+"""Several loads on one machine: what they do to each other, for the terminal, as a page and as data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.interference import (
+    COMPARED,
+    RESOURCES,
+    Interference,
+    LoadTogether,
+    PointTogether,
+    Together,
+)
+from loadcurve.report import text
+from loadcurve.report.answer import answer_words
+from loadcurve.report.appearance import Appearance
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.columns import with_columns
+from loadcurve.report.content import Content
+from loadcurve.report.files import write_part
+from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.result.run_files import REPORT_FILE
+from loadcurve.result.several import InterferenceRecord, LoadInterference, TogetherRatio
+from loadcurve.stats.interval import Estimate
+
+INTERFERENCE_FILE = "interference.json"
+ALONE, BESIDE = "alone", "beside"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One point of one load, in cells."""
+
+    place: str
+    cells: list[str]
+
+
+def sentences(together: Together) -> list[str]:
+    """Return for each load what the others do to its server, in words."""
+    return [_sentence(together, load) for load in together.loads]
+
+
+def _sentence(together: Together, load: LoadTogether) -> str:
+    beside = text.listing(together.others(load))
+    server = load.load.server
+    throughput, tail = (load.over_curve.get(name) for name in ("throughput", "p99"))
+    if throughput is None or throughput.ratio is None:
+        return f"{server} has no trials alone and beside {beside} that could be compared."
+    said = f"beside {beside} its throughput is {ratio_words(throughput)} times that alone"
+    if tail is not None and tail.ratio is not None:
+        # The throughput of a load at a rate follows its schedule; then the latency tells.
+        said += f", and its p99 {ratio_words(tail)} times"
+    if throughput.shown or (tail is not None and tail.shown):
+        return f"{server}: {said}."
+    if throughput.ratio.low is None:
+        return f"{server}: {said}, in a single trial."
+    return f"{server}: no interference is shown; {said}."
+
+
+def ratio_words(one: Interference) -> str:
+    """Return a ratio with its interval."""
+    return text.ratio(one.ratio)
+
+
+def headings(load: LoadTogether) -> list[str]:
+    """Return the titles of the cells of a load's rows."""
+    throughput = load.measure("throughput").heading
+    return [
+        f"{throughput} {ALONE}",
+        BESIDE,
+        "ratio",
+        "p99 ratio",
+        f"CPUs {ALONE}",
+        BESIDE,
+        f"MiB {ALONE}",
+        BESIDE,
+    ]
+
+
+def rows(load: LoadTogether) -> Iterator[Row]:
+    """Yield the points of a load."""
+    for place, at in enumerate(load.points):
+        ratios = [_at(load, name, place) for name in ("throughput", "p99")]
+        cells = [*_both(load, at, "throughput"), *map(text.ratio, ratios)]
+        for name in RESOURCES:
+            cells += _both(load, at, name)
+        yield Row(text.point(at.point), cells)
+
+
+def _at(load: LoadTogether, name: str, place: int) -> Estimate | None:
+    found = load.at_points.get(name, [])
+    return found[place].ratio if place < len(found) else None
+
+
+def _both(load: LoadTogether, at: PointTogether, name: str) -> list[str]:
+    measure = load.measure(name)
+    found = [at.alone.estimate(measure), at.together.estimate(measure)]
+    return [text.ABSENT if one is None else text.number(one.value) for one in found]
+
+
+def terminal(together: Together) -> RenderableType:
+    """Return what the loads do to each other, for a terminal of 80 columns."""
+    parts: list[RenderableType] = []
+    for load in together.loads:
+        beside_all = text.listing(together.others(load))
+        parts.append(Text(f"{load.load.name}: {load.load.server} {ALONE} → {BESIDE} {beside_all}", "bold"))
+        for row in rows(load):
+            alone, beside, ratio, tail, cpus, cpus_beside, mib, mib_beside = row.cells
+            parts.append(Text(f"  {row.place}", "dim"))
+            table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
+            unit = load.measure("throughput").unit
+            table.add_row(unit, f"{alone} → {beside}", f"ratio {ratio}")
+            table.add_row("p99", "", f"ratio {tail}")
+            table.add_row("CPUs", f"{cpus} → {cpus_beside}", "")
+            table.add_row("MiB", f"{mib} → {mib_beside}", "")
+            parts.append(table)
+    parts.append(Text("\nInterference", "bold"))
+    parts += [Text(sentence) for sentence in sentences(together)]
+    return Group(*parts)
+
+
+def interference_record(together: Together) -> InterferenceRecord:
+    """Return the ratios as a record."""
+    return InterferenceRecord(
+        format="loadcurve-interference/1",
+        title=together.record.title,
+        question=together.record.question,
+        loads=[LoadInterference(load=load.load, ratios=list(_ratios(load))) for load in together.loads],
+    )
+
+
+def _ratios(load: LoadTogether) -> Iterator[TogetherRatio]:
+    for name in COMPARED:
+        over_curve = load.over_curve.get(name)
+        for one in [*([over_curve] if over_curve else []), *load.at_points.get(name, [])]:
+            ratio = one.ratio
+            yield TogetherRatio(
+                measure=one.measure.column,
+                point=one.point,
+                value=None if ratio is None else ratio.value,
+                low=None if ratio is None else ratio.low,
+                high=None if ratio is None else ratio.high,
+                trials=0 if ratio is None else ratio.n,
+                shown=one.shown,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLoad:
+    """One load on the page."""
+
+    found: LoadTogether
+    others: str
+    report: str
+    answer: str
+    headings: list[str]
+    rows: list[Row]
+    figures: dict[str, Figure]
+    looks: Mapping[str, Appearance]
+
+
+def write_together(folder: Path, together: Together, contents: dict[str, Content]) -> Path:
+    """Write the page of several loads, and its ratios as data; return the page's path.
+
+    ``contents`` are those of the loads' own pages, by name.
+
+    Raises:
+        LoadcurveError: a file cannot be written.
+
+    """
+    record = interference_record(together).model_dump_json(indent=2)
+    write_part(folder / INTERFERENCE_FILE, record.encode() + b"\n")
+    path = folder / REPORT_FILE
+    write_part(path, render_together(together, contents).encode())
+    return path
+
+
+def render_together(together: Together, contents: dict[str, Content]) -> str:
+    """Return the page of several loads."""
+    shown = [
+        ShownLoad(
+            found=load,
+            others=text.listing(together.others(load)),
+            report=f"{load.load.name}/{REPORT_FILE}",
+            answer=answer_words(load.analysis),
+            headings=headings(load),
+            rows=list(rows(load)),
+            figures=_figures(contents[load.load.name]),
+            looks=contents[load.load.name].looks,
+        )
+        for load in together.loads
+    ]
+    values = {
+        "record": together.record,
+        "loads": shown,
+        "sentences": sentences(together),
+        "with_columns": with_columns,
+    }
+    return rendered("together.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
+
+
+def _figures(content: Content) -> dict[str, Figure]:
+    """Return the figures of throughput and of one latency, in each slice of the sweep."""
+    found: dict[str, Figure] = {}
+    for part in content.parts:
+        suffix = f", {part.heading}" if part.heading else ""
+        found[f"throughput{suffix}"] = part.throughput
+        if part.main_latency is not None:
+            found[f"{part.main_latency}{suffix}"] = part.latency[part.main_latency]
+    return found
