@@ -72,6 +72,7 @@ test: setup check test-servers-installed test-rust test-python ## Check format, 
 
 test-long: setup test-servers-installed ## Run the tests that take long for what they tell beyond the others
 	$(BIN)/pytest --quiet -m long
+	$(BIN)/python -m benches.quick_studies
 
 test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers
@@ -183,6 +184,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.findings_speed
 	$(BIN)/python -m benches.page_speed
 	$(BIN)/python -m benches.watch_cost
+	$(BIN)/python -m benches.together_cost
 	$(BIN)/python -m benches.command_start
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.killed_runs

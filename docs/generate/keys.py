@@ -24,9 +24,10 @@ from loadcurve.study.claims import (
     TrendClaim,
 )
 from loadcurve.study.container import ContainerTable
+from loadcurve.study.limits import BurstTable, LimitsTable
 from loadcurve.study.model import Study
 from loadcurve.study.published import Published, PublishedFigure, PublishedFile
-from loadcurve.study.tables import Content, Host, LimitsTable, StudyServer, Trials
+from loadcurve.study.tables import Content, Host, StudyServer, Trials, TrialWarmup
 
 
 def _swept() -> str:
@@ -65,6 +66,7 @@ KEY_TABLES: Tables = {
     "mix": partial(key_table, MixTable),
     "swept": _swept,
     "trials": partial(key_table, Trials),
+    "trial-warmup": partial(key_table, TrialWarmup),
     "host": partial(key_table, Host),
     "published": partial(key_table, Published),
     "published-file": partial(key_table, PublishedFile),
@@ -80,6 +82,7 @@ KEY_TABLES: Tables = {
     ),
     "container": partial(key_table, ContainerTable),
     "limits": partial(key_table, LimitsTable),
+    "burst": partial(key_table, BurstTable),
     "server": partial(key_table, ServerDescription),
     "server-version": partial(key_table, VersionSource),
     "server-install": partial(key_table, Packages),

@@ -14,6 +14,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.progress import RunProgress
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
+from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -56,6 +57,8 @@ def _complete() -> Schemas:
         "noise": Noise,
         "run": RunRecord,
         "progress": RunProgress,
+        "loads": SeveralLoadsRecord,
+        "interference": InterferenceRecord,
     }
     generated = {
         f"{name}.schema.json": model.model_json_schema(mode="serialization", schema_generator=Generator)

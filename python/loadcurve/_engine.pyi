@@ -66,8 +66,10 @@ class Load:
     """A load that runs on native threads of its own from its start on."""
 
     @staticmethod
-    def start(plan: str) -> Load:
+    def start(plan: str, *, begins_on_request: bool = False) -> Load:
         """Start the load that ``plan`` (JSON) describes; whether anybody answers there is not asked before.
+
+        It begins when its connections are open, or on request: see :meth:`begin`.
 
         The plan stands under the name of its kind of work, ``http`` or ``ycsb``; keys that it does not know
         are refused.
@@ -75,6 +77,17 @@ class Load:
         Raises:
             ValueError: the plan asks for something that cannot be.
             RuntimeError: this machine, as it is set up, cannot run the plan.
+
+        """
+
+    def is_ready(self) -> bool:
+        """Whether all connections have been opened, as far as that was possible."""
+
+    def begin(self, at_ns: int) -> None:
+        """Set the begin of a ready load that waits for it: a moment to come of the monotonic clock.
+
+        Raises:
+            RuntimeError: it cannot begin then.
 
         """
 

@@ -12,8 +12,6 @@ import pytest
 from support.sandbox import finish
 from support.tiny_study import study_text
 
-pytestmark = pytest.mark.alone
-
 CPUS = sorted(os.sched_getaffinity(0))
 needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs, one for each side")
 

@@ -17,6 +17,8 @@ from support.tiny_study import STAYS_OURS, study_text
 pytestmark = pytest.mark.alone
 
 MIB = 1 << 20
+PERIOD_S = 0.1
+"""Of the kernel's accounting of shares."""
 
 
 def groups_of_servers() -> set[Path]:
@@ -70,7 +72,12 @@ limits = { cpus = 0.04, memory = "64MiB" }
     assert 0 < limited.limit_use.memory_peak_bytes <= 64 * MIB
     assert run.run.servers["free"].limits is None
     assert run.run.servers["limited"].limits is not None
-    assert run.run.servers["limited"].limits.model_dump() == {"cpus": 0.04, "memory_bytes": 64 * MIB}
+    assert run.run.servers["limited"].limits.model_dump() == {
+        "cpus": 0.04,
+        "memory_bytes": 64 * MIB,
+        "burst": None,
+        "period_ms": 100.0,
+    }
     assert {one.server for one in findings(run) if one.code == "cpu_throttled"} == {"limited"}
     assert groups_left() == set()
 
@@ -171,7 +178,7 @@ limits = {{ memory = "64MiB" }}
 
 def test_a_machine_type_limits_a_server_to_its_size_and_more_cpus_than_there_are_are_a_failure(sandbox):
     servers = (
-        '[servers.micro]\nuse = "limit"\nmachine = "t2.micro"\n'
+        '[servers.micro]\nuse = "limit"\nmachine = "t2.micro"\nburst = true\n'
         '[servers.large]\nuse = "limit"\nlimits = { cpus = 4000 }'
     )
     sandbox.write("tiny.toml", study_text(servers, connections="[1]", trials=1))
@@ -184,11 +191,45 @@ def test_a_machine_type_limits_a_server_to_its_size_and_more_cpus_than_there_are
     assert server.machine is not None
     assert (server.machine.name, server.machine.price_usd_per_hour) == ("t2.micro", 0.0116)
     assert server.machine.priced_on.startswith("2020-12")
-    assert {point.server for point in run.points} == {"micro"}
+    assert server.limits.burst is not None
+    assert (server.limits.burst.credits, server.limits.burst.baseline_share) == (30, 0.1)
+    (point,) = run.points
+    assert point.server == "micro"
+    assert point.limit_use is not None
+    assert point.limit_use.credits is not None
+    # A second of a CPU is a sixtieth of a credit, and what it earns meanwhile is a tenth of that.
+    assert 29.5 < point.limit_use.credits.remaining < 30.01
     assert "requires 4000 CPUs, and servers have" in finished.stderr
     assert [(failure.server, failure.reason.code) for failure in run.failures] == [
         ("large", "limits_unavailable")
     ]
+
+
+@pytest.mark.long
+def test_credits_run_out_when_arithmetic_says_so_and_the_report_says_it(sandbox):
+    burst = 'burst = { credits = 0.02, baseline = "10 %" }'
+    servers = f"""\
+[servers.limited]
+use = "limit"
+work = "1ms"
+limits = {{ cpus = 0.5, {burst} }}
+"""
+    text = study_text(servers, load='duration = "4s"', connections="[10, 20]", trials=1)
+    sandbox.write("tiny.toml", text)
+    finished = sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(sandbox.work / "out")
+    first, second = run.points
+    # At most half a CPU, of which 0.45 spend 1.2 s of credits.
+    assert first.limit_use.credits.ran_out_s >= 1.2 / 0.45 - PERIOD_S
+    assert second.limit_use.credits.remaining == 0
+    assert second.limit_use.credits.at_baseline_s >= 3.9
+    # The baseline is 0.05 CPUs; a quota of a period at each end, and the error of a sample.
+    assert second.probe.server.cpu_share == pytest.approx(0.05, abs=0.01)
+    (finding,) = [one for one in findings(run) if one.code == "cpu_credits"]
+    assert finding.points == [{"connections": 10}, {"connections": 20}]
+    assert "its baseline of 10 % of its CPUs" in finding.seen
+    assert finding.seen in (sandbox.work / "out" / "report.html").read_text()
 
 
 WITHOUT_CONTROL_GROUPS = """

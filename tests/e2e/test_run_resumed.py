@@ -18,7 +18,7 @@ def interrupted(sandbox: Sandbox, number: signal.Signals, lines: int, *arguments
 
 
 def test_a_run_that_was_killed_and_interrupted_ends_with_the_records_of_an_undisturbed_one(sandbox):
-    sandbox.write("tiny.toml", study_text("[servers.limit]\n[servers.persistent]", trials=5))
+    sandbox.write("tiny.toml", study_text("[servers.limit]\n[servers.persistent]", trials=4))
     interrupted(sandbox, signal.SIGKILL, 6, "tiny.toml", "--out", "run", "--seed", 4)
     # The first block has 4 records; behind them are 2 of the second at least, and the one that says resumed.
     interrupted(sandbox, signal.SIGINT, 9, "--resume", "run")

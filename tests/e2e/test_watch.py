@@ -21,8 +21,6 @@ from support.page_events import answer, events_of
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 
-pytestmark = pytest.mark.alone
-
 URL = re.compile(r"The page of this run: (http://127\.0\.0\.1:\d+/)")
 SHORT = study_text("[servers.nginx]", warmup="1s", load='duration = "200ms"', trials=2)
 """Four points, each behind a warm-up in which curves are drawn."""
@@ -82,6 +80,7 @@ def throughputs(figures: list[dict[str, Any]]) -> dict[tuple[str, float], tuple[
     return {(row["server"], row["x"]): (row["y"], row["n"]) for row in rows if row.get("n")}
 
 
+@pytest.mark.alone
 @pytest.mark.needs("nginx")
 def test_the_page_grows_with_the_run_equals_its_folder_and_ends_with_it(sandbox):
     sandbox.write("short.toml", SHORT)
@@ -123,6 +122,7 @@ def test_the_page_grows_with_the_run_equals_its_folder_and_ends_with_it(sandbox)
     assert measured == {}
 
 
+@pytest.mark.alone
 def test_a_killed_run_leaves_no_page_and_its_readers_know_why(sandbox):
     sandbox.write("long.toml", LONG)
     run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
@@ -137,6 +137,7 @@ def test_a_killed_run_leaves_no_page_and_its_readers_know_why(sandbox):
     assert sandbox.run("run", "long.toml", "--out", "next", "--trials", 1).returncode == 0
 
 
+@pytest.mark.alone
 def test_the_page_disturbs_nothing_and_ctrl_c_ends_run_and_page_alike(sandbox):
     sandbox.write("long.toml", LONG)
     run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
@@ -200,6 +201,7 @@ def test_an_address_without_a_page_is_a_mistake(sandbox):
     assert "--watch-address requires --watch" in finished.stderr
 
 
+@pytest.mark.alone
 def test_a_run_can_be_followed_from_another_process_and_looked_at_afterwards(sandbox):
     sandbox.write("long.toml", LONG)
     run = sandbox.start("run", "long.toml", "--out", "run")

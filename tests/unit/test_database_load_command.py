@@ -187,6 +187,7 @@ def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
         "headers": "--header",
         "weights": "in the file of --urls",
         "reload": "by the phase",
+        "verify": "there is no content to compare answers with",
         "generator_threads": "by --cpus",
     }
     keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(model_table(model))}

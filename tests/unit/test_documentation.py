@@ -16,6 +16,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.settings import choose_settings
 from loadcurve.study.claims import ClaimsFile
 from loadcurve.study.model import Study
+from loadcurve.study.several import studies_in
 from support import synthetic_run as synthetic
 
 PROJECT = Path(__file__).parents[2]
@@ -120,8 +121,12 @@ def whole_study(tables):
 
 
 @pytest.mark.parametrize(("path", "text"), blocks("toml"))
-def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text):
+def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_path):
     tables = tomllib.loads(text)
+    if "loads" in tables:
+        (tmp_path / "study.toml").write_text(text)
+        assert studies_in(tmp_path / "study.toml")
+        return
     if "claims" in tables:
         ClaimsFile.model_validate(tables)
         return

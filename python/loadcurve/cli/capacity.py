@@ -32,10 +32,10 @@ class SearchDisplay(RunDisplay):
         super().__init__(console, live=live)
         self._objective = objective
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:  # noqa: ARG002
+    def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:  # noqa: ARG002
         """A search in these trials begins; how many points each will have is not known."""
-        self._kind = study.kind
-        self._study = study
+        [study] = studies
+        self._arms = study.arms
         self._points_per_trial = 1
         self._trials_planned = self._points_planned = len(order)
         self.note(f"{study.title}: a search in {plural(len(order), 'trial')}")
@@ -45,10 +45,11 @@ class SearchDisplay(RunDisplay):
         self._points_over = trial.trial
         super().trial_begins(trial)
 
-    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
+    def record_is_safe(self, trial: PlannedTrial, records: Sequence[PointRecord | FailureRecord]) -> None:
         """A load was measured, or a trial has failed."""
+        [record] = records
         if isinstance(record, FailureRecord):
-            super().record_is_safe(record)
+            super().record_is_safe(trial, records)
             return
         self._keep(None)
         self._note_new_caveats(record)
@@ -80,7 +81,7 @@ def capacity_command(
         with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
             study_run = StudyRun(find_study(argument), options, display, search)
             followers.enter_context(followed(study_run, display, watch_at))
-            display.begins(study_run.study, study_run.order)
+            display.begins(study_run.studies, study_run.order)
             interrupted = measured(study_run)
         run = show_results(study_run.folder, talk, interrupted=interrupted)
     if interrupted:

@@ -2,9 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -14,15 +14,18 @@ from rich.text import Text
 
 from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
 from loadcurve.generate.generator import Progress
-from loadcurve.loads.kinds import WEB
+from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
-from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
+
+if TYPE_CHECKING:
+    from loadcurve.study.arm import Arm
 
 REFRESH_PER_SECOND = 2
 BAR_WIDTH = 30
@@ -41,9 +44,9 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
-        self._kind = WEB
+        self._arms: Mapping[str, Arm] = {}
         self._estimate_s: float | None = None
-        self._at_most, self._about = "", "about "
+        self._trials_at_most, self._at_most, self._about = "", "", "about "
         self._points_planned = 0
         self._points_over = 0
         self._points_before = 0
@@ -57,31 +60,33 @@ class RunDisplay:
         self._progress: Progress | None = None
         self._attempt = 1
         self._told_caveats: set[tuple[str, str]] = set()
-        self._study: Study | None = None
         self._file: ProgressFile | None = None
 
     def keeps(self, file: ProgressFile) -> None:
         """Write down where the run stands, too, each time that a load begins or is over."""
         self._file = file
 
-    def begins(self, study: Study, order: Sequence[PlannedTrial], first_block: int = 0) -> None:
-        """A run of this study begins, or is resumed at a later block."""
+    def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
+        """A run of this study, or of the studies of several loads, begins, or is resumed at a later block."""
+        study = studies[0]
         left = [trial for trial in order if trial.block >= first_block]
-        self._kind = study.kind
-        self._study = study
+        self._arms = {name: arm for one in studies for name, arm in one.arms.items()}
         self._points_per_trial = len(study.points())
         self._failure_ends_trial = study.trials.restart == "sweep"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
         self._points_over = self._points_before = self._points_per_trial * (len(order) - len(left))
-        self._estimate_s = estimated_duration_s(study, Counter(trial.server for trial in left))
+        self._estimate_s = estimated_total_s(studies, Counter(trial.server for trial in left))
         self._started_s = time.monotonic()
         if study.trials.until_share is not None:
+            self._trials_at_most = "at most "
+        ends_at_drop = study.trials.until_drop_share is not None
+        if study.trials.until_share is not None or ends_at_drop:
             self._at_most = self._about = "at most "
         resumed = f"resumed at trial {left[0].trial + 1} of " if first_block and left else ""
         self.note(
-            f"{study.title}: {resumed}{self._at_most}{plural(self._trials_planned, 'trial')} of "
-            f"{plural(self._points_per_trial, 'point')}"
+            f"{study.title}: {resumed}{self._trials_at_most}{plural(self._trials_planned, 'trial')} of "
+            f"{'at most ' if ends_at_drop else ''}{plural(self._points_per_trial, 'point')}"
             + (f", {self._about}{clock(self._estimate_s)}" if self._estimate_s else "")
         )
 
@@ -103,11 +108,12 @@ class RunDisplay:
         """A load stands here."""
         self._progress = progress
 
-    def record_is_safe(self, record: PointRecord | FailureRecord) -> None:
+    def record_is_safe(self, trial: PlannedTrial, records: Sequence[PointRecord | FailureRecord]) -> None:
         """A point was measured, or a server has failed."""
-        place = f"trial {record.trial + 1} of {self._at_most}{self._trials_planned}, {record.server}"
+        record = records[0]
+        place = f"trial {trial.trial + 1} of {self._trials_at_most}{self._trials_planned}, {trial.server}"
         if isinstance(record, FailureRecord):
-            over_with_trial = (record.trial + 1) * self._points_per_trial
+            over_with_trial = (trial.trial + 1) * self._points_per_trial
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
             self.note(f"{place}: failed{at}: {record.reason.text}")
@@ -119,9 +125,21 @@ class RunDisplay:
             return
         self._points_over += 1
         self._keep(None)
-        self._note_new_caveats(record)
+        for one in records:
+            if isinstance(one, PointRecord):
+                self._note_new_caveats(one)
         if not self._live and self._points_over % self._points_per_trial == 0:
             self.note(f"{place}: done, {self._time_left()}")
+
+    def curve_ends(self, at: PointRecord) -> None:
+        """The curve of a trial ended at this point, before the end of the sweep: throughput has fallen."""
+        self._points_over = (at.trial + 1) * self._points_per_trial
+        self._keep(None)
+        if not self._live:
+            place = f"trial {at.trial + 1} of {self._trials_at_most}{self._trials_planned}, {at.server}"
+            self.note(
+                f"{place}: ended at {in_words(at.point)}, where throughput had fallen, {self._time_left()}"
+            )
 
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
         """So many whole blocks are measured, and these intervals are wider than the study wants."""
@@ -147,19 +165,27 @@ class RunDisplay:
         return Group(*(Text(line, overflow="ellipsis", no_wrap=True) for line in lines), done)
 
     def _running(self, trial: PlannedTrial) -> str:
-        parts = [f"trial {trial.trial + 1} of {self._at_most}{self._trials_planned}", trial.server]
+        parts = [f"trial {trial.trial + 1} of {self._trials_at_most}{self._trials_planned}", trial.server]
         if self._point:
             parts.append(in_words(self._point))
+        elif self._progress:
+            parts.append("warm-up")
         if self._attempt > 1:
             parts.append(f"attempt {self._attempt}, the machine was disturbed")
         return SEPARATOR.join(parts)
 
     def _figures(self) -> str:
-        if self._point is None:
+        if self._point is None and self._progress is None:
             return "starting"
         if self._progress is None or not self._progress.elapsed_s:
             return CONNECTING
         return live_line("", self._progress, self._kind, self._console.width)
+
+    @property
+    def _kind(self) -> LoadKind:
+        """What kind of load is under way."""
+        arm = None if self._trial is None else self._arms.get(self._trial.server)
+        return WEB if arm is None else arm.kind
 
     def _time_left(self) -> str:
         """Say what is done and how long is left."""
@@ -180,9 +206,10 @@ class RunDisplay:
 
     def _keep(self, point: Point | None) -> None:
         """Write down where the run stands, and the point whose load begins, if one does."""
-        if self._file is None or self._trial is None or self._study is None:
+        if self._file is None or self._trial is None:
             return
-        load = None if point is None else self._study.arms[self._trial.server].load_at(point)
+        arm = self._arms.get(self._trial.server)
+        load = None if point is None or arm is None else arm.load_at(point)
         self._file.write(
             RunProgress(
                 format="loadcurve-progress/1",

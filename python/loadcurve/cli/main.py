@@ -19,7 +19,7 @@ from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.cli.parsing import Command, CommandGroup
 from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal
 from loadcurve.exit_codes import EXIT_INTERRUPTED
-from loadcurve.result.run_files import RUNS_FOLDER, require_run_folder
+from loadcurve.result.run_files import RUNS_FOLDER, has_several_loads, require_run_folder
 
 app = typer.Typer(
     name="loadcurve",
@@ -90,6 +90,13 @@ def run_folders_there(folders: Path | list[Path]) -> Path | list[Path]:
     """Refuse what is no run folder, before what reads one is imported."""
     for folder in folders if isinstance(folders, list) else [folders]:
         require_run_folder(folder)
+    return folders
+
+
+def folders_to_report(folders: list[Path]) -> list[Path]:
+    """Refuse what is neither a run folder nor the only one, of several loads."""
+    if not (len(folders) == 1 and has_several_loads(folders[0])):
+        run_folders_there(folders)
     return folders
 
 
@@ -274,7 +281,7 @@ def report(
         typer.Argument(
             metavar="RUN...",
             help="A run folder; or several, to compare side by side.",
-            callback=run_folders_there,
+            callback=folders_to_report,
             autocompletion=completion.run_folders,
         ),
     ],

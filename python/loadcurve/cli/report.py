@@ -8,9 +8,11 @@ import typer
 from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
+from loadcurve.cli.together import report_together
 from loadcurve.report.content import content_of
 from loadcurve.report.html import write_page
 from loadcurve.report.terminal import print_findings, print_shapes
+from loadcurve.result.run_files import has_several_loads
 from loadcurve.stats.slo import parse_objective
 
 
@@ -23,6 +25,9 @@ def report_command(folder: Path, slo: str | None) -> None:
     be written.
     """
     objective = None if slo is None else parse_objective(slo)
+    if has_several_loads(folder):
+        report_together(folder, objective)
+        return
     run, analysis = read_analysed(folder, objective)
     report = write_page(content_of(run, analysis))
     tell_damage(analysis)

@@ -14,6 +14,7 @@ from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasure
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
+from loadcurve.result.run_files import has_several_loads
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
@@ -40,12 +41,12 @@ def run_command(
             else:
                 study_run = StudyRun(find_study(argument or ""), options, display)
             followers.enter_context(followed(study_run, display, watch_at))
-            display.begins(study_run.study, study_run.order, study_run.first_block)
+            display.begins(study_run.studies, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
-        run = show_results(study_run.folder, talk, interrupted=interrupted)
+        runs = _show_all(study_run, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    if not run or not has_usable_points(run):
+    if not any(map(has_usable_points, runs)):
         return EXIT_INVALID
     if resumed is None and talk.is_terminal:
         steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
@@ -54,12 +55,31 @@ def run_command(
     return EXIT_DONE
 
 
+def _show_all(study_run: StudyRun, talk: Console, *, interrupted: bool) -> list[Run]:
+    """Print the summaries of a run, and write its reports; return the run, or those of its loads."""
+    if not study_run.has_several_loads:
+        run = show_results(study_run.folder, talk, interrupted=interrupted)
+        return [] if run is None else [run]
+    if not has_several_loads(study_run.folder):
+        talk.print("interrupted before anything was measured")
+        return []
+    with interrupts_deferred():
+        from loadcurve.cli.together import show_together
+
+    return show_together(study_run.folder, talk, interrupted=interrupted)
+
+
 @contextmanager
 def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> Iterator[None]:
     """Let a run be followed inside the block: in its folder, and on a page at ``watch_at``, if that is given.
 
     Raises ``BadInput``: the page cannot listen there.
     """
+    if study_run.has_several_loads:
+        if watch_at is not None:
+            raise BadInput(f"--watch cannot be combined with the several loads of {study_run.study_file}")
+        yield
+        return
     with ExitStack() as stack:
         if watch_at is not None:
             listener = Listener.at(Address.parse(watch_at))
