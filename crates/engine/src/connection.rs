@@ -13,7 +13,16 @@ pub(crate) enum State {
     Connecting,
     /// Connected, and nothing can be asked before both sides have agreed how.
     Handshaking,
+    /// As before, and what protects the connection stands; the protocol on top of it has more to agree on.
+    Protected,
     Open,
+}
+
+impl State {
+    /// Whether the connection is established, and its handshakes are not over.
+    pub(crate) fn is_handshaking(self) -> bool {
+        matches!(self, Self::Handshaking | Self::Protected)
+    }
 }
 
 /// A body on its way from its file to the connection. It outlives its request where that is answered early.
@@ -65,7 +74,7 @@ pub(crate) struct Connection<E> {
 
 impl<E: Exchange> Connection<E> {
     /// A closed connection for at most `pipeline` requests at once.
-    pub(crate) fn new(number: usize, pipeline: usize) -> Self {
+    pub(crate) fn new(number: usize, pipeline: usize, settings: &E::Settings) -> Self {
         Self {
             number,
             state: State::Closed,
@@ -82,7 +91,7 @@ impl<E: Exchange> Connection<E> {
             free_since: Nanos::ZERO,
             is_spoiled: false,
             back_off: BackOff::default(),
-            exchange: E::new(pipeline),
+            exchange: E::new(pipeline, settings),
         }
     }
 
@@ -94,7 +103,7 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// Whether the exchange is over its handshake.
-    pub(crate) fn is_agreed(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.exchange.readiness() != Readiness::Handshaking
     }
 

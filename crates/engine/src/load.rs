@@ -36,7 +36,7 @@ pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
 /// As for [`start`].
 pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
     match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan, begins),
+        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan, begins, ()),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<Load
 pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
     match plan.work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => {
-            let begun = Begun::<Http1>::new(plan, share, Begins::OnRequest)?;
+            let begun = Begun::<Http1>::new(plan, share, Begins::OnRequest, ())?;
             Ok(RunningLoad::new(begun.group, |finished| finished))
         }
     }
@@ -67,8 +67,9 @@ pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Re
 fn start_whole<E: Exchange + 'static>(
     plan: HttpLoad,
     begins: Begins,
+    settings: E::Settings,
 ) -> Result<RunningLoad<LoadResult>, StartError> {
-    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), begins)?;
+    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), begins, settings)?;
     Ok(RunningLoad::new(group, move |finished| {
         let capacity = capacity.at_the_end();
         HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(&[finished])
@@ -85,7 +86,7 @@ struct Begun<E: Exchange> {
 }
 
 impl<E: Exchange + 'static> Begun<E> {
-    fn new(plan: &HttpLoad, share: Share, begins: Begins) -> Result<Self, StartError> {
+    fn new(plan: &HttpLoad, share: Share, begins: Begins, settings: E::Settings) -> Result<Self, StartError> {
         plan.validate()?;
         let connections = numbers(plan, share).len();
         if plan.threads > connections {
@@ -97,34 +98,46 @@ impl<E: Exchange + 'static> Begun<E> {
         let capacity = Capacity::secure(plan.work.address, connections).map_err(StartError::Machine)?;
         let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
+        let threads = Threads { plan, requests: &requests, shares: &shares, settings };
         let io = match plan.io {
-            IoChoice::Epoll => start_threads(&mut group, plan, &requests, &shares, epolls(plan, &shares)?)?,
-            IoChoice::Uring => start_threads(&mut group, plan, &requests, &shares, urings(plan, &shares)?)?,
+            IoChoice::Epoll => threads.start(&mut group, epolls(plan, &shares)?)?,
+            IoChoice::Uring => threads.start(&mut group, urings(plan, &shares)?)?,
             IoChoice::Auto => match urings(plan, &shares) {
-                Ok(backends) => start_threads(&mut group, plan, &requests, &shares, backends)?,
-                Err(_) => start_threads(&mut group, plan, &requests, &shares, epolls(plan, &shares)?)?,
+                Ok(backends) => threads.start(&mut group, backends)?,
+                Err(_) => threads.start(&mut group, epolls(plan, &shares)?)?,
             },
         };
         Ok(Self { group, requests, capacity, io })
     }
 }
 
-/// Starts one thread for each backend; returns what results call it.
-fn start_threads<I: Io + Send + 'static, E: Exchange + 'static>(
-    group: &mut ThreadGroup,
-    plan: &HttpLoad,
-    requests: &Arc<RequestSource<E>>,
-    shares: &[Share],
-    backends: Vec<I>,
-) -> Result<&'static str, StartError> {
-    // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
-    let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
-    for (share, io) in shares.iter().copied().zip(backends) {
-        let configuration = WorkerConfiguration::new(plan, share, Arc::clone(requests), spins);
-        let (worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
-        group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
+/// What the threads of a load are started with.
+struct Threads<'a, E: Exchange> {
+    plan: &'a HttpLoad,
+    requests: &'a Arc<RequestSource<E>>,
+    /// One for each thread.
+    shares: &'a [Share],
+    settings: E::Settings,
+}
+
+impl<E: Exchange + 'static> Threads<'_, E> {
+    /// Starts one thread for each backend; returns what results call it.
+    fn start<I: Io + Send + 'static>(
+        self,
+        group: &mut ThreadGroup,
+        backends: Vec<I>,
+    ) -> Result<&'static str, StartError> {
+        let plan = self.plan;
+        // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
+        let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
+        for (share, io) in self.shares.iter().copied().zip(backends) {
+            let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
+            let configuration = WorkerConfiguration::new(plan, share, requests, settings, spins);
+            let (worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
+            group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
+        }
+        Ok(I::NAME)
     }
-    Ok(I::NAME)
 }
 
 /// The numbers of the connections of a share.

@@ -37,6 +37,8 @@ const CONNECTS_PER_TURN: usize = 8;
 /// What a worker takes from the plan, for its own share.
 pub(crate) struct WorkerConfiguration<E: Exchange> {
     requests: Arc<RequestSource<E>>,
+    /// How the protocol is spoken on all connections.
+    settings: E::Settings,
     share: Share,
     pipeline: usize,
     /// After how many requests a connection is closed.
@@ -50,9 +52,16 @@ pub(crate) struct WorkerConfiguration<E: Exchange> {
 
 impl<E: Exchange> WorkerConfiguration<E> {
     /// The configuration of `plan` for the worker of `share`.
-    pub(crate) fn new(plan: &HttpLoad, share: Share, requests: Arc<RequestSource<E>>, spins: bool) -> Self {
+    pub(crate) fn new(
+        plan: &HttpLoad,
+        share: Share,
+        requests: Arc<RequestSource<E>>,
+        settings: E::Settings,
+        spins: bool,
+    ) -> Self {
         Self {
             requests,
+            settings,
             share,
             pipeline: plan.work.conversation.pipeline,
             calls: plan.work.conversation.calls.unwrap_or(u64::MAX),
@@ -115,7 +124,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             io,
             recorder: Recorder::new(configuration.requests.tally_labels().len()),
             targets: TargetReader::of(&configuration.requests),
-            connections: numbers.map(|number| Connection::new(number, pipeline)).collect(),
+            connections: numbers
+                .map(|number| Connection::new(number, pipeline, &configuration.settings))
+                .collect(),
             begun: 0,
             connecting: 0,
             in_flight: 0,

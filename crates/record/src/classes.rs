@@ -136,6 +136,11 @@ table! {
         code: "connect_timeout", origin: Origin::Server,
         happened: "were not connected in time",
     }
+    TlsFailed {
+        code: "tls_failed", origin: Origin::Server,
+        happened: "found no TLS connection, or lost theirs to a broken record",
+        remark: Some("the handshake was refused, or what was agreed is not what was asked for"),
+    }
     Timeout {
         code: "timeout", origin: Origin::Server,
         happened: "were not answered in time",

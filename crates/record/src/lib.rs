@@ -3,6 +3,7 @@
 //! Workers record on their own and their recordings are merged afterwards; percentiles are computed once, after the
 //! last merge, because percentiles of percentiles mean nothing.
 
+mod agreements;
 mod classes;
 mod delays;
 mod distribution;
@@ -15,6 +16,7 @@ mod recorder;
 mod series;
 mod slowest;
 
+pub use agreements::{Agreement, Agreements};
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer, MismatchedBody, OperationTally,
-    SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram,
+    Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer,
+    MismatchedBody, OperationTally, SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram,
 };
 
 /// The measured window on the monotonic clock.
@@ -97,6 +97,8 @@ pub struct Recorder {
     pub connect: TimeHistogram,
     /// How long the handshakes took that followed connecting; nothing where a protocol has none.
     pub handshake: TimeHistogram,
+    /// What was agreed on in those that leave a choice, warm-up included.
+    pub agreements: Agreements,
     /// From the begin of connecting to the close, of the connections that were closed.
     pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
@@ -143,6 +145,7 @@ impl Recorder {
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
             handshake: TimeHistogram::default(),
+            agreements: Agreements::default(),
             lifetime: TimeHistogram::default(),
             first_byte: TimeHistogram::default(),
             transfer: TimeHistogram::default(),
@@ -177,9 +180,13 @@ impl Recorder {
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
     }
 
-    /// Both sides of a connection agreed how to go on, after `length` since it was established.
-    pub fn agreed(&mut self, length: Nanos) {
+    /// Both sides of a connection agreed how to go on, after `length` since it was established; on what, where there was
+    /// a choice.
+    pub fn agreed(&mut self, length: Nanos, agreement: Option<Agreement>) {
         self.handshake.record(length);
+        if let Some(agreement) = agreement {
+            self.agreements.add(agreement, 1);
+        }
     }
 
     /// A connection could not be established.
@@ -352,6 +359,7 @@ impl Recorder {
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
         self.handshake.merge(&other.handshake);
+        self.agreements.merge(&other.agreements);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
         self.transfer.merge(&other.transfer);

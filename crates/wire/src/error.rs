@@ -28,6 +28,10 @@ impl Display for Section {
 /// where the next response begins is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
+    /// What protects the connection was refused, or cannot be trusted; [`Exchange::complaint`] says why.
+    ///
+    /// [`Exchange::complaint`]: crate::Exchange::complaint
+    Protection,
     /// Bytes came although no request was under way.
     Unasked,
     /// The first bytes are not `HTTP/1.`.
@@ -81,6 +85,7 @@ pub enum Malformed {
 impl Display for Malformed {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            Self::Protection => "the TLS connection was refused, or cannot be trusted",
             Self::Unasked => "the server sent something although it had been asked nothing",
             Self::NotHttp1 => {
                 "the response does not begin with \"HTTP/1.\"; does the server speak TLS or another protocol on this port?"

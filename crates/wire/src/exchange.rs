@@ -15,6 +15,9 @@ pub trait Exchange: Send {
     /// A request in the form from which it is written again and again: what is the same every time, encoded once.
     type Template: Send + Sync;
 
+    /// What all exchanges of one thread share: how the protocol is to be spoken.
+    type Settings: Clone + Send;
+
     /// The template of a request.
     ///
     /// # Errors
@@ -22,13 +25,23 @@ pub trait Exchange: Send {
     fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest>;
 
     /// An exchange for connections that carry at most `most` requests at once.
-    fn new(most: usize) -> Self;
+    fn new(most: usize, settings: &Self::Settings) -> Self;
 
     /// A new connection is established: what was said on another one is forgotten.
     fn open(&mut self);
 
     /// What the connection is good for now.
     fn readiness(&self) -> Readiness;
+
+    /// What both sides have agreed on for the whole connection, once they have; nothing where a protocol leaves no choice.
+    fn agreement(&self) -> Option<Agreement> {
+        None
+    }
+
+    /// Why the last bytes were refused, where more can be said than the kind of the refusal.
+    fn complaint(&self) -> Option<&str> {
+        None
+    }
 
     /// Whether the protocol itself has bytes to send: a part of a handshake, or an answer to the peer.
     fn has_output(&self) -> bool {
@@ -42,17 +55,38 @@ pub trait Exchange: Send {
     /// the template leaves it open.
     fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>);
 
+    /// Turns the bytes of one write, which requests and the protocol have appended, into what goes to the connection.
+    fn protect(&mut self, _bytes: &mut Vec<u8>) {}
+
     /// Reads bytes that arrived, up to the next event at most.
     ///
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
     fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed>;
 
+    /// Whether bytes that were consumed may hold further events, for which `receive` is called with no more bytes.
+    fn has_input(&self) -> bool {
+        false
+    }
+
     /// The peer sends no more bytes: gives the event that this completes, one at a time.
     fn end_of_input(&mut self) -> Option<Event>;
 
     /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
     fn cancel(&mut self, tag: Tag) -> bool;
+}
+
+/// What both sides of a protected connection have agreed on, in the numbers that IANA has registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Agreement {
+    /// The version of TLS: 0x0304 is 1.3.
+    pub version: u16,
+    /// The cipher suite.
+    pub suite: u16,
+    /// The group of the key exchange; none where there was no exchange of keys.
+    pub group: Option<u16>,
+    /// Whether an earlier session goes on, so that nobody has shown a certificate.
+    pub is_resumed: bool,
 }
 
 /// What a connection is good for.

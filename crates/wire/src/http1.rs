@@ -27,6 +27,7 @@ pub struct Http1Template {
 
 impl Exchange for Http1 {
     type Template = Http1Template;
+    type Settings = ();
 
     fn template(request: &Request<'_>) -> Result<Http1Template, InvalidRequest> {
         Ok(Http1Template {
@@ -36,7 +37,7 @@ impl Exchange for Http1 {
         })
     }
 
-    fn new(most: usize) -> Self {
+    fn new(most: usize, (): &()) -> Self {
         Self {
             awaited: VecDeque::with_capacity(most),
             parser: ResponseParser::new(Limits::default()),

@@ -16,7 +16,7 @@ mod request;
 mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
-pub use exchange::{Event, Exchange, Readiness, Received, Tag};
+pub use exchange::{Agreement, Event, Exchange, Readiness, Received, Tag};
 pub use http1::{Http1, Http1Template};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};

@@ -11,7 +11,7 @@ const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Len
 
 /// An exchange with these requests under way.
 fn with_requests(methods: &[(Tag, &str)]) -> Http1 {
-    let mut exchange = Http1::new(methods.len());
+    let mut exchange = Http1::new(methods.len(), &());
     exchange.open();
     for (tag, method) in methods {
         let request = Request {

@@ -60,7 +60,7 @@ fn a_body_that_follows_is_announced_and_not_encoded() {
 fn a_target_that_varies_is_put_where_a_fixed_one_stands() {
     let request = Request { body: Body::Bytes(b"body"), ..with_method("DELETE") };
     let template = Http1::template(&Request { target: Target::Varying, ..request }).unwrap();
-    let mut exchange = Http1::new(1);
+    let mut exchange = Http1::new(1, &());
     for target in ["/a", "/another"] {
         let mut bytes = Vec::new();
         exchange.begin(0, &template, Some(target.as_bytes()), &mut bytes);

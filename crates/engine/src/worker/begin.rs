@@ -77,7 +77,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 self.fail(slot, Failure::Malformed);
             }
             State::Closed => self.connect(slot),
-            State::Connecting | State::Handshaking => {}
+            State::Connecting | State::Handshaking | State::Protected => {}
             State::Open => self.will_write(slot),
         }
     }
@@ -119,7 +119,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         while let Some(slot) = self.unwritten.pop() {
             let connection = &mut self.connections[slot];
             connection.is_unwritten = false;
-            if matches!(connection.state, State::Handshaking | State::Open) && connection.upload.is_none() {
+            let is_established = connection.state.is_handshaking() || connection.state == State::Open;
+            if is_established && connection.upload.is_none() {
                 self.write(slot);
             }
         }
@@ -130,6 +131,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
         let written = self.gather(slot).and_then(|notify| {
+            self.connections[slot].exchange.protect(&mut self.scratch);
             if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, notify) }
         });
         if let Err(failure) = written {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::Failure;
-use loadcurve_wire::{self as wire, Exchange, Readiness, Received, Tag};
+use loadcurve_record::{Agreement, Failure};
+use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
 
 use super::Worker;
 use crate::connection::State;
@@ -44,7 +44,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             } else {
                 connection.exchange.receive(rest)
             };
-            let Ok(Received { consumed, event }) = received else { break Some(Failure::Malformed) };
+            let Received { consumed, event } = match received {
+                Ok(received) => received,
+                Err(Malformed::Protection) => break Some(Failure::TlsFailed),
+                Err(_) => break Some(Failure::Malformed),
+            };
             rest = &rest[consumed..];
             match event {
                 Some(wire::Event::Begun(tag)) => {
@@ -87,7 +91,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 // The peer answers none of the requests that are left.
                 Readiness::Closed if !is_end => break Some(Failure::ClosedEarly),
                 Readiness::Busy if connection.requests.is_empty() => break Some(Failure::ClosedEarly),
-                _ if rest.is_empty() && !is_end => break None,
+                _ if rest.is_empty() && !is_end && !connection.exchange.has_input() => break None,
                 _ => {}
             }
         };
@@ -108,10 +112,17 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.exchange.has_output() {
             self.will_write(slot);
         }
-        let connection = &self.connections[slot];
-        if connection.state == State::Handshaking && connection.is_agreed() {
-            let length = self.now - connection.connected;
-            self.recorder.agreed(length);
+        let connection = &mut self.connections[slot];
+        if !connection.state.is_handshaking() {
+            return;
+        }
+        let is_ready = connection.is_ready();
+        let agreement = connection.exchange.agreement();
+        if connection.state == State::Handshaking && (is_ready || agreement.is_some()) {
+            connection.state = State::Protected;
+            self.recorder.agreed(self.now - connection.connected, agreement.map(recorded));
+        }
+        if is_ready {
             self.opened(slot);
         }
     }
@@ -219,7 +230,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         connection.connected = self.now;
         connection.syn_retransmits = syn_retransmits;
         connection.exchange.open();
-        if connection.is_agreed() {
+        if connection.is_ready() {
             self.opened(slot);
         } else {
             self.connect_deadlines.set(slot, self.now + self.configuration.timeout);
@@ -262,7 +273,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// The requests under way failed, and their connection is replaced when the next request needs it.
     pub(super) fn fail(&mut self, slot: Slot, failure: Failure) {
-        if self.connections[slot].state == State::Handshaking {
+        if self.connections[slot].state.is_handshaking() {
             self.connect_failed(slot, failure);
             return;
         }
@@ -287,7 +298,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Records the failure of a request, if there is one under this tag.
     fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
-        let Some(failed) = self.connections[slot].take_failed(tag, failure, self.now) else { return };
+        let connection = &mut self.connections[slot];
+        let Some(failed) = connection.take_failed(tag, failure, self.now) else { return };
+        if let (Failure::TlsFailed, Some(text)) = (failure, connection.exchange.complaint()) {
+            self.recorder.explained(failed.due, failure, failed.operation, text);
+        }
         self.slow_requests.extend(self.recorder.failed(&failed));
         self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
         self.activity.failed(failure);
@@ -317,4 +332,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.free.push_back(slot);
         }
     }
+}
+
+/// An agreement as results count it.
+fn recorded(agreement: wire::Agreement) -> Agreement {
+    let wire::Agreement { version, suite, group, is_resumed } = agreement;
+    Agreement { version, suite, group, is_resumed }
 }

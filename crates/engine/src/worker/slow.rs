@@ -34,7 +34,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let all = self.io.retransmits(slot)?;
         let connection = &self.connections[slot];
         let syn = match connection.state {
-            State::Open | State::Handshaking => connection.syn_retransmits?,
+            State::Open | State::Handshaking | State::Protected => connection.syn_retransmits?,
             // Until it is established a connection sends nothing but its SYN.
             State::Connecting | State::Closed => all,
         };

@@ -53,12 +53,13 @@ struct Multiplexed {
 
 impl Exchange for Multiplexed {
     type Template = ();
+    type Settings = ();
 
     fn template(_: &Request<'_>) -> Result<(), InvalidRequest> {
         Ok(())
     }
 
-    fn new(_: usize) -> Self {
+    fn new(_: usize, (): &()) -> Self {
         Self { readiness: Readiness::Handshaking, own: Vec::new() }
     }
 
@@ -238,7 +239,7 @@ fn run(
         bytes: [0; 2],
     };
     let requests = RequestSource::<Multiplexed>::open(plan).unwrap();
-    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, false);
+    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, (), false);
     let mut worker = Worker::new(server, numbers(plan, Share::whole()), configuration);
     worker.open_all(|| false);
     let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();

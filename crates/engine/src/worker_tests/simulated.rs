@@ -194,7 +194,7 @@ fn bytes_of(requests: &RequestSource<Http1>) -> (Vec<Vec<u8>>, u64) {
     for operation in 0..requests.tally_labels().len() {
         let template = requests.template(operation);
         let mut head = Vec::new();
-        Http1::new(1).begin(0, &template.request, None, &mut head);
+        Http1::new(1, &()).begin(0, &template.request, None, &mut head);
         lengths.insert(head.len() as u64 + template.body.as_ref().map_or(0, |body| body.length()));
         heads.push(head);
     }
@@ -266,7 +266,7 @@ impl<'a> Simulation<'a> {
             ready: VecDeque::new(),
         };
         let mut worker =
-            Worker::new(io, numbers, WorkerConfiguration::new(self.plan, share, requests, false));
+            Worker::new(io, numbers, WorkerConfiguration::new(self.plan, share, requests, (), false));
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();

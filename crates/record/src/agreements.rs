@@ -1,0 +1,74 @@
+//! What the two sides of connections have agreed on in their handshakes, counted.
+
+use serde::{Deserialize, Serialize};
+
+/// What the handshake of one connection has agreed on, in the numbers that IANA has registered for TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The version of TLS.
+    pub version: u16,
+    /// The cipher suite.
+    pub suite: u16,
+    /// The group of the key exchange; none where there was none.
+    pub group: Option<u16>,
+    /// Whether an earlier session went on.
+    pub is_resumed: bool,
+}
+
+/// How often each agreement was reached. There are few different ones in a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreements(Vec<(Agreement, u64)>);
+
+impl Agreements {
+    /// Counts an agreement `count` times more.
+    pub fn add(&mut self, agreement: Agreement, count: u64) {
+        match self.0.iter_mut().find(|(known, _)| *known == agreement) {
+            Some((_, counted)) => *counted += count,
+            None => self.0.push((agreement, count)),
+        }
+    }
+
+    /// Adds what another one has counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (agreement, count) in &other.0 {
+            self.add(*agreement, *count);
+        }
+    }
+
+    /// The agreements with their counts, the most frequent first.
+    #[must_use]
+    pub fn most_frequent(&self) -> Vec<(Agreement, u64)> {
+        let mut all = self.0.clone();
+        all.sort_by_key(|(agreement, count)| (std::cmp::Reverse(*count), *agreement));
+        all
+    }
+
+    /// How many handshakes there were in which a session went on (`true`) or began (`false`).
+    #[must_use]
+    pub fn count(&self, resumed: bool) -> u64 {
+        self.0.iter().filter(|(agreement, _)| agreement.is_resumed == resumed).map(|(_, count)| count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agreement, Agreements};
+
+    const FULL: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: Some(29), is_resumed: false };
+    const RESUMED: Agreement = Agreement { is_resumed: true, ..FULL };
+
+    #[test]
+    fn agreements_are_counted_by_what_was_agreed_and_merge_in_any_order() {
+        let (mut some, mut others) = (Agreements::default(), Agreements::default());
+        some.add(FULL, 1);
+        some.add(RESUMED, 1);
+        some.add(RESUMED, 1);
+        others.add(FULL, 4);
+        let mut one_way = some.clone();
+        one_way.merge(&others);
+        others.merge(&some);
+        assert_eq!(one_way.most_frequent(), [(FULL, 5), (RESUMED, 2)]);
+        assert_eq!(others.most_frequent(), one_way.most_frequent());
+        assert_eq!((one_way.count(false), one_way.count(true)), (5, 2));
+    }
+}
