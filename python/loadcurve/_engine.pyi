@@ -10,6 +10,7 @@ __all__ = [
     "LocalPorts",
     "RequestList",
     "body_length",
+    "make_certificates",
     "pause_delays",
     "percentile_curve",
     "tables",
@@ -180,6 +181,18 @@ def body_length(path: str | PathLike[str]) -> int:
 
     Raises:
         ValueError: the file cannot be one: it cannot be read, or has no length of its own.
+
+    """
+
+def make_certificates(kind: str, names: list[str]) -> tuple[str, str, str]:
+    """Make an authority, and a certificate that it signs for a server of these names and addresses.
+
+    Keys of the kind "ecdsa" are on the curve P-256, those of "rsa" have 2048 bits. Both certificates are
+    valid at any time. Returns in PEM the authority's certificate, the server's, and the server's key; the
+    key of the authority is gone.
+
+    Raises:
+        ValueError: there is no such kind, or no certificate can hold one of the names.
 
     """
 
