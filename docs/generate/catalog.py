@@ -20,6 +20,8 @@ _PLACES = {
     "binary": "the server's program",
     "binary_folder": "the folder of that program",
     "build": "the folder of what was built from these sources",
+    "certificate_file": "the server's certificate in PEM, where `tls` is on; otherwise empty",
+    "certificate_key_file": "the key of that, which the server's user may read; otherwise empty",
     "content": "the folder with the content; a database has none",
     "entry": "the folder of `server.toml`",
     "group": "the group of the workers of root's server",
@@ -30,17 +32,19 @@ _PLACES = {
     "python": "the Python that runs Loadcurve",
     "scratch": "a folder in the private one where the server may write",
     "user": "the user of the workers of root's server",
+    "version": 'the server\'s version; `version is before("1.25.1")` compares it',
 }
 _OWN = "the names of `folders` and `files`"
+_TLS = "and where there is a setting `tls`, `{certificate_file}` and `{certificate_key_file}`"
 _KNOWN: Mapping[str, tuple[frozenset[str], str]] = {
     "binary": (BINARY_PLACES | {"build"}, ""),
     "build": (frozenset({"entry", "build"}), ""),
     "folders": (PLACES, ""),
     "files": (PLACES, "the names of `folders`"),
     "version": (PLACES, _OWN),
-    "prepare, start, check": (START_PLACES, f"{_OWN}, the settings"),
-    "environment": (START_PLACES | SECRET_PLACES, f"{_OWN}, the settings"),
-    "templates of config": (TEMPLATE_PLACES, f"{_OWN}, the settings"),
+    "prepare, start, check": (START_PLACES, f"{_OWN}, the settings; {_TLS}"),
+    "environment": (START_PLACES | SECRET_PLACES, f"{_OWN}, the settings; {_TLS}"),
+    "templates of config": (TEMPLATE_PLACES, f"{_OWN}, the settings; {_TLS}"),
     "url": (URL_PLACES, ""),
 }
 

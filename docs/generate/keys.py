@@ -14,7 +14,7 @@ from loadcurve.loads.table import LoadTable, sweep_keys
 from loadcurve.loads.workload import MixTable, WorkloadTable
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.measures import PUBLISHED_MEASURES
-from loadcurve.server.description import Ready, ServerDescription, Stop, VersionSource
+from loadcurve.server.description import Ready, ServerDescription, Stop, Unsupported, VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.study.claims import (
     CheapestClaim,
@@ -88,4 +88,5 @@ KEY_TABLES: Tables = {
     "server-install": partial(key_table, Packages),
     "server-ready": partial(key_table, Ready),
     "server-stop": partial(key_table, Stop),
+    "server-unsupported": partial(key_table, Unsupported),
 }

@@ -13,7 +13,13 @@ from docs.generate.tables import TABLES, documents
 
 from loadcurve.loads.table import LoadTable
 from loadcurve.result.records import RunRecord
-from loadcurve.server.description import BINARY_PLACES, SECRET_PLACES, TEMPLATE_PLACES, URL_PLACES
+from loadcurve.server.description import (
+    BINARY_PLACES,
+    CERTIFICATE_PLACES,
+    SECRET_PLACES,
+    TEMPLATE_PLACES,
+    URL_PLACES,
+)
 
 GENERATED = generated_files()
 
@@ -46,7 +52,7 @@ def test_defaults_are_shown_as_a_file_has_them():
 
 
 def test_each_placeholder_of_a_description_is_explained():
-    known = BINARY_PLACES | TEMPLATE_PLACES | SECRET_PLACES | URL_PLACES | {"build"}
+    known = BINARY_PLACES | TEMPLATE_PLACES | CERTIFICATE_PLACES | SECRET_PLACES | URL_PLACES | {"build"}
     explained = re.findall(r"^\| `{(\w+)}`", TABLES["placeholders"](), re.MULTILINE)
     assert set(explained) == known
 

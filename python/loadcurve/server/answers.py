@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -14,6 +15,7 @@ from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
 CHUNK_BYTES = 1 << 20
@@ -36,11 +38,12 @@ class WebSite:
     """What is asked for until it is answered; ``None`` for the first file of the content, which holds one."""
     content_folder: Path
     content: Mapping[str, ContentRecord]
+    transport: Transport = CLEAR_TEXT
 
     @property
     def url(self) -> str:
         """Where its root is."""
-        return f"http://{self.address}:{self.port}"
+        return f"{self.transport.scheme}://{self.address}:{self.port}"
 
     @property
     def sign_of_life(self) -> str:
@@ -50,7 +53,7 @@ class WebSite:
     def refusal(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         try:
-            status = status_of(self.address, self.port, self._asked_path, timeout_s)
+            status = status_of(self.address, self.port, self._asked_path, timeout_s, self.transport)
         except (OSError, http.client.HTTPException) as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         if status == http.HTTPStatus.OK:
@@ -64,16 +67,16 @@ class WebSite:
 
     def verify(self, paths: Sequence[str], rule: AnswerRule = "content", /) -> None:
         """Ask for each path once and check the answer by the rule."""
-        verify_answers(self.address, self.port, paths, self.content, rule=rule)
+        verify_answers(self.address, self.port, paths, self.content, rule=rule, transport=self.transport)
 
     @property
     def _asked_path(self) -> str:
         return self.ready_path or "/" + quote(next(iter(self.content)))
 
 
-def status_of(address: str, port: int, path: str, timeout_s: float) -> int:
+def status_of(address: str, port: int, path: str, timeout_s: float, transport: Transport = CLEAR_TEXT) -> int:
     """Ask for a path and return the answer's status; raises OSError or HTTPException where there is none."""
-    with answer_within(timeout_s, address, port, path) as response:
+    with answer_within(timeout_s, address, port, path, transport=transport) as response:
         return response.status
 
 
@@ -85,6 +88,7 @@ def verify_answers(
     timeout_s: float = ANSWER_TIMEOUT_S,
     *,
     rule: AnswerRule = "content",
+    transport: Transport = CLEAR_TEXT,
 ) -> dict[str, ContentRecord]:
     """Ask for each path once and compare status, length and digest with the content, or as the rule says.
 
@@ -98,17 +102,18 @@ def verify_answers(
 
     """
     answers = {}
+    ask = partial(_answer, address, port, timeout_s=timeout_s, transport=transport)
     for path in paths:
         expected = _content_at(path, content) if rule == "content" and content is not None else None
         body_bytes = None if expected is None else expected.bytes
-        answers[path], text = _answer(address, port, path, timeout_s, body_bytes)
+        answers[path], text = ask(path, expected_bytes=body_bytes)
         if isinstance(rule, AnswerPattern) and not re.search(rule.pattern, text):
             raise ServerFailure(
                 "wrong_answer",
                 f"GET {path} was answered with a text that {show(rule.pattern)} does not match.",
             )
         if expected is not None and answers[path] != expected:
-            again, _ = _answer(address, port, path, timeout_s, body_bytes)
+            again, _ = ask(path, expected_bytes=body_bytes)
             difference = _difference(answers[path], expected) if again == answers[path] else CHANGES
             raise ServerFailure("wrong_answer", f"GET {path} {difference}.")
     return answers
@@ -129,11 +134,13 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
 
 
 def _answer(
-    address: str, port: int, path: str, timeout_s: float, expected_bytes: int | None
+    address: str, port: int, path: str, *, timeout_s: float, expected_bytes: int | None, transport: Transport
 ) -> tuple[ContentRecord, str]:
     """Return the length and the digest of an answer, and the begin of its text."""
     try:
-        with answer_within(timeout_s, address, port, path, expected_bytes) as response:
+        with answer_within(
+            timeout_s, address, port, path, body_bytes=expected_bytes, transport=transport
+        ) as response:
             if response.status != http.HTTPStatus.OK:
                 raise ServerFailure(
                     "wrong_answer", f"GET {path} was answered with status {response.status}, not 200."

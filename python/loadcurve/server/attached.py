@@ -17,6 +17,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.running import RunningServer
 from loadcurve.server.target import read_url
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 PROCESSES_UNKNOWN = Caveat.of(
     "processes_unknown",
@@ -55,6 +56,11 @@ class AttachedServer(LiveServer):
     def authority(self) -> str:
         """What ``Host`` names."""
         return self._found.authority
+
+    @property
+    def transport(self) -> Transport:
+        """Clear text: another URL of a web server is refused."""
+        return CLEAR_TEXT
 
     @property
     def url(self) -> str:

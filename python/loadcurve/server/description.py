@@ -3,7 +3,7 @@
 import re
 import signal
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Annotated, Literal, Self
 
@@ -13,7 +13,9 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.install import Packages
 from loadcurve.server.preparation import PREPARE_LOG
-from loadcurve.server.settings import Setting
+from loadcurve.server.settings import Setting, SettingValue
+from loadcurve.server.transport import TLS, require_transport_settings
+from loadcurve.server.versions import is_before
 from loadcurve.study.container import CONTAINER_KEYS
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
@@ -33,8 +35,11 @@ A database has no content.
 The private folder, which holds the configuration, and the one for scratch in it belong to the server's user.
 """
 
-TEMPLATE_PLACES = START_PLACES | {"user", "group"}
-"""Names known in a template: besides :data:`START_PLACES` whose the workers of root's server are."""
+CERTIFICATE_PLACES = frozenset({"certificate_file", "certificate_key_file"})
+"""Placeholders of a server that has the setting `tls`, known where :data:`START_PLACES` are; else empty."""
+
+TEMPLATE_PLACES = START_PLACES | {"user", "group", "version"}
+"""Names known in a template: besides :data:`START_PLACES` the server's version, and whose its workers are."""
 
 SECRET_PLACES = frozenset({"password"})
 """A password that each start draws anew: for what neither a list of processes nor a record shows."""
@@ -140,6 +145,22 @@ class Stop(TomlTable):
     """How long it may take before it is killed."""
 
 
+class Unsupported(TomlTable):
+    """Settings that the server cannot have together, or not in older versions."""
+
+    settings: Annotated[dict[str, bool | int | str], Field(min_length=1)]
+    """What cannot be had: values of settings, all of them together."""
+    before: str | None = None
+    """The first version that can; without it, none can."""
+    reason: str
+    """A sentence for whoever asks for it: why not, and what can be had instead."""
+
+    def forbids(self, settings: Mapping[str, SettingValue], version: str) -> bool:
+        """Say whether a server of this version cannot have these settings."""
+        is_too_old = self.before is None or is_before(version, self.before)
+        return is_too_old and all(settings[name] == value for name, value in self.settings.items())
+
+
 class ServerDescription(TomlTable):
     """One ``server.toml``.
 
@@ -148,7 +169,8 @@ class ServerDescription(TomlTable):
     all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
     ``prepare``, ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A
     template of ``config`` knows the same and :data:`TEMPLATE_PLACES`; ``environment`` knows
-    :data:`SECRET_PLACES` besides, and ``url`` :data:`URL_PLACES` alone.
+    :data:`SECRET_PLACES` besides, and ``url`` :data:`URL_PLACES` alone. All that know :data:`START_PLACES`
+    know :data:`CERTIFICATE_PLACES`, too, where the server has the setting ``tls``.
     """
 
     base: str | list[str] | None = None
@@ -200,6 +222,8 @@ class ServerDescription(TomlTable):
     """How the server is stopped."""
     settings: dict[str, Setting] = Field(default_factory=dict)
     """What a study can set, by name."""
+    unsupported: list[Unsupported] = Field(default_factory=list)
+    """Settings that the server, or an older version of it, cannot have together."""
     logs: list[str] = Field(default_factory=list)
     """Files in the private folder, besides what the server prints, whose end is shown on failure."""
     notes: list[str] = Field(default_factory=list)
@@ -233,7 +257,7 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        taken = TEMPLATE_PLACES | SECRET_PLACES | STUDY_KEYS | self.part_names
+        taken = TEMPLATE_PLACES | CERTIFICATE_PLACES | SECRET_PLACES | STUDY_KEYS | self.part_names
         for name in self.settings:
             if name in taken or not name.isidentifier():
                 raise ValueError(
@@ -245,6 +269,25 @@ class ServerDescription(TomlTable):
             if "/" in file or file in {"", ".", "..", CONSOLE_LOG, PREPARE_LOG, SCRATCH_FOLDER}:
                 raise ValueError(f'"{file}" in {folder} is taken or not the plain name of a file')
         return self
+
+    @model_validator(mode="after")
+    def _check_transport(self) -> Self:
+        if self.protocol == "http":
+            require_transport_settings(self.settings)
+        for one in self.unsupported:
+            for name, value in one.settings.items():
+                if name not in self.settings:
+                    raise ValueError(f"unsupported names `{name}`, which is no setting of the server")
+                try:
+                    self.settings[name].accept(value)
+                except ValueError as error:
+                    raise ValueError(f"unsupported names `{name}` with another value: {error}") from None
+        return self
+
+    @property
+    def may_be_encrypted(self) -> bool:
+        """Whether it is a web server that a study may let listen for TLS."""
+        return self.protocol == "http" and TLS in self.settings
 
     @property
     def may_be_database(self) -> bool:
@@ -260,7 +303,8 @@ class ServerDescription(TomlTable):
     def start_names(self) -> frozenset[str]:
         """The names that ``prepare``, ``start``, ``check`` and ``environment`` may use."""
         unknown = frozenset() if self.protocol == "http" else frozenset({"content"})
-        return START_PLACES - unknown | self.part_names | self.settings.keys()
+        certificates = CERTIFICATE_PLACES if self.may_be_encrypted else frozenset()
+        return START_PLACES - unknown | certificates | self.part_names | self.settings.keys()
 
     @property
     def template_names(self) -> frozenset[str]:

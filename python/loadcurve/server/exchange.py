@@ -7,12 +7,16 @@ for ever.
 import contextlib
 import http.client
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from http.client import HTTPResponse
+from pathlib import Path
+from typing import cast
 
 from loadcurve.server.lookup import endpoints_of
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 LEAST_BYTES_PER_S = 64 * 1024
 """A body that comes more slowly, on average, has no more time than a head; one that does not has as much as
@@ -24,18 +28,27 @@ MOST_UNKNOWN_BYTES = 16 * 1024 * 1024
 
 @contextlib.contextmanager
 def answer_within(
-    timeout_s: float, host: str, port: int, path: str, body_bytes: int | None = None
+    timeout_s: float,
+    host: str,
+    port: int,
+    path: str,
+    *,
+    body_bytes: int | None = None,
+    transport: Transport = CLEAR_TEXT,
 ) -> Iterator[HTTPResponse]:
     """Ask for a path, and give the answer, of which the head was read, for the length of a block.
 
-    From now on the head has ``timeout_s``, finding the host and interim answers (1xx) included, and so has
-    its body, but for the time that ``body_bytes`` take at :data:`LEAST_BYTES_PER_S`, as far as they come.
+    From now on the head has ``timeout_s``, finding the host, a handshake of TLS and interim answers (1xx)
+    included, and so has its body, but for the time that ``body_bytes`` take at :data:`LEAST_BYTES_PER_S`, as
+    far as they come.
 
     Raises ``OSError`` or ``HTTPException`` where there is no such answer, also while the body is read.
     """
     connection = http.client.HTTPConnection(host, port)
     try:
         connection.sock = bounded = _connected(host, port, timeout_s)
+        if transport.is_encrypted:
+            connection.sock = bounded = _encrypted(bounded, host, transport.authority)
         connection.request("GET", path, headers={"Connection": "close"})
         connection.response_class = _Answer
         response = connection.getresponse()
@@ -46,7 +59,7 @@ def answer_within(
         connection.close()
 
 
-class _Bounded(socket.socket):
+class _InTime(socket.socket):
     """A socket whose reads and writes together end in time."""
 
     timeout_s = 0.0
@@ -86,6 +99,29 @@ class _Bounded(socket.socket):
             raise too_late from None
 
 
+class _Encrypted(_InTime, ssl.SSLSocket):
+    """One of TLS, whose handshake takes of the same time."""
+
+
+def _encrypted(connected: _InTime, host: str, authority: Path | None) -> _Encrypted:
+    """Shake hands with the server of this name, whose certificate the authority, or the machine's, vouch for.
+
+    Only HTTP/1.1 is offered. Raises ``OSError``, of which ``ssl.SSLError`` is one, where that fails.
+    """
+    context = ssl.create_default_context(cafile=authority and str(authority))
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    context.sslsocket_class = _Encrypted
+    wrapped = cast(
+        "_Encrypted",
+        context.wrap_socket(connected, server_hostname=host, do_handshake_on_connect=False),
+    )
+    wrapped.begin(connected.timeout_s, connected.began_s)
+    with wrapped.in_time():
+        wrapped.do_handshake()
+    return wrapped
+
+
 class _Answer(HTTPResponse):
     """The final answer, behind any interim ones; what may be read in two ways is none."""
 
@@ -120,12 +156,12 @@ class _Answer(HTTPResponse):
             raise http.client.HTTPException(f"the answer is not HTTP/1.x: it begins with {begin}") from None
 
 
-def _connected(host: str, port: int, timeout_s: float) -> _Bounded:
+def _connected(host: str, port: int, timeout_s: float) -> _InTime:
     """Return a connection to the first address of the host that accepts one."""
     began_s = time.monotonic()
     problem: OSError | None = None
     for endpoint in endpoints_of(host, port, timeout_s):
-        bounded = _Bounded(endpoint.family, endpoint.kind, endpoint.protocol)
+        bounded = _InTime(endpoint.family, endpoint.kind, endpoint.protocol)
         bounded.begin(timeout_s, began_s)
         try:
             with bounded.in_time():

@@ -28,6 +28,7 @@ from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.toml.expected import show
 from loadcurve.toml.secret import SecretText
 
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
@@ -173,6 +174,7 @@ def find_server(
         overrides.location,
         environment={name: value.text for name, value in overrides.environment.items()},
     )
+    _require_supported(entry, settings, given_settings, version)
     if not _uses_binary(start):
         start = ["{binary}", *start[1:]]
     return FoundServer(
@@ -187,6 +189,18 @@ def find_server(
         environment=overrides.environment,
         user=overrides.user,
     )
+
+
+def _require_supported(
+    entry: CatalogEntry, settings: Mapping[str, SettingValue], given: Mapping[str, object], version: str
+) -> None:
+    """Raise UnusableSetting where a server of this version cannot have its settings."""
+    for one in entry.description.unsupported:
+        if one.forbids(settings, version):
+            asked = next((name for name in one.settings if name in given), min(one.settings))
+            together = ", ".join(f"{name} = {show(value)}" for name, value in one.settings.items())
+            text = f"{entry.description.title} {version} cannot be started with {together}: {one.reason}"
+            raise UnusableSetting(asked, text)
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:

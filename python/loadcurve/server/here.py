@@ -24,6 +24,7 @@ from loadcurve.server.live import LiveServer, Service
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.probing import Probe
 from loadcurve.server.settings import fit_to_cpus
+from loadcurve.server.transport import Transport
 
 PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
@@ -101,6 +102,11 @@ class Server(LiveServer):
     def url(self) -> str:
         """Where the server is reached by its protocol; that of a database may hold a password."""
         return self._service.url
+
+    @property
+    def transport(self) -> Transport:
+        """How a web server is spoken to."""
+        return self._running.transport
 
     @property
     def port(self) -> int:
@@ -192,7 +198,9 @@ class Server(LiveServer):
         if self._content_folder is None:
             raise RuntimeError("a web server was made without content")
         ready_path = self.found.entry.description.ready.path
-        return WebSite(LOOPBACK, launch.port, ready_path, self._content_folder, self._content)
+        return WebSite(
+            LOOPBACK, launch.port, ready_path, self._content_folder, self._content, launch.transport
+        )
 
     def _require_cpus(self) -> None:
         wanted = self.found.limits.cpus

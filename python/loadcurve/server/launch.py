@@ -17,6 +17,7 @@ from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.host.state import cache_folder
 from loadcurve.redaction import remember
 from loadcurve.result.records import LimitUse
+from loadcurve.server.certificates import CERTIFICATES_FOLDER, NO_FILES, CertificateFiles
 from loadcurve.server.description import CONSOLE_LOG, PRIVATE_FOLDER, SCRATCH_FOLDER
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER, FoundServer, places
@@ -31,6 +32,7 @@ from loadcurve.server.processes import held_sockets, is_running, listening_socke
 from loadcurve.server.reach import reachable_program, require_reachable
 from loadcurve.server.settings import SettingValue
 from loadcurve.server.start import StartCommand
+from loadcurve.server.transport import CERTIFICATE, CERTIFICATE_KINDS, CLEAR_TEXT, Transport, transport_of
 
 POLL_S = 0.01
 PORT_CLOSE_TIMEOUT_S = 5.0
@@ -73,7 +75,11 @@ class Launch:
             **{name: str(path) for name, path in found.parts.items()},
             "address": found.location.listen_address,
             "port": found.location.listen_port(port),
+            "version": found.version,
+            **NO_FILES,
         }
+        self._transport = CLEAR_TEXT
+        self._certificates: CertificateFiles | None = None
         self._ledger_entry: LedgerEntry | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._limits = found.limits
@@ -85,6 +91,11 @@ class Launch:
         """Where a database is reached; ``None`` for a web server."""
         url = self._entry.description.url
         return url and url.format(address=LOOPBACK, port=self.port, password=self._password)
+
+    @property
+    def transport(self) -> Transport:
+        """How a web server is spoken to."""
+        return self._transport
 
     @property
     def pid(self) -> int:
@@ -121,6 +132,8 @@ class Launch:
             content = None if content_folder is None else content_folder.resolve()
             try:
                 self._make_folders(settings, content)
+                self._make_certificate(settings)
+                self._write_configuration()
                 environment = self._environment()
                 if (words := self._entry.description.prepare) is not None:
                     prepare(
@@ -140,6 +153,7 @@ class Launch:
                     folder=self._folder,
                     log=self._console_log,
                     content=content,
+                    certificates=None if self._certificates is None else self._certificates.folder,
                     port=self.port,
                     environment=environment,
                     secret_variables={name for name, one in self._added_environment.items() if one.source},
@@ -284,7 +298,7 @@ class Launch:
         return self._start_record.private_folder / PREPARE_LOG
 
     def _make_folders(self, settings: Mapping[str, SettingValue], content: Path | None) -> None:
-        """Make the folders of the start with the configuration in them, which the server's user can reach."""
+        """Make the folder of the start, which the server's user can reach, and name what will lie in it."""
         outer, folder = self._start_record.private_folder, self._folder
         outer.mkdir(mode=0o700)
         outer.chmod(0o711 if os.geteuid() == 0 else 0o700)
@@ -301,8 +315,21 @@ class Launch:
         }
         if self._user is not None:
             self._let_reach(self._user, content)
+
+    def _make_certificate(self, settings: Mapping[str, SettingValue]) -> None:
+        """Write the certificate of a server that listens for TLS."""
+        files = CertificateFiles(self._start_record.private_folder / CERTIFICATES_FOLDER)
+        self._transport = transport_of(settings, files.authority)
+        if not self._transport.is_encrypted:
+            return
+        kind = str(settings.get(CERTIFICATE, CERTIFICATE_KINDS[0]))
+        files.write(kind, self._location.listen_address, self._user)
+        self._certificates = files
+        self._names |= files.names
+
+    def _write_configuration(self) -> None:
         names = self._names | template_names(self._user)
-        self.configuration = write_private_folder(folder, self._entry, names, self._user)
+        self.configuration = write_private_folder(self._folder, self._entry, names, self._user)
 
     def _let_reach(self, user: ServerUser, content: Path | None) -> None:
         """Require that another user can reach what the server needs; our own programs are copied for it."""

@@ -10,6 +10,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
 from loadcurve.server.settings import SettingValue
+from loadcurve.server.transport import Transport
 
 
 class LiveProbe(Protocol):
@@ -44,6 +45,11 @@ class LiveServer(Protocol):
     @property
     def authority(self) -> str:
         """What a web server's ``Host`` names."""
+        ...
+
+    @property
+    def transport(self) -> Transport:
+        """How a web server is spoken to; of a database the URL says it."""
         ...
 
     @property

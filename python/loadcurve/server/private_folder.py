@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loadcurve.files import open_regular
 from loadcurve.server.catalog import CatalogEntry
-from loadcurve.server.description import CONSOLE_LOG, SCRATCH_FOLDER
+from loadcurve.server.description import CERTIFICATE_PLACES, CONSOLE_LOG, SCRATCH_FOLDER
 from loadcurve.server.privileges import UNPRIVILEGED_USER, ServerUser, may_change_users
 
 
@@ -24,6 +24,7 @@ RECORDED_NAMES: Mapping[str, object] = {
     "private": "{folder}",
     "scratch": f"{{folder}}/{SCRATCH_FOLDER}",
     "content": "{content}",
+    **{name: f"{{{name}}}" for name in CERTIFICATE_PLACES},
 }
 """What every start has anew is recorded as placeholders, so that configurations of runs compare."""
 INTERPRETER_MARK = "#!"

@@ -30,6 +30,8 @@ class StartCommand:
     """The file that takes what it prints."""
     content: Path | None
     """The folder that a web server serves."""
+    certificates: Path | None
+    """The folder with the certificate of a server that listens for TLS."""
     port: int
     """Where the server is reached on 127.0.0.1."""
     environment: Mapping[str, str]

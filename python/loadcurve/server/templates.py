@@ -10,6 +10,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from loadcurve.errors import BadInput
 from loadcurve.server.settings import unknown_name
+from loadcurve.server.versions import is_before
 from loadcurve.toml.quantities import parse_size_bytes
 
 
@@ -74,6 +75,7 @@ def _environment(loader: jinja2.BaseLoader | None = None) -> jinja2.Environment:
     )
     environment.filters["quoted"] = quoted
     environment.filters["in_bytes"] = parse_size_bytes
+    environment.tests["before"] = is_before
     return environment
 
 

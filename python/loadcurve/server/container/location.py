@@ -154,6 +154,7 @@ class InContainer:
             mounts=[
                 *self._mounts,
                 *content,
+                *([] if start.certificates is None else [Mount(start.certificates, start.certificates)]),
                 Mount(start.folder, start.folder, writable=True),
             ],
             environment=start.environment,

@@ -1,0 +1,60 @@
+"""How a web server is spoken to: in clear text or encrypted, and whether it speaks HTTP/2.
+
+Three settings say so, by these names in every description that has them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadcurve.server.settings import BooleanSetting, Setting, SettingValue, TextSetting
+
+TLS = "tls"
+"""The setting, on or off, of a server that may listen for TLS instead of clear text."""
+HTTP2 = "http2"
+"""The setting of one that may speak HTTP/2: negotiated by ALPN with TLS, with prior knowledge without."""
+CERTIFICATE = "certificate"
+"""The setting that names the kind of the certificate."""
+CERTIFICATE_KINDS = ("ecdsa", "rsa")
+
+
+@dataclass(frozen=True)
+class Transport:
+    """What is between HTTP and TCP, and which versions of HTTP are above it."""
+
+    is_encrypted: bool = False
+    authority: Path | None = None
+    """The file with the certificate that vouches for the server's; the machine's authorities without one."""
+    has_http2: bool = False
+    """Whether the server was set to speak HTTP/2 as well."""
+
+    @property
+    def scheme(self) -> Literal["http", "https"]:
+        """What URLs of the server begin with."""
+        return "https" if self.is_encrypted else "http"
+
+
+CLEAR_TEXT = Transport()
+
+
+def transport_of(settings: Mapping[str, SettingValue], authority: Path | None) -> Transport:
+    """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
+    is_encrypted = settings.get(TLS) is True
+    return Transport(is_encrypted, authority if is_encrypted else None, settings.get(HTTP2) is True)
+
+
+def require_transport_settings(settings: Mapping[str, Setting]) -> None:
+    """Raise ValueError where a description means something else by the names of these settings."""
+    for name in (TLS, HTTP2):
+        if name in settings and not isinstance(settings[name], BooleanSetting):
+            raise ValueError(f'the setting `{name}` has another type: expected "boolean"')
+    kind = settings.get(CERTIFICATE)
+    if kind is None:
+        return
+    choices = kind.choices if isinstance(kind, TextSetting) else None
+    if not choices or not set(choices) <= {*CERTIFICATE_KINDS}:
+        listed = ", ".join(f'"{one}"' for one in CERTIFICATE_KINDS)
+        raise ValueError(
+            f"the setting `{CERTIFICATE}` has other values: expected a text with choices of {listed}"
+        )
