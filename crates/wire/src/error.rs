@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
+use crate::h2::Http2Error;
+
 /// A part of a response that is read line by line and whose length is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -24,8 +26,8 @@ impl Display for Section {
     }
 }
 
-/// A response that breaks the grammar or the framing of HTTP/1.x. The connection cannot be used any further, because
-/// where the next response begins is unknown.
+/// What breaks the grammar or the framing of HTTP. A connection of HTTP/1.x cannot be used any further, because where the
+/// next response begins is unknown; one of HTTP/2 may, where only one of its streams is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// What protects the connection was refused, or cannot be trusted; [`Exchange::complaint`] says why.
@@ -80,6 +82,8 @@ pub enum Malformed {
     ChunkSizeLineEnd,
     /// The data of a chunk is not followed by CRLF.
     ChunkDataEnd,
+    /// The server breaks HTTP/2.
+    Http2(Http2Error),
 }
 
 impl Display for Malformed {
@@ -121,6 +125,7 @@ impl Display for Malformed {
                 "a chunk size is followed by something other than extensions that begin with a semicolon"
             }
             Self::ChunkSizeLineEnd => "a chunk size line ends in LF alone; CRLF was expected",
+            Self::Http2(error) => return error.fmt(formatter),
             Self::ChunkDataEnd => "the data of a chunk is not followed by CRLF; its length differs from its stated size",
         })
     }

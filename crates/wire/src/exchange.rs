@@ -1,6 +1,7 @@
 //! What is said on one connection, whatever the protocol.
 
 use crate::error::Malformed;
+use crate::h2::ErrorCode;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
@@ -58,7 +59,8 @@ pub trait Exchange: Send {
     /// Turns the bytes of one write, which requests and the protocol have appended, into what goes to the connection.
     fn protect(&mut self, _bytes: &mut Vec<u8>) {}
 
-    /// Reads bytes that arrived, up to the next event at most.
+    /// Reads bytes that arrived, up to the next event at most. Where they bring several, the last of them is consumed with
+    /// the last event.
     ///
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
@@ -109,8 +111,19 @@ pub enum Event {
     Begun(Tag),
     /// It was answered; its tag is free.
     Answered(Tag, Response),
-    /// The peer has given it up, and it alone; its tag is free.
-    Refused(Tag),
+    /// The peer has given it up, or its answer is none, and it alone; its tag is free.
+    Refused(Tag, Refusal),
+    /// The peer has not looked at it, and would on another connection; its tag is free.
+    Moved(Tag),
+}
+
+/// Why a request alone has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The peer has said so.
+    Reset(ErrorCode),
+    /// What the peer has answered is no answer.
+    Malformed(Malformed),
 }
 
 /// What one slice of bytes brought.

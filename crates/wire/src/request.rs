@@ -1,5 +1,6 @@
 //! Requests as templates: what is the same every time, and what differs.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
@@ -126,17 +127,7 @@ impl Request<'_> {
     /// # Errors
     /// A part of the request would break its framing, or leave the server no way to answer it.
     pub fn encode(&self) -> Result<Vec<u8>, InvalidRequest> {
-        if let Target::Fixed(target) = self.target {
-            check_target(target)?;
-        }
-        check_authority(self.authority)?;
-        for (name, value) in self.headers {
-            check_header(name, value)?;
-        }
-        let has_host = self.find_once("Host")?.is_some();
-        let content_length = self.find_once("Content-Length")?;
-        self.check_framing(content_length)?;
-
+        let host = self.check()?;
         let version = match self.version {
             Version::Http10 => "HTTP/1.0",
             Version::Http11 => "HTTP/1.1",
@@ -148,18 +139,14 @@ impl Request<'_> {
             }
         };
         // RFC 9110 §7.2 asks for Host as the first field.
-        if !has_host {
+        if host.is_none() {
             add("Host", self.authority);
         }
         for (name, value) in self.headers {
             add(name, value);
         }
-        if self.find_all("User-Agent").next().is_none() {
-            add("User-Agent", USER_AGENT);
-        }
-        let body_bytes = self.body.length();
-        if content_length.is_none() && (body_bytes > 0 || self.method.expects_body()) {
-            add("Content-Length", &body_bytes.to_string());
+        for (name, value) in self.added_fields() {
+            add(name, &value);
         }
         head.push_str("\r\n");
 
@@ -173,6 +160,30 @@ impl Request<'_> {
     /// Where in the encoded bytes the target stands, or belongs.
     pub(crate) fn target_at(&self) -> usize {
         self.method.as_str().len() + 1
+    }
+
+    /// Checks what every version of HTTP asks of a request; gives the Host among its headers.
+    pub(crate) fn check(&self) -> Result<Option<&str>, InvalidRequest> {
+        if let Target::Fixed(target) = self.target {
+            check_target(target)?;
+        }
+        check_authority(self.authority)?;
+        for (name, value) in self.headers {
+            check_header(name, value)?;
+        }
+        self.check_framing(self.find_once("Content-Length")?)?;
+        self.find_once("Host")
+    }
+
+    /// The fields that stand behind the given ones, where they are not among them.
+    pub(crate) fn added_fields(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+        let is_given = |name| self.find_all(name).next().is_some();
+        let body_bytes = self.body.length();
+        let has_length = body_bytes > 0 || self.method.expects_body();
+        let agent = (!is_given("User-Agent")).then_some(("User-Agent", Cow::Borrowed(USER_AGENT)));
+        let length = (has_length && !is_given("Content-Length"))
+            .then(|| ("Content-Length", Cow::Owned(body_bytes.to_string())));
+        agent.into_iter().chain(length)
     }
 
     fn find_all(&self, name: &str) -> impl Iterator<Item = &str> {
@@ -282,6 +293,18 @@ pub enum InvalidRequest {
     },
     /// A Transfer-Encoding was given.
     TransferEncoding,
+    /// A field of HTTP/1.1 connections was given to a request of HTTP/2.
+    ConnectionField {
+        /// The name of the header.
+        name: String,
+    },
+    /// The target of a request of HTTP/2 is a URL.
+    AbsoluteTarget {
+        /// The target that was given.
+        target: String,
+    },
+    /// The body of a request of HTTP/2 is to follow from elsewhere.
+    FollowingBody,
 }
 
 impl Display for InvalidRequest {
@@ -322,6 +345,17 @@ impl Display for InvalidRequest {
             ),
             Self::TransferEncoding => formatter.write_str(
                 "the header Transfer-Encoding cannot be given: bodies are sent with a Content-Length",
+            ),
+            Self::ConnectionField { name } => write!(
+                formatter,
+                "the header {name:?} belongs to connections of HTTP/1.1 and cannot be sent over HTTP/2; leave it out"
+            ),
+            Self::AbsoluteTarget { target } => write!(
+                formatter,
+                "the target {target:?} is a URL, which requests of HTTP/2 cannot have; give its path, such as \"/\""
+            ),
+            Self::FollowingBody => formatter.write_str(
+                "a body that is read while it is sent cannot be sent over HTTP/2; give one that fits in memory",
             ),
         }
     }

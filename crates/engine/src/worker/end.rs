@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure};
-use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
+use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Refusal, Tag};
 
 use super::Worker;
 use crate::connection::State;
@@ -74,8 +74,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                         self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
                     }
                 }
-                Some(wire::Event::Refused(tag)) => {
-                    let Some(failed) = connection.take_failed(tag, Failure::Reset, self.now) else {
+                Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
+                    let failure = match event {
+                        wire::Event::Refused(_, Refusal::Malformed(_)) => Failure::Malformed,
+                        _ => Failure::Reset,
+                    };
+                    let Some(failed) = connection.take_failed(tag, failure, self.now) else {
                         break Some(Failure::Malformed);
                     };
                     ended = true;

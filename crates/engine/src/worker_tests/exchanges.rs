@@ -8,7 +8,8 @@ use std::rc::Rc;
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Share, Stop};
 use loadcurve_record::{Failure, Recorder};
 use loadcurve_wire::{
-    Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Request, Response, Tag,
+    ErrorCode, Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Refusal, Request, Response,
+    Tag,
 };
 
 use super::simulated::START;
@@ -91,7 +92,7 @@ impl Exchange for Multiplexed {
             b'G' => self.readiness = Readiness::Busy,
             b'P' => self.own.extend(b"o\0"),
             b'B' => event = Some(Event::Begun(tag)),
-            b'R' => event = Some(Event::Refused(tag)),
+            b'R' => event = Some(Event::Refused(tag, Refusal::Reset(ErrorCode::InternalError))),
             b'A' => {
                 let (header_bytes, body_bytes, framing_bytes) = (2, 0, 0);
                 let response =

@@ -1,0 +1,212 @@
+//! HTTP/2 on one connection (RFC 9113), as a client.
+//!
+//! [`Http2`] carries many requests at once, each on a stream of its own. What a server can make it hold is bounded: a
+//! header block by [`Http2Settings::header_bytes`], a frame by 16 KiB, the dynamic table by 4 KiB, what it answers by
+//! itself by a number of frames; data is counted and skipped, not kept. Padding, PRIORITY, CONTINUATION, interim responses
+//! and trailers are read; pushes are refused, and promising one is an error.
+//!
+//! The requests' header blocks are encoded once ([`Http2Template`]); in the steady state a request is a copy of its block
+//! behind a header of nine bytes.
+
+mod error;
+mod fields;
+mod frame;
+pub mod hpack;
+mod receive;
+mod send;
+mod settings;
+mod streams;
+mod template;
+
+use std::collections::VecDeque;
+
+use crate::error::Malformed;
+use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
+use crate::request::{InvalidRequest, Request};
+
+use fields::HeadReader;
+use frame::DEFAULT_WINDOW_BYTES;
+use hpack::{DEFAULT_TABLE_BYTES, Encoder};
+use receive::{BlockUnderWay, DataUnderWay};
+use settings::PeerSettings;
+use streams::Streams;
+
+pub use error::{ErrorCode, Http2Error};
+pub use settings::{Hpack, Http2Settings, Scheme};
+pub use template::Http2Template;
+
+/// One connection's end of HTTP/2.
+#[derive(Debug)]
+pub struct Http2 {
+    settings: Http2Settings,
+    most: usize,
+    streams: Streams,
+    peer: PeerSettings,
+    /// Whether the peer's settings have come, which are what it says first.
+    has_peer_settings: bool,
+    /// The last stream that the peer answers, once it has said so.
+    last_answered: Option<u32>,
+    /// Whether there are streams behind that one whose requests have not been reported as moved.
+    is_moving: bool,
+    is_over: bool,
+    /// A frame of which earlier slices brought a part. Its memory is reused.
+    partial: Vec<u8>,
+    data: Option<DataUnderWay>,
+    block: Option<BlockUnderWay>,
+    /// The header block under way, where it came in several frames.
+    block_bytes: Vec<u8>,
+    heads: HeadReader,
+    encoder: Encoder,
+    /// What the peer may still send, and what may be sent to it, on all streams together.
+    receive_window: i64,
+    send_window: i64,
+    /// The tags of requests whose bodies wait for a window, in turn.
+    uploads: VecDeque<Tag>,
+    /// What the protocol itself has to send.
+    output: Vec<u8>,
+    /// Bytes received since the last answer that belong to none.
+    framing_bytes: u64,
+    /// Frames that had to be answered since anything came that is part of a response.
+    unproductive_frames: u32,
+}
+
+impl Exchange for Http2 {
+    type Template = Http2Template;
+    type Settings = Http2Settings;
+
+    fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
+        Http2Template::new(request)
+    }
+
+    fn new(most: usize, settings: &Http2Settings) -> Self {
+        let mut exchange = Self {
+            settings: *settings,
+            most,
+            streams: Streams::new(most),
+            peer: PeerSettings::default(),
+            has_peer_settings: false,
+            last_answered: None,
+            is_moving: false,
+            is_over: false,
+            partial: Vec::new(),
+            data: None,
+            block: None,
+            block_bytes: Vec::new(),
+            heads: HeadReader::new(DEFAULT_TABLE_BYTES, settings.header_bytes),
+            encoder: Encoder::new(settings.hpack, settings.scheme),
+            receive_window: 0,
+            send_window: DEFAULT_WINDOW_BYTES,
+            uploads: VecDeque::with_capacity(most),
+            output: Vec::new(),
+            framing_bytes: 0,
+            unproductive_frames: 0,
+        };
+        exchange.open();
+        exchange
+    }
+
+    fn open(&mut self) {
+        self.streams.reset();
+        self.peer = PeerSettings::default();
+        self.has_peer_settings = false;
+        self.last_answered = None;
+        self.is_moving = false;
+        self.is_over = false;
+        self.partial.clear();
+        self.data = None;
+        self.block = None;
+        self.heads.reset();
+        self.encoder.reset();
+        self.send_window = DEFAULT_WINDOW_BYTES;
+        self.uploads.clear();
+        self.output.clear();
+        self.framing_bytes = 0;
+        self.unproductive_frames = 0;
+        self.write_preface();
+    }
+
+    fn readiness(&self) -> Readiness {
+        let most = self.most.min(self.peer.concurrent_streams_max);
+        let takes_none_ever = self.last_answered.is_some() || self.streams.are_used_up();
+        if self.is_over || (takes_none_ever && self.streams.len() == 0) {
+            Readiness::Closed
+        } else if !self.has_peer_settings || (most == 0 && self.streams.len() == 0) {
+            // A server that takes no streams yet has more to say before anything can begin.
+            Readiness::Handshaking
+        } else if takes_none_ever || self.streams.len() >= most {
+            Readiness::Busy
+        } else {
+            Readiness::Ready
+        }
+    }
+
+    fn has_output(&self) -> bool {
+        !self.output.is_empty() || self.can_upload()
+    }
+
+    fn write_output(&mut self, to: &mut Vec<u8>) {
+        to.append(&mut self.output);
+        for _ in 0..self.uploads.len() {
+            let Some(tag) = self.uploads.pop_front() else { break };
+            if !self.upload(tag, to) {
+                self.uploads.push_back(tag);
+            }
+        }
+    }
+
+    fn begin(&mut self, tag: Tag, template: &Http2Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        self.write_request(tag, template, target, to);
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        self.receive_frames(bytes)
+    }
+
+    fn end_of_input(&mut self) -> Option<Event> {
+        self.is_over = true;
+        None
+    }
+
+    fn cancel(&mut self, tag: Tag) -> bool {
+        self.give_up(tag, error::CANCEL);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Http2, frame, streams};
+    use crate::exchange::{Event, Exchange as _, Readiness};
+    use crate::{Body, Method, Request, Target, Version};
+
+    #[test]
+    fn when_the_numbers_of_streams_are_used_up_those_under_way_end_and_none_begins() {
+        let request = Request {
+            version: Version::Http11,
+            method: Method::GET,
+            target: Target::Fixed("/"),
+            authority: "localhost",
+            headers: &[],
+            body: Body::Bytes(b""),
+        };
+        let template = Http2::template(&request).unwrap();
+        let mut exchange = Http2::new(10, &super::Http2Settings::default());
+        let mut bytes = Vec::new();
+        frame::write(frame::kind::SETTINGS, 0, 0, &[], &mut bytes);
+        exchange.receive(&bytes).unwrap();
+        exchange.streams.skip_to(streams::LAST_ID - 2);
+        for tag in 0..2 {
+            assert_eq!(exchange.readiness(), Readiness::Ready);
+            exchange.begin(tag, &template, None, &mut Vec::new());
+        }
+        assert_eq!(exchange.readiness(), Readiness::Busy);
+        for (tag, id) in [(0, streams::LAST_ID - 2), (1, streams::LAST_ID)] {
+            let mut bytes = Vec::new();
+            let flags = frame::flag::END_HEADERS | frame::flag::END_STREAM;
+            frame::write(frame::kind::HEADERS, flags, id, &[0x88], &mut bytes);
+            let event = exchange.receive(&bytes).unwrap().event;
+            assert!(matches!(event, Some(Event::Answered(ended, _)) if ended == tag), "{event:?}");
+        }
+        assert_eq!(exchange.readiness(), Readiness::Closed);
+    }
+}

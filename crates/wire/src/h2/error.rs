@@ -1,0 +1,262 @@
+//! How a server breaks HTTP/2.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::hpack::HpackError;
+use crate::error::Malformed;
+
+/// The codes that this client sends.
+pub(super) const PROTOCOL_ERROR: u32 = 0x1;
+pub(super) const CANCEL: u32 = 0x8;
+
+/// Why a stream or a connection was ended (RFC 9113 §7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// Nothing is wrong.
+    NoError,
+    /// The other side broke the protocol.
+    ProtocolError,
+    /// Something unexpected within the one that ends it.
+    InternalError,
+    /// More was sent than a window allowed.
+    FlowControlError,
+    /// The settings were not acknowledged in time.
+    SettingsTimeout,
+    /// A frame came for a stream that was closed.
+    StreamClosed,
+    /// A frame has a wrong length.
+    FrameSizeError,
+    /// The stream was refused before anything was done for it.
+    RefusedStream,
+    /// The stream is not wanted any more.
+    Cancel,
+    /// The state of the header compression is lost.
+    CompressionError,
+    /// The connection behind a tunnel failed.
+    ConnectError,
+    /// The other side makes too much work.
+    EnhanceYourCalm,
+    /// The encryption is too weak.
+    InadequateSecurity,
+    /// The request has to be made over HTTP/1.1.
+    Http11Required,
+    /// A code that the RFC does not have.
+    Other(u32),
+}
+
+impl From<u32> for ErrorCode {
+    fn from(code: u32) -> Self {
+        match code {
+            0x0 => Self::NoError,
+            0x1 => Self::ProtocolError,
+            0x2 => Self::InternalError,
+            0x3 => Self::FlowControlError,
+            0x4 => Self::SettingsTimeout,
+            0x5 => Self::StreamClosed,
+            0x6 => Self::FrameSizeError,
+            0x7 => Self::RefusedStream,
+            0x8 => Self::Cancel,
+            0x9 => Self::CompressionError,
+            0xa => Self::ConnectError,
+            0xb => Self::EnhanceYourCalm,
+            0xc => Self::InadequateSecurity,
+            0xd => Self::Http11Required,
+            code => Self::Other(code),
+        }
+    }
+}
+
+/// How a server breaks HTTP/2 (RFC 9113).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Http2Error {
+    /// It answers in HTTP/1.x.
+    Http1,
+    /// The first frame is not its SETTINGS.
+    NoSettings,
+    /// A frame is longer than the client allows.
+    FrameTooLarge {
+        /// The length of its payload.
+        bytes: usize,
+    },
+    /// A frame of fixed length has another one.
+    FrameLength {
+        /// The type of the frame.
+        kind: u8,
+        /// The length of its payload.
+        bytes: usize,
+    },
+    /// A frame names a stream that cannot carry it: none, one that the client has not opened, or any at all.
+    FrameStream {
+        /// The type of the frame.
+        kind: u8,
+        /// The stream.
+        stream: u32,
+    },
+    /// A frame comes for a stream that has ended.
+    StreamClosed {
+        /// The stream.
+        stream: u32,
+    },
+    /// The padding, or the priority, is longer than the frame.
+    Padding,
+    /// A setting has a value that it cannot have.
+    Setting {
+        /// Which setting.
+        setting: u16,
+        /// Its value.
+        value: u32,
+    },
+    /// A header block is interrupted by another frame, or goes on without having begun.
+    Continuation,
+    /// A header block has more CONTINUATION frames than any needs.
+    ContinuationFlood,
+    /// A header block cannot be decoded.
+    Compression(HpackError),
+    /// A push was promised although it was refused.
+    Push,
+    /// A window grows by nothing.
+    WindowIncrement,
+    /// A window grows beyond 2^31 − 1 bytes.
+    WindowOverflow,
+    /// More data came than the window allowed.
+    FlowControl,
+    /// Frames that need an answer come without end, and no response among them.
+    Flood,
+    /// The status is missing, given twice, or not three digits from 100 to 599.
+    Status,
+    /// A pseudo-header field stands where none may, or is not one of responses.
+    PseudoField,
+    /// A pseudo-header field stands behind a regular one.
+    LatePseudoField,
+    /// A field name is empty, has upper-case letters or characters that no name can have.
+    FieldName,
+    /// A field value begins or ends with whitespace, or has a control character.
+    FieldValue,
+    /// A field belongs to connections of HTTP/1.1, such as Connection or Transfer-Encoding.
+    ConnectionField,
+    /// The data is not as long as Content-Length says.
+    ContentLength {
+        /// What the field says.
+        stated_bytes: u64,
+        /// What came.
+        received_bytes: u64,
+    },
+    /// An answer that can have no body has one.
+    UnexpectedBody,
+    /// Data comes before the header block of its answer, or an interim response ends the stream.
+    NoHeader,
+    /// A second header block does not end the answer.
+    Trailers,
+}
+
+impl From<Http2Error> for Malformed {
+    fn from(error: Http2Error) -> Self {
+        Self::Http2(error)
+    }
+}
+
+impl From<HpackError> for Malformed {
+    fn from(error: HpackError) -> Self {
+        Self::Http2(Http2Error::Compression(error))
+    }
+}
+
+impl Display for Http2Error {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Http1 => "the server answered in HTTP/1.x; it does not speak HTTP/2 on this port",
+            Self::NoSettings => {
+                "the server's first frame is not SETTINGS; it does not speak HTTP/2 on this port, or speaks TLS there"
+            }
+            Self::FrameTooLarge { bytes } => {
+                return write!(
+                    formatter,
+                    "a frame of {bytes} bytes is longer than the 16384 that the client allows"
+                );
+            }
+            Self::FrameLength { kind, bytes } => {
+                return write!(
+                    formatter,
+                    "a {} frame has {bytes} bytes, which it cannot have",
+                    KindName(*kind)
+                );
+            }
+            Self::FrameStream { kind, stream } => {
+                return write!(
+                    formatter,
+                    "a {} frame came for stream {stream}, which cannot carry it",
+                    KindName(*kind)
+                );
+            }
+            Self::StreamClosed { stream } => {
+                return write!(formatter, "a frame came for stream {stream}, which had ended");
+            }
+            Self::Padding => "the padding of a frame is longer than the frame",
+            Self::Setting { setting, value } => {
+                return write!(formatter, "the server's setting {setting} is {value}, which it cannot be");
+            }
+            Self::Continuation => {
+                "a header block was interrupted by another frame, or went on without a begin"
+            }
+            Self::ContinuationFlood => "a header block came in more CONTINUATION frames than any needs",
+            Self::Compression(error) => {
+                return write!(formatter, "a header block cannot be decompressed: {error}");
+            }
+            Self::Push => "the server pushed a response although the client had refused pushes",
+            Self::WindowIncrement => "a WINDOW_UPDATE frame enlarges a window by nothing",
+            Self::WindowOverflow => "a window was enlarged beyond 2147483647 bytes",
+            Self::FlowControl => "the server sent more data than the client's window allowed",
+            Self::Flood => {
+                "the server sent frames that need an answer without end, and no response among them"
+            }
+            Self::Status => "a response has no :status of three digits from 100 to 599, or more than one",
+            Self::PseudoField => {
+                "a response has a pseudo-header field other than :status, or one in its trailers"
+            }
+            Self::LatePseudoField => "a response has a pseudo-header field behind a regular one",
+            Self::FieldName => {
+                "a field name of a response is empty, or has upper-case letters or characters that no name can have"
+            }
+            Self::FieldValue => {
+                "a field value of a response begins or ends with whitespace, or has a control character"
+            }
+            Self::ConnectionField => {
+                "a response has a field of HTTP/1.1 connections, such as Connection or Transfer-Encoding"
+            }
+            Self::ContentLength { stated_bytes, received_bytes } => {
+                return write!(
+                    formatter,
+                    "a response has {received_bytes} bytes of data, and its Content-Length says {stated_bytes}"
+                );
+            }
+            Self::UnexpectedBody => "a response that can have no body has one",
+            Self::NoHeader => "data came before the header block of its response",
+            Self::Trailers => "a second header block did not end its response",
+        };
+        formatter.write_str(text)
+    }
+}
+
+/// The name of a type of frames.
+struct KindName(u8);
+
+impl Display for KindName {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 10] = [
+            "DATA",
+            "HEADERS",
+            "PRIORITY",
+            "RST_STREAM",
+            "SETTINGS",
+            "PUSH_PROMISE",
+            "PING",
+            "GOAWAY",
+            "WINDOW_UPDATE",
+            "CONTINUATION",
+        ];
+        match NAMES.get(usize::from(self.0)) {
+            Some(name) => formatter.write_str(name),
+            None => write!(formatter, "type {} ", self.0),
+        }
+    }
+}

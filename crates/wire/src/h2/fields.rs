@@ -1,0 +1,160 @@
+//! What the fields of a response say (RFC 9113 §8.2 and §8.3).
+
+use super::error::Http2Error;
+use super::hpack::{Decoder, HpackError};
+use crate::bytes::{is_text, is_token};
+use crate::error::{Malformed, Section};
+use crate::framing::FramingFields;
+
+/// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Status(u16),
+    ContentLength(u64),
+    Regular,
+    /// It may stand in no response.
+    Forbidden(Malformed),
+}
+
+impl Meaning {
+    /// That of an entry of the static table, most of which are plain fields.
+    #[inline]
+    pub(crate) fn of_static(index: usize, name: &[u8], value: &[u8]) -> Self {
+        match index {
+            1..=14 | 28 | 57 => Self::of(name, value),
+            _ => Self::Regular,
+        }
+    }
+
+    pub(crate) fn of(name: &[u8], value: &[u8]) -> Self {
+        if let [b':', rest @ ..] = name {
+            return match rest {
+                b"status" => status(value).map_or_else(|| forbidden(Http2Error::Status), Self::Status),
+                _ => forbidden(Http2Error::PseudoField),
+            };
+        }
+        if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
+            return forbidden(Http2Error::FieldName);
+        }
+        if !is_text(value) || value.trim_ascii().len() != value.len() {
+            return forbidden(Http2Error::FieldValue);
+        }
+        match name {
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+                forbidden(Http2Error::ConnectionField)
+            }
+            b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
+            _ => Self::Regular,
+        }
+    }
+}
+
+fn forbidden(error: Http2Error) -> Meaning {
+    Meaning::Forbidden(error.into())
+}
+
+fn status(value: &[u8]) -> Option<u16> {
+    let &[a @ b'1'..=b'5', b @ b'0'..=b'9', c @ b'0'..=b'9'] = value else { return None };
+    Some(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+}
+
+fn content_length(value: &[u8]) -> Result<u64, Malformed> {
+    let mut fields = FramingFields::default();
+    fields.field(b"content-length", value)?;
+    fields.content_length.ok_or(Malformed::ContentLength)
+}
+
+/// What the fields of one block say together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) status: Option<u16>,
+    pub(crate) content_length: Option<u64>,
+    /// The first thing that may stand in no response.
+    pub(crate) problem: Option<Malformed>,
+    has_regular: bool,
+}
+
+impl Head {
+    fn take(&mut self, meaning: Meaning) {
+        let problem = match meaning {
+            Meaning::Regular => {
+                self.has_regular = true;
+                return;
+            }
+            Meaning::Status(_) if self.has_regular => Some(Http2Error::LatePseudoField.into()),
+            Meaning::Status(_) if self.status.is_some() => Some(Http2Error::Status.into()),
+            Meaning::Status(status) => {
+                self.status = Some(status);
+                None
+            }
+            Meaning::ContentLength(length) => {
+                self.has_regular = true;
+                let is_other = self.content_length.is_some_and(|earlier| earlier != length);
+                self.content_length = Some(length);
+                is_other.then_some(Malformed::ContentLengthConflict)
+            }
+            Meaning::Forbidden(problem) => Some(problem),
+        };
+        self.problem = self.problem.or(problem);
+    }
+}
+
+/// Reads the blocks of a connection. Many are equal to the one before; where that has changed no table, and nothing has
+/// since, this one says the same.
+#[derive(Debug)]
+pub(crate) struct HeadReader {
+    decoder: Decoder,
+    limit_bytes: usize,
+    last_block: Vec<u8>,
+    last_head: Head,
+    /// The state of the table in which the last block was read; none where it is not to be remembered.
+    last_changes: Option<u64>,
+}
+
+/// A longer block is not remembered.
+const LONGEST_REMEMBERED: usize = 1024;
+
+/// What a field counts beside its name and value (RFC 9113 §6.5.2).
+const FIELD_OVERHEAD_BYTES: usize = 32;
+
+impl HeadReader {
+    pub(crate) fn new(table_bytes: usize, limit_bytes: usize) -> Self {
+        Self {
+            decoder: Decoder::new(table_bytes),
+            limit_bytes,
+            last_block: Vec::new(),
+            last_head: Head::default(),
+            last_changes: None,
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.decoder.reset();
+        self.last_changes = None;
+    }
+
+    /// What a complete block says. A block that is decoded and still says something wrong leaves the connection in order.
+    pub(crate) fn read(&mut self, block: &[u8]) -> Result<Head, HpackError> {
+        let changes = self.decoder.changes();
+        if self.last_changes == Some(changes) && self.last_block == block {
+            return Ok(self.last_head);
+        }
+        let (mut head, mut list_bytes) = (Head::default(), 0);
+        self.decoder.decode_with_meaning(block, |decoded| {
+            list_bytes += decoded.field.name.len() + decoded.field.value.len() + FIELD_OVERHEAD_BYTES;
+            head.take(decoded.meaning);
+        })?;
+        if list_bytes > self.limit_bytes {
+            let (section, limit_bytes) = (Section::HeaderBlock, self.limit_bytes);
+            head.problem = Some(Malformed::TooLarge { section, limit_bytes });
+        }
+        self.last_changes = None;
+        if self.decoder.changes() == changes && block.len() <= LONGEST_REMEMBERED {
+            self.last_block.clear();
+            self.last_block.extend_from_slice(block);
+            self.last_head = head;
+            self.last_changes = Some(changes);
+        }
+        Ok(head)
+    }
+}

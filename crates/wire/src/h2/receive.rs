@@ -1,0 +1,501 @@
+//! What arrives: frames from any split of the bytes, and what they mean for the streams.
+
+use super::Http2;
+use super::error::{CANCEL, ErrorCode, Http2Error, PROTOCOL_ERROR};
+use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
+use super::streams::{LAST_ID, Named};
+use crate::chunked::shorter;
+use crate::error::{Malformed, Section};
+use crate::exchange::{Event, Received, Refusal, Tag};
+use crate::response::Response;
+
+/// The payload of a DATA frame, as far as it has not come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DataUnderWay {
+    remaining_bytes: u64,
+    /// Whose data it is; none of what is skipped.
+    stream: Option<(Tag, u32)>,
+    ends_stream: bool,
+}
+
+/// A header block that came in several frames.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockUnderWay {
+    block: BlockOrigin,
+    frames: u32,
+}
+
+/// Where a header block comes from.
+#[derive(Debug, Clone, Copy)]
+struct BlockOrigin {
+    stream: u32,
+    ends_stream: bool,
+    /// Bytes of its frames beside the block.
+    framing_bytes: usize,
+}
+
+/// More frames than a block of 64 KiB has, however small a server makes them within reason.
+const CONTINUATIONS_MAX: u32 = 128;
+/// More PINGs and SETTINGS in a row are nothing but work, and what answers them would be kept where the server reads none.
+const UNPRODUCTIVE_MAX: u32 = 10_000;
+
+impl Http2 {
+    pub(super) fn receive_frames(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        if self.is_moving {
+            return Ok(self.next_moved(bytes.len().min(1)));
+        }
+        let mut consumed = 0;
+        loop {
+            let mut event = None;
+            if let Some(data) = &mut self.data {
+                let skipped = shorter(bytes.len() - consumed, data.remaining_bytes);
+                data.remaining_bytes -= skipped as u64;
+                consumed += skipped;
+                if data.remaining_bytes == 0 {
+                    event = self.data_ended();
+                }
+            } else if self.partial.is_empty()
+                && let Ok(frame) = self.find(&bytes[consumed..])?
+            {
+                consumed += frame.bytes();
+                event = self.frame(&frame, &bytes[consumed..])?;
+            } else if consumed < bytes.len() {
+                consumed += self.receive_partial(&bytes[consumed..], &mut event)?;
+            }
+            if self.is_moving {
+                // The last byte of the frame is given again, until the last request has moved.
+                let Received { consumed: last, event } = self.next_moved(1);
+                return Ok(Received { consumed: consumed - 1 + last, event });
+            }
+            let is_waiting = consumed == bytes.len() && self.data.is_none_or(|data| data.remaining_bytes > 0);
+            if event.is_some() || is_waiting {
+                return Ok(Received { consumed, event });
+            }
+        }
+    }
+
+    /// The frame that the bytes begin with, or how many of them it needs.
+    #[inline]
+    fn find<'a>(&self, bytes: &'a [u8]) -> Result<Result<Frame<'a>, usize>, Http2Error> {
+        if !self.has_peer_settings {
+            check_first(bytes)?;
+        }
+        Frame::find(bytes)
+    }
+
+    /// Completes a frame of which earlier slices brought a part, or keeps a part; gives the bytes consumed.
+    fn receive_partial(&mut self, bytes: &[u8], event: &mut Option<Event>) -> Result<usize, Malformed> {
+        let mut partial = std::mem::take(&mut self.partial);
+        let mut consumed = 0;
+        // At most twice: for its header, and for what is needed of the rest.
+        while let Err(needed_bytes) = self.find(&partial)? {
+            let added = (needed_bytes - partial.len()).min(bytes.len() - consumed);
+            partial.extend_from_slice(&bytes[consumed..consumed + added]);
+            consumed += added;
+            if partial.len() < needed_bytes {
+                self.partial = partial;
+                return Ok(consumed);
+            }
+        }
+        if let Ok(frame) = Frame::find(&partial)? {
+            *event = self.frame(&frame, &bytes[consumed..])?;
+        }
+        partial.clear();
+        self.partial = partial;
+        Ok(consumed)
+    }
+
+    /// Takes a frame; `following` is what stands behind it.
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>, following: &[u8]) -> Result<Option<Event>, Malformed> {
+        let FrameHeader { kind, stream, length, .. } = frame.header;
+        if let Some(BlockUnderWay { block, .. }) = &self.block
+            && (kind != kind::CONTINUATION || stream != block.stream)
+        {
+            return Err(Http2Error::Continuation.into());
+        }
+        match kind {
+            kind::DATA => return self.data(frame),
+            kind::HEADERS => return self.headers(frame, following),
+            kind::CONTINUATION => return self.continuation(frame, following),
+            _ => self.framing_bytes += (HEADER_BYTES + length) as u64,
+        }
+        match kind {
+            kind::PRIORITY => check_priority(frame).map(|()| None),
+            kind::RST_STREAM => self.reset_stream(frame),
+            kind::SETTINGS => self.settings(frame).map(|()| None),
+            kind::PUSH_PROMISE => Err(Http2Error::Push.into()),
+            kind::PING => self.ping(frame).map(|()| None),
+            kind::GOAWAY => self.go_away(frame).map(|()| None),
+            kind::WINDOW_UPDATE => self.window_update(frame),
+            _ => {
+                // An unknown frame is skipped (RFC 9113 §4.1).
+                self.skip(length, None, false);
+                Ok(None)
+            }
+        }
+    }
+
+    fn skip(&mut self, bytes: usize, stream: Option<(Tag, u32)>, ends_stream: bool) {
+        self.data = Some(DataUnderWay { remaining_bytes: bytes as u64, stream, ends_stream });
+    }
+
+    #[inline]
+    fn data(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
+        let FrameHeader { length, stream: id, .. } = frame.header;
+        let padding = match frame.payload.first() {
+            Some(padding) => usize::from(*padding) + 1,
+            None if frame.header.has(flag::PADDED) => return Err(Http2Error::Padding.into()),
+            None => 0,
+        };
+        let body_bytes = length.checked_sub(padding).ok_or(Http2Error::Padding)?;
+        // The whole payload counts, padding included (RFC 9113 §6.9.1).
+        self.receive_window -= window_bytes(length);
+        if self.receive_window < 0 {
+            return Err(Http2Error::FlowControl.into());
+        }
+        self.refill_connection_window();
+        let rest = length - frame.payload.len();
+        let Some(tag) = self.tag_of(frame.header)? else {
+            self.framing_bytes += (HEADER_BYTES + length) as u64;
+            self.skip(rest, None, false);
+            return Ok(None);
+        };
+        let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
+        stream.receive_window -= window_bytes(length);
+        if stream.receive_window < 0 {
+            return Err(Http2Error::FlowControl.into());
+        }
+        stream.framing_bytes += (HEADER_BYTES + padding) as u64;
+        stream.body_bytes += body_bytes as u64;
+        let problem = if stream.status.is_none() {
+            Some(Http2Error::NoHeader)
+        } else if body_bytes > 0 && !stream.can_have_body() {
+            Some(Http2Error::UnexpectedBody)
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            self.skip(rest, None, false);
+            return Ok(Some(self.refuse(tag, problem.into())));
+        }
+        if body_bytes > 0 {
+            self.unproductive_frames = 0;
+        }
+        let ends_stream = frame.header.has(flag::END_STREAM);
+        if !ends_stream {
+            self.refill_stream_window(tag);
+        }
+        self.skip(rest, Some((tag, id)), ends_stream);
+        Ok(None)
+    }
+
+    /// The last byte of a DATA frame has come.
+    #[inline]
+    fn data_ended(&mut self) -> Option<Event> {
+        let DataUnderWay { stream, ends_stream, .. } = self.data.take()?;
+        let (tag, id) = stream?;
+        // The request may have been given up meanwhile.
+        let is_open = self.streams.get_mut(tag).is_some_and(|stream| stream.id == id);
+        (ends_stream && is_open).then(|| self.answered(tag)).flatten()
+    }
+
+    /// The tag of the request that a frame of an answer belongs to; none of one that was given up.
+    #[inline]
+    fn tag_of(&self, header: FrameHeader) -> Result<Option<Tag>, Http2Error> {
+        let FrameHeader { kind, stream, .. } = header;
+        match self.streams.named(stream) {
+            Named::Open(tag) => Ok(Some(tag)),
+            Named::GivenUp => Ok(None),
+            Named::Ended => Err(Http2Error::StreamClosed { stream }),
+            Named::Idle => Err(Http2Error::FrameStream { kind, stream }),
+        }
+    }
+
+    fn headers(&mut self, frame: &Frame<'_>, following: &[u8]) -> Result<Option<Event>, Malformed> {
+        let fragment = frame.fragment()?;
+        let FrameHeader { kind, stream, .. } = frame.header;
+        if !self.streams.was_opened(stream) {
+            return Err(Http2Error::FrameStream { kind, stream }.into());
+        }
+        let block = BlockOrigin {
+            stream,
+            ends_stream: frame.header.has(flag::END_STREAM),
+            framing_bytes: frame.bytes() - fragment.len(),
+        };
+        if frame.header.has(flag::END_HEADERS) {
+            return self.block(block, fragment, following);
+        }
+        self.block_bytes.clear();
+        self.block_bytes.extend_from_slice(fragment);
+        self.block = Some(BlockUnderWay { block, frames: 0 });
+        Ok(None)
+    }
+
+    fn continuation(&mut self, frame: &Frame<'_>, following: &[u8]) -> Result<Option<Event>, Malformed> {
+        let Some(under_way) = &mut self.block else { return Err(Http2Error::Continuation.into()) };
+        under_way.block.framing_bytes += HEADER_BYTES;
+        under_way.frames += 1;
+        if under_way.frames > CONTINUATIONS_MAX {
+            return Err(Http2Error::ContinuationFlood.into());
+        }
+        let limit_bytes = self.settings.header_bytes;
+        if self.block_bytes.len() + frame.payload.len() > limit_bytes {
+            return Err(Malformed::TooLarge { section: Section::HeaderBlock, limit_bytes });
+        }
+        self.block_bytes.extend_from_slice(frame.payload);
+        if !frame.header.has(flag::END_HEADERS) {
+            return Ok(None);
+        }
+        let block = under_way.block;
+        self.block = None;
+        let bytes = std::mem::take(&mut self.block_bytes);
+        let event = self.block(block, &bytes, following);
+        self.block_bytes = bytes;
+        event
+    }
+
+    /// Takes a complete header block. It is decoded in any case: it may change the table.
+    fn block(
+        &mut self,
+        origin: BlockOrigin,
+        bytes: &[u8],
+        following: &[u8],
+    ) -> Result<Option<Event>, Malformed> {
+        let head = self.heads.read(bytes)?;
+        let BlockOrigin { stream: id, ends_stream, framing_bytes } = origin;
+        let header = FrameHeader { length: 0, kind: kind::HEADERS, flags: 0, stream: id };
+        let Some(tag) = self.tag_of(header)? else {
+            self.framing_bytes += (framing_bytes + bytes.len()) as u64;
+            return Ok(None);
+        };
+        self.unproductive_frames = 0;
+        let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
+        stream.framing_bytes += framing_bytes as u64;
+        let has_header = stream.status.is_some();
+        let problem = match head.status {
+            _ if head.problem.is_some() => head.problem,
+            Some(_) if has_header => Some(Http2Error::PseudoField.into()),
+            None if has_header => (!ends_stream).then_some(Http2Error::Trailers.into()),
+            None => Some(Http2Error::Status.into()),
+            Some(101) => Some(Malformed::UnexpectedUpgrade),
+            Some(100..200) if ends_stream => Some(Http2Error::NoHeader.into()),
+            Some(_) => None,
+        };
+        if let Some(problem) = problem {
+            return Ok(Some(self.refuse(tag, problem)));
+        }
+        match head.status {
+            Some(status @ 200..) => {
+                stream.status = Some(status);
+                stream.content_length = head.content_length;
+                stream.header_bytes = bytes.len() as u64;
+            }
+            // Trailers, and interim responses.
+            _ => stream.framing_bytes += bytes.len() as u64,
+        }
+        if ends_stream {
+            return Ok(self.answered(tag));
+        }
+        Ok((!ends_directly(following, id)).then_some(Event::Begun(tag)))
+    }
+
+    /// Ends a stream whose answer is complete.
+    #[inline]
+    fn answered(&mut self, tag: Tag) -> Option<Event> {
+        let stream = self.streams.get_mut(tag)?;
+        let received_bytes = stream.body_bytes;
+        let stated_bytes = stream.content_length.filter(|_| stream.can_have_body());
+        if let Some(stated_bytes) = stated_bytes.filter(|stated| *stated != received_bytes) {
+            return Some(self.refuse(tag, Http2Error::ContentLength { stated_bytes, received_bytes }.into()));
+        }
+        let response = Response {
+            status: stream.status?,
+            header_bytes: stream.header_bytes,
+            body_bytes: received_bytes,
+            framing_bytes: stream.framing_bytes + std::mem::take(&mut self.framing_bytes),
+            keep_alive: self.last_answered.is_none(),
+        };
+        if stream.upload.is_some() {
+            // The server has answered without the rest of the body, which nobody needs any more.
+            self.give_up(tag, CANCEL);
+        } else {
+            self.streams.take(tag);
+        }
+        Some(Event::Answered(tag, response))
+    }
+
+    /// Ends a stream whose answer is none; the connection goes on.
+    fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
+        self.give_up(tag, PROTOCOL_ERROR);
+        Event::Refused(tag, Refusal::Malformed(problem))
+    }
+
+    fn reset_stream(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
+        let FrameHeader { kind, stream, .. } = frame.header;
+        let code = u32::from_be_bytes(*payload_of(frame)?);
+        let tag = match self.streams.named(stream) {
+            Named::Open(tag) => tag,
+            Named::GivenUp | Named::Ended => return Ok(None),
+            Named::Idle => return Err(Http2Error::FrameStream { kind, stream }.into()),
+        };
+        if self.streams.take(tag).is_some_and(|stream| stream.upload.is_some()) {
+            self.uploads.retain(|uploading| *uploading != tag);
+        }
+        // What the server had sent before may still be under way to us, but not behind this frame.
+        Ok(Some(match ErrorCode::from(code) {
+            ErrorCode::RefusedStream => Event::Moved(tag),
+            code => Event::Refused(tag, Refusal::Reset(code)),
+        }))
+    }
+
+    fn settings(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        let FrameHeader { kind, stream, length: bytes, .. } = frame.header;
+        if stream != 0 {
+            return Err(Http2Error::FrameStream { kind, stream }.into());
+        }
+        let is_acknowledgement = frame.header.has(flag::ACK);
+        if bytes % 6 != 0 || (is_acknowledgement && bytes != 0) {
+            return Err(Http2Error::FrameLength { kind, bytes }.into());
+        }
+        if is_acknowledgement {
+            return Ok(());
+        }
+        self.count_unproductive()?;
+        let window_before = self.peer.initial_window_bytes;
+        self.peer.take(frame.payload)?;
+        self.encoder.limit_table(self.peer.header_table_bytes);
+        let change = self.peer.initial_window_bytes - window_before;
+        if change != 0 {
+            for stream in self.streams.iter_mut() {
+                stream.send_window += change;
+                if stream.send_window > LARGEST_WINDOW_BYTES {
+                    return Err(Http2Error::WindowOverflow.into());
+                }
+            }
+        }
+        if !self.has_peer_settings {
+            // The handshake is no answer's.
+            self.framing_bytes = 0;
+            self.has_peer_settings = true;
+        }
+        frame::write(kind::SETTINGS, flag::ACK, 0, &[], &mut self.output);
+        Ok(())
+    }
+
+    fn ping(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        let FrameHeader { kind, stream, .. } = frame.header;
+        let payload = payload_of::<8>(frame)?;
+        if stream != 0 {
+            return Err(Http2Error::FrameStream { kind, stream }.into());
+        }
+        if !frame.header.has(flag::ACK) {
+            self.count_unproductive()?;
+            frame::write(kind::PING, flag::ACK, 0, payload, &mut self.output);
+        }
+        Ok(())
+    }
+
+    fn count_unproductive(&mut self) -> Result<(), Http2Error> {
+        self.unproductive_frames += 1;
+        if self.unproductive_frames > UNPRODUCTIVE_MAX { Err(Http2Error::Flood) } else { Ok(()) }
+    }
+
+    /// The peer answers no stream behind the one that it names. It may name an earlier one later.
+    fn go_away(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        let FrameHeader { kind, stream, length: bytes, .. } = frame.header;
+        if stream != 0 {
+            return Err(Http2Error::FrameStream { kind, stream }.into());
+        }
+        let Some((last, _)) = frame.payload.split_first_chunk::<4>().filter(|_| bytes >= 8) else {
+            return Err(Http2Error::FrameLength { kind, bytes }.into());
+        };
+        let last_id = u32::from_be_bytes(*last) & LAST_ID;
+        let last_id = self.last_answered.map_or(last_id, |earlier| earlier.min(last_id));
+        self.last_answered = Some(last_id);
+        self.is_moving = self.streams.any_behind(last_id).is_some();
+        Ok(())
+    }
+
+    /// The next request that moves to another connection; `held` bytes are consumed with the last one.
+    fn next_moved(&mut self, held: usize) -> Received {
+        let last_id = self.last_answered.unwrap_or(LAST_ID);
+        let moved = self.streams.any_behind(last_id);
+        if let Some(tag) = moved
+            && self.streams.take(tag).is_some_and(|stream| stream.upload.is_some())
+        {
+            self.uploads.retain(|uploading| *uploading != tag);
+        }
+        self.is_moving = self.streams.any_behind(last_id).is_some();
+        Received { consumed: if self.is_moving { 0 } else { held }, event: moved.map(Event::Moved) }
+    }
+
+    fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
+        let FrameHeader { kind, stream: id, .. } = frame.header;
+        let increment = i64::from(u32::from_be_bytes(*payload_of(frame)?) & LAST_ID);
+        if id == 0 {
+            self.send_window += increment;
+            return match increment {
+                0 => Err(Http2Error::WindowIncrement.into()),
+                _ if self.send_window > LARGEST_WINDOW_BYTES => Err(Http2Error::WindowOverflow.into()),
+                _ => Ok(None),
+            };
+        }
+        let tag = match self.streams.named(id) {
+            Named::Open(tag) => tag,
+            Named::GivenUp | Named::Ended => return Ok(None),
+            Named::Idle => return Err(Http2Error::FrameStream { kind, stream: id }.into()),
+        };
+        let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
+        stream.send_window += increment;
+        let problem = match increment {
+            0 => Http2Error::WindowIncrement,
+            _ if stream.send_window > LARGEST_WINDOW_BYTES => Http2Error::WindowOverflow,
+            _ => return Ok(None),
+        };
+        Ok(Some(self.refuse(tag, problem.into())))
+    }
+}
+
+/// Priorities are read and ignored (RFC 9113 §5.3.2).
+fn check_priority(frame: &Frame<'_>) -> Result<(), Malformed> {
+    let FrameHeader { kind, stream, .. } = frame.header;
+    payload_of::<5>(frame)?;
+    if stream == 0 { Err(Http2Error::FrameStream { kind, stream }.into()) } else { Ok(()) }
+}
+
+/// The first frame is the peer's SETTINGS, and no acknowledgement. Whatever else a server says is known by its first bytes.
+fn check_first(bytes: &[u8]) -> Result<(), Http2Error> {
+    const HTTP1: &[u8] = b"HTTP/";
+    let compared = bytes.len().min(HTTP1.len());
+    if compared > 0 && bytes[..compared] == HTTP1[..compared] {
+        return if compared == HTTP1.len() { Err(Http2Error::Http1) } else { Ok(()) };
+    }
+    let is_settings = match *bytes {
+        [_, _, _, kind, flags, ..] => kind == kind::SETTINGS && flags & flag::ACK == 0,
+        _ => true,
+    };
+    if is_settings { Ok(()) } else { Err(Http2Error::NoSettings) }
+}
+
+/// Whether the answer of a stream ends with the next frame, and all of that is there.
+#[inline]
+fn ends_directly(following: &[u8], stream: u32) -> bool {
+    following.first_chunk().map(FrameHeader::parse).is_some_and(|next| {
+        next.kind == kind::DATA
+            && next.stream == stream
+            && next.has(flag::END_STREAM)
+            && following.len() >= HEADER_BYTES + next.length
+    })
+}
+
+/// The payload of a frame of fixed length.
+fn payload_of<'a, const BYTES: usize>(frame: &Frame<'a>) -> Result<&'a [u8; BYTES], Http2Error> {
+    let FrameHeader { kind, length: bytes, .. } = frame.header;
+    frame.payload.try_into().map_err(|_| Http2Error::FrameLength { kind, bytes })
+}
+
+/// A frame's length as a part of a window; it is below 2^14.
+fn window_bytes(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}

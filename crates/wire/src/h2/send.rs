@@ -1,0 +1,160 @@
+//! What is sent: requests, their bodies as the windows allow, and what the protocol itself has to say.
+
+use std::sync::Arc;
+
+use super::Http2;
+use super::frame::{
+    self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
+};
+use super::settings::id;
+use super::streams::Upload;
+use super::template::Http2Template;
+use crate::exchange::Tag;
+
+impl Http2 {
+    /// The first bytes of a connection: the preface, the settings, and the window of the connection.
+    pub(super) fn write_preface(&mut self) {
+        self.output.extend_from_slice(PREFACE);
+        let header_bytes = u32::try_from(self.settings.header_bytes).unwrap_or(u32::MAX);
+        let stream_window = self.settings.stream_window_bytes.min(1 << 31) & 0x7fff_ffff;
+        let settings = [
+            (id::ENABLE_PUSH, 0),
+            (id::INITIAL_WINDOW_SIZE, stream_window),
+            (id::MAX_HEADER_LIST_SIZE, header_bytes),
+        ];
+        let mut payload = [0; 18];
+        for (bytes, (setting, value)) in payload.as_chunks_mut::<6>().0.iter_mut().zip(settings) {
+            bytes[..2].copy_from_slice(&setting.to_be_bytes());
+            bytes[2..].copy_from_slice(&value.to_be_bytes());
+        }
+        frame::write(kind::SETTINGS, 0, 0, &payload, &mut self.output);
+        self.receive_window = DEFAULT_WINDOW_BYTES;
+        self.enlarge_connection_window();
+    }
+
+    /// How much the peer may send on all streams together before it is given more.
+    fn connection_window(&self) -> i64 {
+        i64::from(self.settings.connection_window_bytes).clamp(DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES)
+    }
+
+    fn enlarge_connection_window(&mut self) {
+        let increment = self.connection_window() - self.receive_window;
+        if increment > 0 {
+            self.receive_window += increment;
+            self.write_window_update(0, increment);
+        }
+    }
+
+    /// Gives the peer the rest of the connection's window when half of it is used, so that few frames are sent for it.
+    pub(super) fn refill_connection_window(&mut self) {
+        if self.receive_window <= self.connection_window() / 2 {
+            self.enlarge_connection_window();
+        }
+    }
+
+    /// The same of a stream whose answer goes on.
+    pub(super) fn refill_stream_window(&mut self, tag: Tag) {
+        let whole = self.stream_window();
+        let Some(stream) = self.streams.get_mut(tag) else { return };
+        if stream.receive_window <= whole / 2 {
+            let (id, increment) = (stream.id, whole - stream.receive_window);
+            stream.receive_window = whole;
+            self.write_window_update(id, increment);
+        }
+    }
+
+    fn stream_window(&self) -> i64 {
+        i64::from(self.settings.stream_window_bytes).min(LARGEST_WINDOW_BYTES)
+    }
+
+    fn write_window_update(&mut self, stream: u32, increment: i64) {
+        let increment = u32::try_from(increment).unwrap_or(0);
+        frame::write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), &mut self.output);
+    }
+
+    /// Gives a request up on its stream, which ends with this code; whatever the peer has sent on it meanwhile is ignored.
+    pub(super) fn give_up(&mut self, tag: Tag, code: u32) {
+        let Some(stream) = self.streams.take(tag) else { return };
+        if stream.upload.is_some() {
+            self.uploads.retain(|uploading| *uploading != tag);
+        }
+        self.streams.give_up(stream.id);
+        frame::write(kind::RST_STREAM, 0, stream.id, &code.to_be_bytes(), &mut self.output);
+    }
+
+    /// Begins a request on a new stream.
+    pub(super) fn write_request(
+        &mut self,
+        tag: Tag,
+        template: &Http2Template,
+        target: Option<&[u8]>,
+        to: &mut Vec<u8>,
+    ) {
+        let windows = (self.stream_window(), self.peer.initial_window_bytes);
+        let id = self.streams.open(tag, template.kind, windows);
+        let start = to.len();
+        to.extend_from_slice(&[0; HEADER_BYTES]);
+        self.encoder.write(template.number, &template.parts, target, to);
+        let end_stream = if template.body.is_empty() { flag::END_STREAM } else { 0 };
+        let length = to.len() - start - HEADER_BYTES;
+        if length <= self.peer.frame_bytes_max {
+            let flags = flag::END_HEADERS | end_stream;
+            let header = FrameHeader { length, kind: kind::HEADERS, flags, stream: id };
+            to[start..start + HEADER_BYTES].copy_from_slice(&header.bytes());
+        } else {
+            self.divide_block(start, end_stream, id, to);
+        }
+        if !template.body.is_empty()
+            && let Some(stream) = self.streams.get_mut(tag)
+        {
+            stream.upload = Some(Upload { body: Arc::clone(&template.body), offset: 0 });
+            if !self.upload(tag, to) {
+                self.uploads.push_back(tag);
+            }
+        }
+    }
+
+    /// Makes frames of a header block that is longer than the peer takes in one; in front of it is room for a header.
+    #[cold]
+    fn divide_block(&self, start: usize, end_stream: u8, stream: u32, to: &mut Vec<u8>) {
+        let block = to.split_off(start);
+        let mut fragments = block[HEADER_BYTES..].chunks(self.peer.frame_bytes_max).peekable();
+        let (mut kind, mut flags) = (kind::HEADERS, end_stream);
+        while let Some(fragment) = fragments.next() {
+            if fragments.peek().is_none() {
+                flags |= flag::END_HEADERS;
+            }
+            frame::write(kind, flags, stream, fragment, to);
+            (kind, flags) = (kind::CONTINUATION, 0);
+        }
+    }
+
+    /// Whether a body can go on.
+    pub(super) fn can_upload(&self) -> bool {
+        self.send_window > 0 && self.uploads.iter().any(|tag| self.streams.can_send(*tag))
+    }
+
+    /// Appends what the windows allow of the body of a request; says whether that was the last of it.
+    pub(super) fn upload(&mut self, tag: Tag, to: &mut Vec<u8>) -> bool {
+        let Some(stream) = self.streams.get_mut(tag) else { return true };
+        let Some(upload) = &mut stream.upload else { return true };
+        while upload.offset < upload.body.len() {
+            let window = self.send_window.min(stream.send_window);
+            let allowed = usize::try_from(window).unwrap_or(0).min(self.peer.frame_bytes_max);
+            let rest = &upload.body[upload.offset..];
+            let length = allowed.min(rest.len());
+            if length == 0 {
+                return false;
+            }
+            let flags = if length == rest.len() { flag::END_STREAM } else { 0 };
+            frame::write(kind::DATA, flags, stream.id, &rest[..length], to);
+            upload.offset += length;
+            // It fits, because it is not longer than a window.
+            let sent = i64::try_from(length).unwrap_or(i64::MAX);
+            stream.send_window -= sent;
+            self.send_window -= sent;
+        }
+        stream.upload = None;
+        true
+    }
+}

@@ -1,0 +1,263 @@
+//! The streams of a connection, each in the place of its request's tag.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::exchange::Tag;
+use crate::request::RequestKind;
+
+/// The largest number of a stream.
+pub(super) const LAST_ID: u32 = (1 << 31) - 1;
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    pub(super) kind: RequestKind,
+    /// The status of the answer, once its header block has come.
+    pub(super) status: Option<u16>,
+    pub(super) content_length: Option<u64>,
+    pub(super) header_bytes: u64,
+    pub(super) body_bytes: u64,
+    pub(super) framing_bytes: u64,
+    /// What the peer may still send before it is given more.
+    pub(super) receive_window: i64,
+    /// What may be sent before the peer gives more.
+    pub(super) send_window: i64,
+    /// The rest of the body of the request.
+    pub(super) upload: Option<Upload>,
+}
+
+/// The body of a request, as far as it has not been sent.
+#[derive(Debug)]
+pub(super) struct Upload {
+    pub(super) body: Arc<[u8]>,
+    pub(super) offset: usize,
+}
+
+impl Stream {
+    /// Whether the answer can have a body (RFC 9110 §6.4.1).
+    pub(super) fn can_have_body(&self) -> bool {
+        self.kind != RequestKind::Head && !matches!(self.status, Some(204 | 304))
+    }
+}
+
+/// What became of a stream that a frame names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Open(Tag),
+    /// It was given up by the client, which may have crossed the frame.
+    GivenUp,
+    Ended,
+    /// It was never opened.
+    Idle,
+}
+
+/// As many streams as may be under way, found by tag and by number.
+#[derive(Debug)]
+pub(super) struct Streams {
+    by_tag: Box<[Option<Stream>]>,
+    /// Tags by number: an open hash table, whose length is a power of two and at least twice the streams.
+    by_id: Box<[Option<(u32, Tag)>]>,
+    open: usize,
+    next_id: u32,
+    /// Streams that the client has given up, the oldest first; as many as there may be under way, and not fewer than 16.
+    given_up: VecDeque<u32>,
+    /// The newest of those that were given up so long ago that they are not kept.
+    forgotten_id: u32,
+}
+
+impl Streams {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            by_tag: (0..most).map(|_| None).collect(),
+            by_id: vec![None; (2 * most).next_power_of_two()].into(),
+            open: 0,
+            next_id: 1,
+            given_up: VecDeque::with_capacity(most.max(16)),
+            forgotten_id: 0,
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.by_tag.fill_with(|| None);
+        self.by_id.fill(None);
+        self.open = 0;
+        self.next_id = 1;
+        self.given_up.clear();
+        self.forgotten_id = 0;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open
+    }
+
+    /// Whether the numbers of streams are used up.
+    pub(super) fn are_used_up(&self) -> bool {
+        self.next_id > LAST_ID
+    }
+
+    #[cfg(test)]
+    pub(super) fn skip_to(&mut self, id: u32) {
+        self.next_id = id;
+    }
+
+    /// Opens a stream under a tag that is free, with the next number.
+    pub(super) fn open(&mut self, tag: Tag, kind: RequestKind, windows: (i64, i64)) -> u32 {
+        let id = self.next_id;
+        self.next_id += 2;
+        let (receive_window, send_window) = windows;
+        self.by_tag[tag] = Some(Stream {
+            id,
+            kind,
+            status: None,
+            content_length: None,
+            header_bytes: 0,
+            body_bytes: 0,
+            framing_bytes: 0,
+            receive_window,
+            send_window,
+            upload: None,
+        });
+        let mut place = self.home(id);
+        while self.by_id[place].is_some() {
+            place = self.behind(place);
+        }
+        self.by_id[place] = Some((id, tag));
+        self.open += 1;
+        id
+    }
+
+    /// Whether a number is that of a stream which the client has opened.
+    pub(super) fn was_opened(&self, id: u32) -> bool {
+        id % 2 == 1 && id < self.next_id
+    }
+
+    /// What became of a stream.
+    #[inline]
+    pub(super) fn named(&self, id: u32) -> Named {
+        let mut place = self.home(id);
+        while let Some((known, tag)) = self.by_id[place] {
+            if known == id {
+                return Named::Open(tag);
+            }
+            place = self.behind(place);
+        }
+        if !self.was_opened(id) {
+            Named::Idle
+        } else if id <= self.forgotten_id || self.given_up.contains(&id) {
+            Named::GivenUp
+        } else {
+            Named::Ended
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, tag: Tag) -> Option<&mut Stream> {
+        self.by_tag.get_mut(tag)?.as_mut()
+    }
+
+    /// Whether the window of a stream lets its request go on.
+    pub(super) fn can_send(&self, tag: Tag) -> bool {
+        self.by_tag[tag].as_ref().is_some_and(|stream| stream.send_window > 0)
+    }
+
+    /// All that are open, in no order.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.by_tag.iter_mut().flatten()
+    }
+
+    /// The tag of a stream behind this one, if there is one.
+    pub(super) fn any_behind(&self, last_id: u32) -> Option<Tag> {
+        self.by_tag.iter().position(|stream| stream.as_ref().is_some_and(|stream| stream.id > last_id))
+    }
+
+    /// Ends a stream.
+    #[inline]
+    pub(super) fn take(&mut self, tag: Tag) -> Option<Stream> {
+        let stream = self.by_tag.get_mut(tag)?.take()?;
+        self.open -= 1;
+        let mut place = self.home(stream.id);
+        while self.by_id[place] != Some((stream.id, tag)) {
+            place = self.behind(place);
+        }
+        self.close_gap(place);
+        Some(stream)
+    }
+
+    /// Notes that the client has given a stream up, whose frames are ignored from now on.
+    pub(super) fn give_up(&mut self, id: u32) {
+        if self.given_up.len() == self.given_up.capacity() {
+            let forgotten = self.given_up.pop_front().unwrap_or(0);
+            self.forgotten_id = self.forgotten_id.max(forgotten);
+        }
+        self.given_up.push_back(id);
+    }
+
+    #[inline]
+    fn home(&self, id: u32) -> usize {
+        (id >> 1) as usize & (self.by_id.len() - 1)
+    }
+
+    #[inline]
+    fn behind(&self, place: usize) -> usize {
+        (place + 1) & (self.by_id.len() - 1)
+    }
+
+    /// Frees a place, and moves up what has stood behind it only because the places before were taken.
+    #[inline]
+    fn close_gap(&mut self, mut gap: usize) {
+        let mask = self.by_id.len() - 1;
+        let mut place = gap;
+        loop {
+            self.by_id[gap] = None;
+            loop {
+                place = self.behind(place);
+                let Some((id, _)) = self.by_id[place] else { return };
+                // It may move if its home is not between the gap and where it stands.
+                let from_home = place.wrapping_sub(self.home(id)) & mask;
+                let from_gap = place.wrapping_sub(gap) & mask;
+                if from_home >= from_gap {
+                    break;
+                }
+            }
+            self.by_id[gap] = self.by_id[place];
+            gap = place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::{Named, Streams};
+    use crate::request::RequestKind;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn streams_are_found_by_number_whatever_the_order_in_which_they_end(
+            most in 1_usize..9, steps in prop::collection::vec(any::<prop::sample::Index>(), 0..200),
+        ) {
+            let mut streams = Streams::new(most);
+            let mut open = HashMap::new();
+            for step in steps {
+                // A third of the steps end a stream; the others open one where there is room.
+                let step = step.index(3 * most);
+                if step < most {
+                    let ended = streams.take(step).map(|stream| stream.id);
+                    prop_assert_eq!(ended, open.remove(&step));
+                } else if let Some(tag) = (0..most).find(|tag| !open.contains_key(tag)) {
+                    open.insert(tag, streams.open(tag, RequestKind::Other, (0, 0)));
+                }
+                prop_assert_eq!(streams.len(), open.len());
+                for id in (1..streams.next_id).step_by(2) {
+                    let tag = open.iter().find(|(_, open)| **open == id).map(|(tag, _)| *tag);
+                    prop_assert_eq!(streams.named(id), tag.map_or(Named::Ended, Named::Open));
+                }
+                prop_assert_eq!(streams.named(streams.next_id), Named::Idle);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! HTTP/2 as its RFCs have it: header compression (RFC 7541) and one connection of a client (RFC 9113).
+
+mod bodies;
+mod corpus;
+mod differential;
+mod endings;
+mod hostile;
+mod hpack_examples;
+mod requests;
+mod responses;
+mod splits;
+mod support;
