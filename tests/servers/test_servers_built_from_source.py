@@ -2,11 +2,14 @@
 
 import contextlib
 import http.client
+import socket
+import ssl
 import time
 import tomllib
 from collections.abc import Iterator
 
 import pytest
+from encrypted_support import SETTINGS_FRAME, connected_to, context_for, first_frame_type
 from server_support import members_of_session, server_of
 
 from loadcurve.server.build import build_of
@@ -128,3 +131,25 @@ def test_an_idle_connection_is_closed_after_the_timeout_of_the_setting(entry, co
         # The shortest default of these servers is 5 s.
         connection.sock.settimeout(4)
         assert connection.sock.recv(1) == b""
+
+
+def test_tls_and_http2_are_negotiated(entry, content_folder):
+    with server_of(entry, content_folder, tls=True, http2=True, certificate="rsa") as server:
+        server.verify(["/1k.txt", "/deep/64k.txt"])
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            with connected_to(server, context_for(server, "h2", "http/1.1", version=version)) as connection:
+                assert connection.selected_alpn_protocol() == "h2"
+                assert first_frame_type(connection) == SETTINGS_FRAME
+    with server_of(entry, content_folder, tls=True) as server:
+        server.verify(["/1k.txt", "/deep/64k.txt"])
+        # actix-web offers HTTP/2 wherever it speaks TLS.
+        agreed = "h2" if entry.name == "actix" else "http/1.1"
+        with connected_to(server, context_for(server, "h2", "http/1.1")) as connection:
+            assert connection.selected_alpn_protocol() == agreed
+
+
+def test_http2_is_spoken_in_clear_text_beside_http_1(entry, content_folder):
+    with server_of(entry, content_folder, http2=True) as server:
+        server.verify(["/1k.txt", "/deep/64k.txt"])
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            assert first_frame_type(connection) == SETTINGS_FRAME

@@ -1,16 +1,22 @@
 //! `loadcurve-actix --listen ADDRESS --root FOLDER`: static files, served by actix-web with actix-files.
 
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_files::Files;
 use actix_web::http::KeepAlive;
 use actix_web::{App, HttpServer};
 use lexopt::prelude::*;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// What was built, which names the exact version of each crate.
 const LOCK_FILE: &str = include_str!("../Cargo.lock");
@@ -24,6 +30,9 @@ Options:
   --keepalive true|false    whether a connection may carry several requests (default true)
   --keepalive-timeout N     seconds after which an idle connection is closed (default 5)
   --nodelay true|false      whether TCP_NODELAY is set (default true)
+  --http2 true|false        whether HTTP/2 is spoken in clear text as well (default false)
+  --certificate FILE        the certificate (PEM) that lets the server speak TLS; empty: none
+  --certificate-key FILE    the key of the certificate (PEM)
   --version                 the version of actix-web
 ";
 
@@ -34,6 +43,9 @@ struct Arguments {
     backlog: u32,
     keepalive: KeepAlive,
     nodelay: bool,
+    http2: bool,
+    /// The files of a server that speaks TLS.
+    certificate_and_key: Option<(PathBuf, PathBuf)>,
 }
 
 enum Asked {
@@ -68,6 +80,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut listen, mut root) = (None, None);
     let (mut workers, mut backlog) = (NonZero::<usize>::MIN, 2048);
     let (mut keepalive, mut keepalive_timeout_s, mut nodelay) = (true, 5, true);
+    let (mut http2, mut certificate, mut key) = (false, PathBuf::new(), PathBuf::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(parser.value()?.parse()?),
@@ -77,6 +90,9 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             Long("keepalive") => keepalive = parser.value()?.parse()?,
             Long("keepalive-timeout") => keepalive_timeout_s = parser.value()?.parse()?,
             Long("nodelay") => nodelay = parser.value()?.parse()?,
+            Long("http2") => http2 = parser.value()?.parse()?,
+            Long("certificate") => certificate = PathBuf::from(parser.value()?),
+            Long("certificate-key") => key = PathBuf::from(parser.value()?),
             Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
             Long("version") => return Ok(Asked::Print(format!("loadcurve-actix {}\n", version()))),
             other => return Err(other.unexpected()),
@@ -90,6 +106,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
         backlog,
         keepalive: if keepalive { KeepAlive::Timeout(timeout) } else { KeepAlive::Disabled },
         nodelay,
+        http2,
+        certificate_and_key: (!certificate.as_os_str().is_empty()).then_some((certificate, key)),
     }))
 }
 
@@ -107,9 +125,28 @@ fn serve(arguments: Arguments) -> io::Result<()> {
         .workers(arguments.workers.get())
         .backlog(arguments.backlog)
         .keep_alive(arguments.keepalive)
-        .tcp_nodelay(arguments.nodelay)
-        .bind(arguments.listen)?;
+        .tcp_nodelay(arguments.nodelay);
+    let server = match &arguments.certificate_and_key {
+        Some((certificate, key)) => server.bind_rustls_0_23(arguments.listen, tls(certificate, key)?)?,
+        None if arguments.http2 => server.bind_auto_h2c(arguments.listen)?,
+        None => server.bind(arguments.listen)?,
+    };
     actix_web::rt::System::new().block_on(server.run())
+}
+
+/// What TLS is to be, from files in PEM; actix-web adds that HTTP/2 and HTTP/1.1 may be agreed on.
+fn tls(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
+    let chain: Vec<_> = chain.map_err(|error| unusable(certificate, error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, error))?;
+    ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(chain, private))
+        .map_err(|error| unusable(certificate, error))
+}
+
+fn unusable(file: &Path, error: impl Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]

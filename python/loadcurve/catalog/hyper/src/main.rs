@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use lexopt::prelude::*;
 use tokio::net::{TcpListener, TcpSocket};
 
 mod files;
+mod protocols;
+
+use protocols::Protocols;
 
 /// What was built, which names the exact version of each crate.
 const LOCK_FILE: &str = include_str!("../Cargo.lock");
@@ -29,6 +29,9 @@ Options:
   --keepalive true|false    whether a connection may carry several requests (default true)
   --keepalive-timeout N     seconds to wait for a whole request header (default 30)
   --nodelay true|false      whether TCP_NODELAY is set (default true)
+  --http2 true|false        whether HTTP/2 is spoken as well (default false)
+  --certificate FILE        the certificate (PEM) that lets the server speak TLS; empty: none
+  --certificate-key FILE    the key of the certificate (PEM)
   --version                 the version of hyper
 ";
 
@@ -43,6 +46,9 @@ struct Arguments {
     keepalive: bool,
     keepalive_timeout: Duration,
     nodelay: bool,
+    http2: bool,
+    /// The files of a server that speaks TLS.
+    certificate_and_key: Option<(PathBuf, PathBuf)>,
 }
 
 enum Asked {
@@ -77,6 +83,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut listen, mut root) = (None, None);
     let (mut workers, mut backlog) = (NonZero::<usize>::MIN, 1024);
     let (mut keepalive, mut keepalive_timeout_s, mut nodelay) = (true, 30, true);
+    let (mut http2, mut certificate, mut key) = (false, PathBuf::new(), PathBuf::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(parser.value()?.parse()?),
@@ -86,6 +93,9 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             Long("keepalive") => keepalive = parser.value()?.parse()?,
             Long("keepalive-timeout") => keepalive_timeout_s = parser.value()?.parse()?,
             Long("nodelay") => nodelay = parser.value()?.parse()?,
+            Long("http2") => http2 = parser.value()?.parse()?,
+            Long("certificate") => certificate = PathBuf::from(parser.value()?),
+            Long("certificate-key") => key = PathBuf::from(parser.value()?),
             Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
             Long("version") => return Ok(Asked::Print(format!("loadcurve-hyper {}\n", version()))),
             other => return Err(other.unexpected()),
@@ -99,6 +109,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
         keepalive,
         keepalive_timeout: Duration::from_secs(keepalive_timeout_s),
         nodelay,
+        http2,
+        certificate_and_key: (!certificate.as_os_str().is_empty()).then_some((certificate, key)),
     }))
 }
 
@@ -119,10 +131,13 @@ fn run(arguments: Arguments) -> io::Result<Infallible> {
 async fn serve(arguments: Arguments) -> io::Result<Infallible> {
     let listener = listen(arguments.listen, arguments.backlog)?;
     let root = Arc::<std::path::Path>::from(arguments.root);
-    let mut http = http1::Builder::new();
-    http.keep_alive(arguments.keepalive)
-        .timer(TokioTimer::new())
-        .header_read_timeout(arguments.keepalive_timeout);
+    let mut protocols = Protocols::new(arguments.keepalive, arguments.keepalive_timeout);
+    if arguments.http2 {
+        protocols = protocols.with_http2(arguments.keepalive);
+    }
+    if let Some((certificate, key)) = &arguments.certificate_and_key {
+        protocols = protocols.with_tls(certificate, key)?;
+    }
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(REST_AFTER_FAILURE).await;
@@ -132,14 +147,7 @@ async fn serve(arguments: Arguments) -> io::Result<Infallible> {
             // The client has already gone.
             continue;
         }
-        let root = Arc::clone(&root);
-        let service = service_fn(move |request| {
-            let root = Arc::clone(&root);
-            async move { Ok::<_, Infallible>(files::answer(&root, &request).await) }
-        });
-        let connection = http.serve_connection(TokioIo::new(stream), service);
-        // A connection that fails is the client's to notice; the others go on.
-        tokio::spawn(async move { drop(connection.await) });
+        protocols.serve(stream, &root);
     }
 }
 
