@@ -101,12 +101,17 @@ def _sentences(about: str) -> str:
     return " ".join([text.strip(), *_added(added.rstrip("]"))]).strip()
 
 
+_BOUNDS = re.compile(r"([\d.]+)<=x<=([\d.]+)")
+
+
 def _added(brackets: str) -> Iterator[str]:
     for item in filter(None, brackets.split("; ")):
         if item.startswith("default: "):
             yield f"Default: {item.removeprefix('default: ')}."
         elif item.startswith("x>="):
             yield f"At least {item.removeprefix('x>=')}."
+        elif bounds := _BOUNDS.fullmatch(item):
+            yield f"From {bounds[1]} to {bounds[2]}."
         elif item == "required":
             yield "Required."
         else:

@@ -7,6 +7,7 @@ ProtocolName = Literal["http", "mongodb", "postgresql"]
 
 SCHEMES: dict[str, ProtocolName] = {
     "http": "http",
+    "https": "http",
     "mongodb": "mongodb",
     "mongodb+srv": "mongodb",
     "postgresql": "postgresql",

@@ -189,6 +189,7 @@ def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
         "reload": "by the phase",
         "verify": "there is no content to compare answers with",
         "generator_threads": "by --cpus",
+        "tls": "by the options of TLS",
     }
     keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(model_table(model))}
     assert keys - options - told_otherwise.keys() == set()

@@ -28,6 +28,7 @@ def test_the_help_lists_the_options_that_most_loads_need_apart_from_those_of_dat
         "Options",
         "Arrivals and connections",
         "Requests",
+        "TLS",
         "Generator",
         "Databases",
     ]
@@ -140,7 +141,7 @@ def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(comma
     assert finished.stderr.startswith('loadcurve: --urls: urls.txt:1001: found "a"; expected a path')
 
 
-BAD_URLS = ["no-url", "https://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]
+BAD_URLS = ["no-url", "ftp://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]
 
 
 @pytest.mark.parametrize("url", [*BAD_URLS, "http://127.0.0.1:99999/", "http://[::1/"])

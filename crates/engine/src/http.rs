@@ -2,10 +2,12 @@
 
 use loadcurve_plan::HttpLoad;
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
+use loadcurve_tls::Look;
 use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
 use crate::part::Finished;
+use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::summary::{Loaded, Merged, Summary, Terms};
@@ -19,6 +21,8 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
     pub(crate) io: &'static str,
     /// As it was at the end; none where it is not known.
     pub(crate) capacity: Option<&'a Capacity>,
+    /// What the server has shown of itself before the load; none where that is not known.
+    pub(crate) look: Option<&'a Look>,
 }
 
 impl<E: Exchange> HttpSummary<'_, E> {
@@ -38,6 +42,8 @@ impl<E: Exchange> HttpSummary<'_, E> {
             label_of: &label_of,
         };
         let mut summary = Summary::new(terms, finished);
+        let recorder = &summary.merged.recorder;
+        summary.result.tls = self.plan.work.tls.as_ref().map(|_| protection::summary(recorder, self.look));
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));

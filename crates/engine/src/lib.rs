@@ -16,6 +16,7 @@ mod last_second;
 mod load;
 mod part;
 mod places;
+mod protection;
 mod ranges;
 mod requests;
 mod result;

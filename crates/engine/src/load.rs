@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use loadcurve_plan::{HttpLoad, HttpVersion, IoChoice, Pace, Share};
+use loadcurve_tls::{Look, Settings, Tls};
 use loadcurve_wire::{Exchange, Http1};
 
 use crate::capacity::Capacity;
@@ -13,6 +14,7 @@ use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::part::{Finished, Part};
+use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
@@ -20,6 +22,9 @@ use crate::scheduler::Scheduler;
 use crate::thread::online_cpus;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::worker::{Worker, WorkerConfiguration};
+
+/// What HTTP/1.x is called among the protocols of a TLS handshake (ALPN).
+const HTTP1: &str = "http/1.1";
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
 /// are open.
@@ -35,8 +40,14 @@ pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
 /// # Errors
 /// As for [`start`].
 pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
-    match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => start_whole::<Http1>(plan, begins, ()),
+    match (plan.work.http, &plan.work.tls) {
+        (HttpVersion::Http10 | HttpVersion::Http11, None) => {
+            start_whole::<Http1>(plan, begins, Spoken::clear(()))
+        }
+        (HttpVersion::Http10 | HttpVersion::Http11, Some(tls)) => {
+            let spoken = Spoken::protected(&plan, tls, HTTP1, false, ())?;
+            start_whole::<Tls<Http1>>(plan, begins, spoken)
+        }
     }
 }
 
@@ -46,11 +57,39 @@ pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<Load
 /// # Errors
 /// As for [`start`], and when there are more threads than connections in the share.
 pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
-    match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => {
-            let begun = Begun::<Http1>::new(plan, share, Begins::OnRequest, ())?;
-            Ok(RunningLoad::new(begun.group, |finished| finished))
+    let begins = Begins::OnRequest;
+    let group = match (plan.work.http, &plan.work.tls) {
+        (HttpVersion::Http10 | HttpVersion::Http11, None) => {
+            Begun::<Http1>::new(plan, share, begins, ())?.group
         }
+        (HttpVersion::Http10 | HttpVersion::Http11, Some(tls)) => {
+            let Spoken { settings, .. } = Spoken::protected(plan, tls, HTTP1, false, ())?;
+            Begun::<Tls<Http1>>::new(plan, share, begins, settings)?.group
+        }
+    };
+    Ok(RunningLoad::new(group, |finished| finished))
+}
+
+/// How connections speak, and what the server has shown of itself when it was asked whether it does.
+struct Spoken<S> {
+    settings: S,
+    look: Option<Look>,
+}
+
+impl<S> Spoken<S> {
+    fn clear(settings: S) -> Self {
+        Self { settings, look: None }
+    }
+
+    fn protected(
+        plan: &HttpLoad,
+        tls: &loadcurve_plan::Tls,
+        protocol: &'static str,
+        is_required: bool,
+        inner: S,
+    ) -> Result<Spoken<Settings<S>>, StartError> {
+        let (client, look) = protection::agree(plan, tls, protocol, is_required)?;
+        Ok(Spoken { settings: Settings { client, inner }, look })
     }
 }
 
@@ -61,18 +100,20 @@ pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>
 /// The files of the requests cannot be used any more.
 pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Result<LoadResult, StartError> {
     let requests = RequestSource::<Http1>::open(plan)?;
-    Ok(HttpSummary { plan, requests: &requests, io, capacity: None }.of(finished))
+    Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(finished))
 }
 
 fn start_whole<E: Exchange + 'static>(
     plan: HttpLoad,
     begins: Begins,
-    settings: E::Settings,
+    spoken: Spoken<E::Settings>,
 ) -> Result<RunningLoad<LoadResult>, StartError> {
+    let Spoken { settings, look } = spoken;
     let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), begins, settings)?;
     Ok(RunningLoad::new(group, move |finished| {
         let capacity = capacity.at_the_end();
-        HttpSummary { plan: &plan, requests: &requests, io, capacity: Some(&capacity) }.of(&[finished])
+        let capacity = Some(&capacity);
+        HttpSummary { plan: &plan, requests: &requests, io, capacity, look: look.as_ref() }.of(&[finished])
     }))
 }
 

@@ -25,9 +25,13 @@ pub struct LoadResult {
     pub latency_ms: Distribution,
     pub service_time_ms: Distribution,
     pub connect_ms: Distribution,
+    /// Of what follows connecting before requests can be sent; of none where a protocol has none.
+    pub handshake_ms: Distribution,
     pub first_byte_ms: Distribution,
     pub transfer_ms: Distribution,
     pub connections: Connections,
+    /// None where connections carry clear text.
+    pub tls: Option<TlsSummary>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.
@@ -77,6 +81,50 @@ pub struct Connections {
     pub rate_cps: Option<f64>,
     pub replies_per_connection: Option<f64>,
     pub lifetime_ms: Distribution,
+}
+
+/// What the handshakes of TLS have agreed on, over the whole load, warm-up included.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct TlsSummary {
+    pub handshakes: Handshakes,
+    /// The most frequent first.
+    pub agreed: Vec<Agreed>,
+    /// The protocol that the server has chosen (ALPN); none where it has chosen none, or several machines send the load.
+    pub protocol: Option<String>,
+    /// None where it was not seen.
+    pub certificate: Option<Certificate>,
+}
+
+/// How many handshakes there were.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Handshakes {
+    pub full: u64,
+    pub resumed: u64,
+}
+
+/// What some of the handshakes have agreed on, by the names that IANA has registered.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Agreed {
+    pub version: String,
+    pub suite: String,
+    /// None where no keys were exchanged.
+    pub group: Option<String>,
+    pub resumed: bool,
+    pub count: u64,
+}
+
+/// The certificate that a server has shown.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Certificate {
+    pub subject: String,
+    pub issuer: String,
+    pub key: String,
+    pub not_after: String,
+    pub chain_length: usize,
 }
 
 /// Bytes of the measured requests and answers.

@@ -30,6 +30,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
             address: "127.0.0.1:80".parse().unwrap(),
             authority: "localhost".into(),
             http: HttpVersion::Http11,
+            tls: None,
             requests: Requests::Given(vec![get()]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Unit, Work};
+use crate::{InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Work};
 
 /// More requests under way on one connection measure its buffers, not its server.
 const MOST_PIPELINED: usize = 1024;
@@ -23,6 +23,9 @@ pub struct Http {
     /// The version of HTTP that the requests speak.
     #[serde(default)]
     pub http: HttpVersion,
+    /// How connections are protected; none for clear text.
+    #[serde(default)]
+    pub tls: Option<Tls>,
     /// The requests to take from.
     pub requests: Requests,
     /// How requests are taken from their list.
@@ -84,6 +87,7 @@ impl Work for Http {
     fn validate(&self, load: &Load<Self>) -> Result<(), InvalidPlan> {
         let refuse = |text: String| Err(InvalidPlan(text));
         self.requests.validate()?;
+        self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
         let Conversation { pipeline, calls, think_s } = self.conversation;
         if !(1..=MOST_PIPELINED).contains(&pipeline) {
             return refuse(format!(
@@ -120,7 +124,7 @@ impl Work for Http {
 #[cfg(test)]
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
-    use crate::{Arrivals, Body, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop};
+    use crate::{Arrivals, Body, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop, Tls};
 
     fn plan() -> HttpLoad {
         HttpLoad {
@@ -128,6 +132,7 @@ mod tests {
                 address: "127.0.0.1:80".parse().unwrap(),
                 authority: "localhost".into(),
                 http: HttpVersion::Http11,
+                tls: None,
                 requests: Requests::Given(vec![request(1.0)]),
                 conversation: Conversation::default(),
                 pick: Pick::InOrder,
@@ -168,8 +173,9 @@ mod tests {
             arrivals: Arrivals::Constant,
             connections: 1,
         };
+        let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
-        let broken: [(HttpLoad, &str); 15] = [
+        let broken: [(HttpLoad, &str); 16] = [
             (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (HttpLoad { threads: 3, ..plan() }, "3 threads"),
             (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
@@ -183,6 +189,7 @@ mod tests {
             (plan().with(|http| http.conversation = conversation(2, None, 1.0)), "no pipeline"),
             (HttpLoad { model: sessions, ..plan() }, "number of calls"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
+            (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 full handshakes"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
             (plan().with(|http| http.requests = given(&[0.0, 0.0])), "weight above 0"),
         ];

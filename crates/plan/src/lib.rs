@@ -14,6 +14,7 @@ mod random;
 mod requests;
 mod schedule;
 mod share;
+mod tls;
 
 pub use back_off::BackOff;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
@@ -26,3 +27,4 @@ pub use random::{Purpose, Random};
 pub use requests::{Body, ListedRequests, Request, Requests};
 pub use schedule::{Arrivals, Schedule};
 pub use share::Share;
+pub use tls::{ClientCertificate, Tls, TlsVersion, Verify};

@@ -1,6 +1,6 @@
 """``loadcurve load``: one load against one URL."""
 
-from loadcurve.cli.load_study import Options, cpus_of, http_load
+from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
 from loadcurve.errors import NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
@@ -20,6 +20,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """
     target = read_url(url)
     load = http_load(options, url, target.path)
+    if target.scheme == "http":
+        options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     cpus = cpus_of(options.values["cpus"])
     # The address is looked up last, so that bad options are refused without a question to any name server.
     try:
@@ -31,6 +33,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         load=load,
         address=address,
         authority=target.authority,
+        scheme=target.scheme,
+        host=target.host,
         threads=load.threads or 1,
         cpus=cpus,
         seed=options.values["seed"],

@@ -13,7 +13,8 @@ import typer
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
 
-ARRIVALS, REQUESTS, GENERATOR, DATABASES = "Arrivals and connections", "Requests", "Generator", "Databases"
+ARRIVALS, REQUESTS, TLS = "Arrivals and connections", "Requests", "TLS"
+GENERATOR, DATABASES = "Generator", "Databases"
 """Sections of the help, beside the options that most loads need."""
 
 
@@ -23,7 +24,7 @@ def load(
         str,
         typer.Argument(
             metavar="URL",
-            help="Target of the load: http://host:port/path, mongodb://host:port or postgresql://host:port.",
+            help="Target of the load: http(s)://host:port/path, mongodb://host:port or postgresql://host:port.",
         ),
     ],
     connections: Annotated[
@@ -117,6 +118,56 @@ def load(
     http: Annotated[
         Literal["1.0", "1.1"], typer.Option(help="HTTP version of the requests.", rich_help_panel=REQUESTS)
     ] = "1.1",
+    tls_version: Annotated[
+        Literal["1.2", "1.3"] | None,
+        typer.Option(help="The one version of TLS that is offered; default both.", rich_help_panel=TLS),
+    ] = None,
+    ciphers: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Cipher suites offered, by IANA name.", rich_help_panel=TLS),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Key-exchange groups offered, such as x25519.", rich_help_panel=TLS
+        ),
+    ] = None,
+    cacert: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trust the authorities of this PEM file instead.", rich_help_panel=TLS
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Accept any certificate.", rich_help_panel=TLS)
+    ] = False,
+    server_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Name in the certificate; default the URL's host.", rich_help_panel=TLS
+        ),
+    ] = None,
+    cert: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The client's certificate, PEM.", rich_help_panel=TLS),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.", rich_help_panel=TLS)
+    ] = None,
+    full_handshakes: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Share of connections that do not resume a session.",
+            rich_help_panel=TLS,
+        ),
+    ] = 1.0,
+    key_log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append the secrets of the connections here.", rich_help_panel=TLS),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(

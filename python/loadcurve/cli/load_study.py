@@ -49,11 +49,25 @@ HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {
     "open": OpenLoadTable,
     "sessions": SessionsLoadTable,
 }
+_TLS_KEYS = {
+    "ciphers": "suites",
+    "groups": "groups",
+    "cacert": "verify",
+    "insecure": "verify",
+    "server_name": "server_name",
+    "cert": "certificate",
+    "key": "key",
+    "key_log": "key_log",
+}
+"""The keys of a study's `tls` that options set, but for the version, of which an option gives one."""
+TLS_OPTIONS = ("tls_version", *_TLS_KEYS, "full_handshakes")
+"""All options that say something of TLS."""
 OPTIONS = {
     "header": "headers",
     "header_env": "headers",
     "urls": "requests",
     "requests": "requests_total",
+    **dict.fromkeys(("tls_version", *_TLS_KEYS), "tls"),
 }
 """What options of a load are called that have another name on the command line."""
 
@@ -129,9 +143,17 @@ class Options:
         except ValidationError as error:
             raise self._bad_input(problems_of(error, table)) from error
 
+    def require_none_of(self, names: Sequence[str], reason: str) -> None:
+        """Refuse options that were given where they say nothing; raises BadInput."""
+        for name in names:
+            if name in self._given:
+                raise BadInput(f"{self._written[name]}: {reason}; leave it out")
+
     def _read(self, name: str) -> Any:  # noqa: ANN401 -- what TOML may hold
         """Return a value as the file of a study has it."""
         value = self.values[name]
+        if OPTIONS.get(name) == "tls":
+            return _tls_setting(name, value)
         if name == "header":
             return {key: field for text in value for key, field in headers_of(text).items()}
         if name == "header_env":
@@ -174,10 +196,23 @@ class Options:
             return f"-p {rest[0]}: {problem.text}"
         if key == "requests" and not self.gives_any("urls"):
             return f"URL: {problem.text}"
+        if key == "tls" and rest:
+            keys = {"versions": "tls_version", **{one: option for option, one in _TLS_KEYS.items()}}
+            name = "cacert" if rest[0] == "verify" else keys.get(rest[0], "tls")
+            return f"{self._written.get(name, name)}: {problem.text}"
         # Weights stand in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key
         name = next((one for one in self._written if one not in OF_RUNNING and self._key(one) == key), key)
         return f"{self._written.get(name, name)}: {problem.text}"
+
+
+def _tls_setting(name: str, value: object) -> dict[str, object]:
+    """Return what an option sets in a study's `tls`."""
+    if name == "tls_version":
+        return {"versions": [value]}
+    if name in ("ciphers", "groups"):
+        return {_TLS_KEYS[name]: [part.strip() for part in str(value).split(",")]}
+    return {_TLS_KEYS[name]: "none" if name == "insecure" else str(value)}
 
 
 _MODELS_IN_WORDS = {

@@ -29,6 +29,7 @@ from loadcurve.loads.requests import (
 )
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept
+from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.toml.expected import Expected, nearest, show
@@ -98,6 +99,10 @@ class HttpLoadTable(LoadTable):
     verify: Verify = "content"
     """What each answer is verified to be: the file of the content, of the length that the load then checks,
     too; or of status 200 alone, or with a text that matches a pattern, as a text that changes requires."""
+    tls: Tls = Field(default_factory=TlsTable)
+    """What is asked for in the handshakes of TLS, where the server speaks it."""
+    full_handshakes: FullHandshakes = 1.0
+    """The share of the connections over TLS that begin a session; the others go on with an earlier one."""
     threads: PositiveCount | None = None
     """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
 

@@ -18,6 +18,7 @@ from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
 from loadcurve.loads.ycsb import DatabaseLoad
 
@@ -99,7 +100,19 @@ class HttpPlan(Plan):
 
     kind = WEB
     own = frozenset(
-        {"model", "threads", "connections", "requests", "weights", "method", "headers", "body", "verify"}
+        {
+            "model",
+            "threads",
+            "connections",
+            "requests",
+            "weights",
+            "method",
+            "headers",
+            "body",
+            "verify",
+            "tls",
+            "full_handshakes",
+        }
     )
 
     load: HttpLoad
@@ -107,6 +120,10 @@ class HttpPlan(Plan):
     """``host:port`` with a numeric host."""
     authority: str
     """What ``Host`` names."""
+    scheme: Scheme = "http"
+    """Whether the connections are protected."""
+    host: str = ""
+    """What the server's certificate must be for, where the load does not name it."""
     body_bytes: Mapping[str, int] = field(default_factory=dict)
     """How long the verified answers to paths are."""
 
@@ -121,7 +138,10 @@ class HttpPlan(Plan):
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
         conversation = {name: options.pop(name) for name in _CONVERSATION if name in options}
         address = {"address": self.address, "authority": self.authority}
-        return {**address, "conversation": conversation, "requests": self._requests(), **options}
+        tls = None
+        if self.scheme == "https":
+            tls = self.load.tls.planned(self.host, self.load.full_handshakes)
+        return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
 
     def _requests(self) -> dict[str, Any]:
         """Return the requests; another than the verified one may be answered with another length."""
@@ -153,7 +173,9 @@ class HttpPlan(Plan):
         """
         requests = [one["operation"] for one in measured["operations"]]
         run = {"address": self.address, "threads": self.threads, "requests": requests}
-        run |= self.load.model_dump(mode="json", include={"verify"})
+        run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
+        if self.scheme == "https":
+            run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
         return HttpAsRun.model_validate(self._as_run(measured) | run)
 
 

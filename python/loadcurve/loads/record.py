@@ -10,6 +10,7 @@ from pydantic import Field
 
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.rates import Rate
+from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.loads.workload import Workload
 
@@ -42,6 +43,7 @@ class HttpAsRun(_AsRun):
 
     model: Literal["closed", "open", "sessions"]
     http: Literal["1.0", "1.1"]
+    scheme: Scheme = "http"
     requests: Many[str]
     pick: Literal["in-order", "random", "weighted"]
     connection_rate_cps: Rate | None = None

@@ -8,6 +8,7 @@ from rich.text import Text
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import Rate
 from loadcurve.loads.record import LoadAsRun
+from loadcurve.loads.tls import TlsResult
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.distribution import Distribution
@@ -85,6 +86,7 @@ def _latency_table(result: LoadResult) -> Table:
         "service time": result.service_time_ms,
         "first byte": result.first_byte_ms,
         "connect": result.connect_ms,
+        "handshake": result.handshake_ms,
         "connection": result.connections.lifetime_ms,
     }
     rows |= {name: times for name, times in observed.items() if times is not None and times.count}
@@ -147,6 +149,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         status = result.status.nonzero()
         table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
     table.add_row("connections", _connections(result.connections))
+    if result.tls is not None:
+        table.add_row("TLS", _tls(result.tls))
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
         table.add_row("received", f"{_size(received)}, of it {_size(body)} in bodies")
@@ -158,6 +162,16 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))
     return table
+
+
+def _tls(tls: TlsResult) -> str:
+    """Say how many handshakes there were, and what most of them have agreed on."""
+    handshakes = tls.handshakes
+    lines = [f"{handshakes.full:,} full and {handshakes.resumed:,} resumed handshakes"]
+    lines += [
+        ", ".join([one.version, one.suite, *([one.group] if one.group else [])]) for one in tls.agreed[:1]
+    ]
+    return "\n".join(reversed(lines))
 
 
 def _lateness(lateness: Lateness) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from loadcurve.loads.record import LoadAsRun
+from loadcurve.loads.tls import TlsResult
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
@@ -191,9 +192,13 @@ class LoadResult(Record):
     latency_ms: Distribution
     service_time_ms: Distribution | None
     connect_ms: Distribution | None
+    handshake_ms: Distribution | None = None
+    """Of what follows connecting before requests can be sent, such as that of TLS; records may lack it."""
     first_byte_ms: Distribution | None
     transfer_ms: Distribution | None
     connections: Connections
+    tls: TlsResult | None = None
+    """``None`` where the connections carry clear text."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None

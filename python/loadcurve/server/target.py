@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import without_passwords
 from loadcurve.server.lookup import endpoints_of
 
-DEFAULT_PORT = 80
+DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
+EXPECTED = "expected http://host:port/path or https://host:port/path"
 LEAST_TIMEOUT_S = 1e-3
 
 
@@ -17,6 +19,7 @@ LEAST_TIMEOUT_S = 1e-3
 class Target:
     """Where a URL leads."""
 
+    scheme: Scheme
     host: str
     port: int
     authority: str
@@ -29,18 +32,20 @@ def read_url(url: str) -> Target:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        text = f"{without_passwords(url)}: not a URL: {error}; expected http://host:port/path"
+        text = f"{without_passwords(url)}: not a URL: {error}; {EXPECTED}"
         raise BadInput(text) from None
     fault = _fault(parts)
     if fault:
-        raise BadInput(f"{without_passwords(url)}: {fault}; expected http://host:port/path")
+        raise BadInput(f"{without_passwords(url)}: {fault}; {EXPECTED}")
     if parts.username is not None:
         text = "a URL with a user is not supported; set the header with -H 'Authorization: …'"
         raise BadInput(f"{without_passwords(url)}: {text}")
     path = parts.path or "/"
+    scheme: Scheme = "https" if parts.scheme == "https" else "http"
     return Target(
+        scheme=scheme,
         host=parts.hostname or "",
-        port=DEFAULT_PORT if parts.port is None else parts.port,
+        port=DEFAULT_PORTS[scheme] if parts.port is None else parts.port,
         authority=parts.netloc,
         path=f"{path}?{parts.query}" if parts.query else path,
     )
@@ -50,7 +55,7 @@ def _fault(parts: SplitResult) -> str | None:
     """Say what keeps a URL from being loaded."""
     if not parts.scheme:
         return "the scheme is missing"
-    if parts.scheme != "http":
+    if parts.scheme not in DEFAULT_PORTS:
         return f"the scheme is {parts.scheme!r}"
     if not parts.hostname:
         return "the host is missing"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use rustls::ClientConfig;
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -83,7 +83,7 @@ impl Encryption {
             // Anybody can have a certificate of these authorities.
             return Err(InvalidTarget("sslrootcert=system needs sslmode=verify-full".into()));
         }
-        let cryptography = Arc::new(ring::default_provider());
+        let cryptography = Arc::new(aws_lc_rs::default_provider());
         let proof = proof(mode, authorities(options)?)?;
         let verifier = Verifier { cryptography: Arc::clone(&cryptography), proof };
         let builder = ClientConfig::builder_with_provider(cryptography)

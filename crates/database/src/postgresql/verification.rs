@@ -123,7 +123,7 @@ mod tests {
     use std::time::Duration;
 
     use rustls::CertificateError;
-    use rustls::crypto::ring;
+    use rustls::crypto::aws_lc_rs;
     use rustls::pki_types::pem::PemObject;
 
     use super::*;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn verified(proof: Proof, host: &'static str, at: u64) -> Result<(), Error> {
-        let verifier = Verifier { cryptography: Arc::new(ring::default_provider()), proof };
+        let verifier = Verifier { cryptography: Arc::new(aws_lc_rs::default_provider()), proof };
         let name = ServerName::try_from(host).unwrap();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(at));
         verifier.verify_server_cert(&self_signed(), &[], &name, &[], now).map(drop)

@@ -293,7 +293,8 @@ impl<'a> Simulation<'a> {
         let interrupted = self.stop_at != Nanos::NEVER;
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let (name, kernel) = (SimulatedIo::NAME, TcpCounters::default());
-        let summary = HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None };
+        let summary =
+            HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None, look: None };
         summary.of(&[Finished::of(vec![part], kernel, interrupted)])
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
             address,
             authority: "localhost".into(),
             http: HttpVersion::Http11,
+            tls: None,
             requests: Requests::Given(vec![get("/")]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,

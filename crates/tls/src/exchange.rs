@@ -1,0 +1,160 @@
+//! Any exchange over TLS.
+
+use std::sync::Arc;
+
+use loadcurve_wire::{
+    Agreement, Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Request, Tag,
+};
+use rustls::Error;
+
+use crate::client::Client;
+use crate::failure;
+use crate::session::Session;
+
+/// What the exchanges of one thread share.
+#[derive(Debug)]
+pub struct Settings<S> {
+    /// What is asked for in handshakes.
+    pub client: Arc<Client>,
+    /// Those of the protocol above.
+    pub inner: S,
+}
+
+// The client is shared, so the protocol's settings alone must be copied.
+impl<S: Clone> Clone for Settings<S> {
+    fn clone(&self) -> Self {
+        Self { client: Arc::clone(&self.client), inner: self.inner.clone() }
+    }
+}
+
+/// A protocol over TLS. Its requests wait for the end of the handshake.
+pub struct Tls<E> {
+    client: Arc<Client>,
+    /// None before the first connection, and where one could not be begun.
+    session: Option<Session>,
+    inner: E,
+    agreement: Option<Agreement>,
+    complaint: Option<String>,
+}
+
+impl<E: Exchange> Exchange for Tls<E> {
+    type Template = E::Template;
+    type Settings = Settings<E::Settings>;
+
+    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest> {
+        E::template(request)
+    }
+
+    fn new(most: usize, settings: &Self::Settings) -> Self {
+        Self {
+            client: Arc::clone(&settings.client),
+            session: None,
+            inner: E::new(most, &settings.inner),
+            agreement: None,
+            complaint: None,
+        }
+    }
+
+    fn open(&mut self) {
+        self.agreement = None;
+        self.complaint = None;
+        let begun = Session::new(self.client.next_config(), self.client.server_name.clone());
+        self.session = begun.map_err(|error| self.complaint = Some(error.to_string())).ok();
+        self.inner.open();
+    }
+
+    fn readiness(&self) -> Readiness {
+        match (&self.session, self.agreement) {
+            (None, _) => Readiness::Closed,
+            (Some(_), None) => Readiness::Handshaking,
+            (Some(_), Some(_)) => self.inner.readiness(),
+        }
+    }
+
+    fn agreement(&self) -> Option<Agreement> {
+        self.agreement
+    }
+
+    fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref().or(self.inner.complaint())
+    }
+
+    fn has_output(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::has_output)
+            || (self.agreement.is_some() && self.inner.has_output())
+    }
+
+    fn write_output(&mut self, to: &mut Vec<u8>) {
+        if self.agreement.is_some() {
+            self.inner.write_output(to);
+        }
+    }
+
+    fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        self.inner.begin(tag, template, target, to);
+    }
+
+    fn protect(&mut self, bytes: &mut Vec<u8>) {
+        if let Some(session) = &mut self.session {
+            session.protect(bytes);
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        let Some(session) = &mut self.session else { return Err(Malformed::Protection) };
+        let mut consumed = 0;
+        if !session.has_arrived() && !bytes.is_empty() {
+            consumed = match session.receive(bytes) {
+                Ok(consumed) => consumed,
+                Err(error) => return Err(self.refuse(&error)),
+            };
+            self.note_agreement()?;
+        }
+        let Some(session) = &mut self.session else { return Err(Malformed::Protection) };
+        while session.has_arrived() {
+            let inner = &mut self.inner;
+            let received = session.take(|plain| match inner.receive(plain) {
+                Ok(received) => (received.consumed, Ok(received)),
+                Err(malformed) => (0, Err(malformed)),
+            })?;
+            if received.event.is_some() || received.consumed == 0 {
+                return Ok(Received { consumed, event: received.event });
+            }
+        }
+        Ok(Received { consumed, event: None })
+    }
+
+    fn has_input(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::has_arrived)
+    }
+
+    /// Without the peer's word that it has ended the connection, an answer that ends with it may have been cut off (RFC
+    /// 8446, section 6.1).
+    fn end_of_input(&mut self) -> Option<Event> {
+        let has_ended = self.session.as_ref().is_some_and(Session::has_ended);
+        if has_ended { self.inner.end_of_input() } else { None }
+    }
+
+    fn cancel(&mut self, tag: Tag) -> bool {
+        self.inner.cancel(tag)
+    }
+}
+
+impl<E: Exchange> Tls<E> {
+    /// Notes what was agreed on when the handshake is over, and refuses what was not asked for.
+    fn note_agreement(&mut self) -> Result<(), Malformed> {
+        let Some(session) = self.session.as_ref().filter(|_| self.agreement.is_none()) else { return Ok(()) };
+        let Some(agreement) = session.agreement() else { return Ok(()) };
+        if let Err(text) = failure::require_protocol(self.client.required_protocol, session.protocol()) {
+            self.complaint = Some(text);
+            return Err(Malformed::Protection);
+        }
+        self.agreement = Some(agreement);
+        Ok(())
+    }
+
+    fn refuse(&mut self, error: &Error) -> Malformed {
+        self.complaint = Some(failure::in_words(error));
+        Malformed::Protection
+    }
+}

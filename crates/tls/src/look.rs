@@ -1,0 +1,96 @@
+//! One handshake before a load: whether the server speaks TLS as it was asked for, and what it shows of itself.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use loadcurve_wire::Agreement;
+use rustls::Error;
+
+use crate::certificate::Certificate;
+use crate::client::Client;
+use crate::failure;
+use crate::session::Session;
+
+/// What a server has shown of itself in a handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// What was agreed on.
+    pub agreement: Agreement,
+    /// The protocol that it has chosen (ALPN).
+    pub protocol: Option<String>,
+    /// Its certificate; none where it cannot be read.
+    pub certificate: Option<Certificate>,
+}
+
+/// Why there was no handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoTls {
+    /// There was no connection on which there could be one.
+    Unreachable,
+    /// The handshake failed, or was answered by what is not TLS: a sentence.
+    Refused(String),
+}
+
+/// Makes one full handshake with a server and leaves; `left` says how much of the time for it is left.
+///
+/// # Errors
+/// There is none.
+pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -> Result<Look, NoTls> {
+    let in_time = || if left().is_zero() { Err(lost(ErrorKind::TimedOut)) } else { Ok(left()) };
+    let mut stream = TcpStream::connect_timeout(&address, in_time()?).map_err(|_| NoTls::Unreachable)?;
+    let refused = |error: &Error| NoTls::Refused(failure::in_words(error));
+    let mut session =
+        Session::new(client.full_config(), client.server_name.clone()).map_err(|error| refused(&error))?;
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let mut output = Vec::new();
+        session.protect(&mut output);
+        let limited =
+            stream.set_read_timeout(Some(in_time()?)).and(stream.set_write_timeout(Some(in_time()?)));
+        limited.map_err(|error| NoTls::Refused(error.to_string()))?;
+        stream.write_all(&output).map_err(|error| lost(error.kind()))?;
+        if let Some(agreement) = session.agreement() {
+            failure::require_protocol(client.required_protocol, session.protocol())
+                .map_err(NoTls::Refused)?;
+            return Ok(Look {
+                agreement,
+                protocol: session.protocol().map(|chosen| String::from_utf8_lossy(chosen).into_owned()),
+                certificate: Certificate::of(session.certificates()),
+            });
+        }
+        let read = stream.read(&mut buffer).map_err(|error| lost(error.kind()))?;
+        if read == 0 {
+            return Err(lost(ErrorKind::UnexpectedEof));
+        }
+        let mut rest = &buffer[..read];
+        while !rest.is_empty() {
+            let taken = session.receive(rest).map_err(|error| with_certificate(&error, client))?;
+            rest = &rest[taken..];
+        }
+    }
+}
+
+/// The failure of a handshake, with the certificate that it is about.
+fn with_certificate(error: &Error, client: &Client) -> NoTls {
+    let text = failure::in_words(error);
+    let shown = match error {
+        Error::InvalidCertificate(_) => Certificate::of(&client.refused()),
+        _ => None,
+    };
+    NoTls::Refused(shown.map_or(text.clone(), |certificate| format!("{text}; {}", certificate.in_words())))
+}
+
+fn lost(kind: ErrorKind) -> NoTls {
+    NoTls::Refused(
+        match kind {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                "the server does not answer a TLS handshake in time; it may speak no TLS on this port"
+            }
+            _ => {
+                "the server ended the connection instead of a TLS handshake; it may speak no TLS on this port"
+            }
+        }
+        .into(),
+    )
+}

@@ -1,0 +1,248 @@
+//! HTTP/1.x over TLS against a server in the same process, without a socket between them.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use loadcurve_plan::{Tls as Plan, TlsVersion, Verify};
+use loadcurve_tls::{Client, Settings, Tls};
+use loadcurve_wire::{
+    Body, Event, Exchange, Http1, Malformed, Method, Readiness, Request, Response, Target, Version,
+};
+use proptest::prelude::*;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection};
+
+/// The other end of the connection, which answers each read of a request.
+struct Server {
+    connection: ServerConnection,
+    answer: &'static [u8],
+}
+
+impl Server {
+    fn of(config: &Arc<ServerConfig>, answer: &'static [u8]) -> Self {
+        Self { connection: ServerConnection::new(Arc::clone(config)).unwrap(), answer }
+    }
+
+    /// Takes what the client has sent, and gives what the server sends.
+    fn serve(&mut self, mut bytes: &[u8]) -> Vec<u8> {
+        while !bytes.is_empty() {
+            self.connection.read_tls(&mut bytes).unwrap();
+            let state = self.connection.process_new_packets().unwrap();
+            let mut plain = vec![0; state.plaintext_bytes_to_read()];
+            self.connection.reader().read_exact(&mut plain).unwrap();
+            let requests = plain.windows(4).filter(|end| end == b"\r\n\r\n").count();
+            for _ in 0..requests {
+                self.connection.writer().write_all(self.answer).unwrap();
+            }
+        }
+        self.output()
+    }
+
+    fn output(&mut self) -> Vec<u8> {
+        let mut output = Vec::new();
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut output).unwrap();
+        }
+        output
+    }
+}
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+fn server_config() -> Arc<ServerConfig> {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder().with_no_client_auth();
+    Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap())
+}
+
+fn any_certificate() -> Plan {
+    Plan { verify: Verify::None, ..Plan::of("localhost") }
+}
+
+fn settings(plan: &Plan, protocol: &'static str, is_required: bool) -> Settings<()> {
+    Settings { client: Client::new(plan, protocol, is_required).unwrap(), inner: () }
+}
+
+fn request() -> <Http1 as Exchange>::Template {
+    let request = Request {
+        version: Version::Http11,
+        method: Method::GET,
+        target: Target::Fixed("/"),
+        authority: "localhost",
+        headers: &[],
+        body: Body::Bytes(&[]),
+    };
+    Tls::<Http1>::template(&request).unwrap()
+}
+
+/// What the client sends next.
+fn written(client: &mut Tls<Http1>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    client.write_output(&mut bytes);
+    client.protect(&mut bytes);
+    bytes
+}
+
+/// Lets the client read bytes in pieces of these lengths in turn, and gives what happened.
+fn read(client: &mut Tls<Http1>, bytes: &[u8], lengths: &[usize]) -> Result<Vec<Event>, Malformed> {
+    let (mut events, mut rest) = (Vec::new(), bytes);
+    for length in lengths.iter().cycle() {
+        let (mut piece, behind) = rest.split_at((*length).min(rest.len()));
+        while !piece.is_empty() || client.has_input() {
+            let received = client.receive(piece)?;
+            piece = &piece[received.consumed..];
+            events.extend(received.event);
+        }
+        rest = behind;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    Ok(events)
+}
+
+/// Lets both sides shake hands, with what comes from the server in pieces.
+fn shake_hands(client: &mut Tls<Http1>, server: &mut Server, lengths: &[usize]) -> Result<(), Malformed> {
+    client.open();
+    while client.readiness() == Readiness::Handshaking {
+        let answer = server.serve(&written(client));
+        assert!(!answer.is_empty() || client.readiness() != Readiness::Handshaking, "both sides wait");
+        read(client, &answer, lengths)?;
+    }
+    Ok(())
+}
+
+fn answered(events: &[Event]) -> Vec<&Response> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Answered(_, response) => Some(response),
+            _ => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn answers_arrive_whatever_the_pieces_in_which_their_records_do(
+        lengths in prop::collection::vec(1_usize..4000, 1..8),
+        pipeline in 1_usize..5,
+    ) {
+        let mut server = Server::of(&server_config(), ANSWER);
+        let mut client = Tls::<Http1>::new(pipeline, &settings(&any_certificate(), "http/1.1", false));
+        shake_hands(&mut client, &mut server, &lengths).unwrap();
+        let mut requests = written(&mut client);
+        let mut plain = Vec::new();
+        for tag in 0..pipeline {
+            client.begin(tag, &request(), None, &mut plain);
+        }
+        client.protect(&mut plain);
+        requests.extend(plain);
+        let events = read(&mut client, &server.serve(&requests), &lengths).unwrap();
+        let responses = answered(&events);
+        prop_assert_eq!(responses.len(), pipeline);
+        prop_assert!(responses.iter().all(|response| (response.status, response.body_bytes) == (200, 5)));
+        prop_assert_eq!(client.readiness(), Readiness::Ready);
+    }
+}
+
+#[test]
+fn what_was_agreed_on_is_known_and_is_what_was_asked_for() {
+    for (versions, suites, expected) in [
+        (vec![TlsVersion::Tls13], vec!["TLS_CHACHA20_POLY1305_SHA256".to_owned()], (0x0304, 0x1303)),
+        (
+            vec![TlsVersion::Tls12],
+            vec!["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".to_owned()],
+            (0x0303, 0xc02b),
+        ),
+    ] {
+        let plan = Plan { versions, suites, groups: vec!["secp256r1".into()], ..any_certificate() };
+        let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+        shake_hands(&mut client, &mut Server::of(&server_config(), ANSWER), &[1000]).unwrap();
+        let agreement = client.agreement().unwrap();
+        assert_eq!((agreement.version, agreement.suite), expected);
+        assert_eq!((agreement.group, agreement.is_resumed), (Some(23), false));
+    }
+}
+
+#[test]
+fn as_many_connections_resume_a_session_as_were_asked_to() {
+    let config = server_config();
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        for (full_handshakes, most_full) in [(1.0, 20), (0.25, 6), (0.0, 1)] {
+            let plan = Plan { full_handshakes, versions: vec![version], ..any_certificate() };
+            let settings = settings(&plan, "http/1.1", false);
+            let mut client = Tls::<Http1>::new(1, &settings);
+            let mut full = 0;
+            for _ in 0..20 {
+                let mut server = Server::of(&config, ANSWER);
+                shake_hands(&mut client, &mut server, &[5000]).unwrap();
+                full += usize::from(!client.agreement().unwrap().is_resumed);
+                // The tickets of version 1.3 come behind the handshake.
+                let tickets = server.serve(&written(&mut client));
+                read(&mut client, &tickets, &[5000]).unwrap();
+            }
+            // The first connection that may resume finds no session yet.
+            assert_eq!(full, most_full, "{version:?}, {full_handshakes}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_ends_with_the_connection_is_whole_only_where_the_server_says_that_it_ends_it() {
+    for says_so in [true, false] {
+        let mut server = Server::of(&server_config(), b"HTTP/1.1 200 OK\r\n\r\nup to the end");
+        let mut client = Tls::<Http1>::new(1, &settings(&any_certificate(), "http/1.1", false));
+        shake_hands(&mut client, &mut server, &[1000]).unwrap();
+        let mut bytes = Vec::new();
+        client.begin(0, &request(), None, &mut bytes);
+        client.protect(&mut bytes);
+        let mut answer = server.serve(&bytes);
+        if says_so {
+            server.connection.send_close_notify();
+            answer.extend(server.output());
+        }
+        read(&mut client, &answer, &[1000]).unwrap();
+        let end = client.end_of_input();
+        assert_eq!(answered(end.as_slice()).len(), usize::from(says_so));
+    }
+}
+
+#[test]
+fn a_record_that_was_changed_on_its_way_ends_the_connection() {
+    let mut server = Server::of(&server_config(), ANSWER);
+    let mut client = Tls::<Http1>::new(1, &settings(&any_certificate(), "http/1.1", false));
+    shake_hands(&mut client, &mut server, &[1000]).unwrap();
+    let mut bytes = Vec::new();
+    client.begin(0, &request(), None, &mut bytes);
+    client.protect(&mut bytes);
+    let mut answer = server.serve(&bytes);
+    *answer.last_mut().unwrap() ^= 1;
+    assert_eq!(read(&mut client, &answer, &[1000]), Err(Malformed::Protection));
+    assert!(client.complaint().unwrap().contains("was changed on its way"));
+}
+
+#[test]
+fn a_protocol_that_is_required_and_not_chosen_is_refused() {
+    let mut client = Tls::<Http1>::new(1, &settings(&any_certificate(), "h2", true));
+    let refused = shake_hands(&mut client, &mut Server::of(&server_config(), ANSWER), &[1000]);
+    assert_eq!(refused, Err(Malformed::Protection));
+    assert!(client.complaint().unwrap().contains("does not speak \"h2\""), "{:?}", client.complaint());
+}
+
+#[test]
+fn a_certificate_of_an_authority_that_is_not_trusted_is_refused_with_what_accepts_it() {
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let file = std::env::temp_dir().join(format!("loadcurve-tls-{}.pem", std::process::id()));
+    std::fs::write(&file, other.cert.pem()).unwrap();
+    let plan = Plan { verify: Verify::File(file.clone()), ..Plan::of("localhost") };
+    let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+    std::fs::remove_file(file).unwrap();
+    let refused = shake_hands(&mut client, &mut Server::of(&server_config(), ANSWER), &[1000]);
+    assert_eq!(refused, Err(Malformed::Protection));
+    let complaint = client.complaint().unwrap();
+    assert!(complaint.contains("--cacert") && complaint.contains("--insecure"), "{complaint}");
+}

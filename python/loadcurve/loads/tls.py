@@ -1,0 +1,133 @@
+"""What a load asks for in the handshakes of TLS, and what both sides have agreed on."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, model_validator
+from pydantic.functional_validators import AfterValidator
+
+from loadcurve.loads.values import Count, Many, Record
+from loadcurve.toml.expected import Expected
+from loadcurve.toml.problems import Problem, own_problems
+
+Scheme = Literal["http", "https"]
+"""Whether the connections of a load carry clear text."""
+
+
+def _from_folder(name: str, info: ValidationInfo) -> str:
+    """Count the name of a file from the folder of the study."""
+    return str(Path(info.context["folder"] if info.context else "", name))
+
+
+def _file_unless_named(name: str, info: ValidationInfo) -> str:
+    return name if name in ("system", "none") else _from_folder(name, info)
+
+
+FileName = Annotated[
+    str, Field(min_length=1), AfterValidator(_from_folder), Expected('the name of a file, such as "ca.pem"')
+]
+Verify = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(_file_unless_named),
+    Expected('"system", "none" or the name of a file with the certificates of authorities'),
+]
+Names = Annotated[
+    list[Annotated[str, Field(min_length=1), Expected("a name, as IANA has registered it")]],
+    Expected("a list of names, the preferred one first"),
+]
+FullHandshakes = Annotated[float, Field(ge=0, le=1), Expected("a share of the connections, from 0 to 1")]
+
+
+class TlsTable(BaseModel):
+    """What is asked for in handshakes; what is left out is what the TLS library offers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    versions: Annotated[
+        list[Literal["1.2", "1.3"]], Expected('a list of versions of TLS, such as ["1.3"]')
+    ] = Field(default_factory=list)
+    """The versions that are offered: 1.2 and 1.3 unless this is given."""
+    suites: Names = Field(default_factory=list)
+    """The cipher suites that are offered, such as `TLS_AES_128_GCM_SHA256`."""
+    groups: Names = Field(default_factory=list)
+    """The groups for the exchange of keys, such as `x25519` or `X25519MLKEM768`."""
+    verify: Verify = "system"
+    """Whose certificates are accepted: of the machine's authorities, of those in a file, or any (`none`)."""
+    server_name: Annotated[str, Field(min_length=1), Expected("a host name")] | None = None
+    """The name that the certificate must be for; that of the URL unless this is given."""
+    certificate: FileName | None = None
+    """The client's certificate in PEM, where the server requires one."""
+    key: FileName | None = None
+    """Its private key in PEM."""
+    key_log: FileName | None = None
+    """A file for the secrets of the connections, with which others can decrypt them."""
+
+    @model_validator(mode="after")
+    def _with_both_or_none(self) -> "TlsTable":
+        if (self.certificate is None) != (self.key is None):
+            missing, given = ("key", "certificate") if self.key is None else ("certificate", "key")
+            raise own_problems([Problem((missing,), f"missing; the {given} is given, which requires both")])
+        return self
+
+    def planned(self, host: str, full_handshakes: float) -> dict[str, Any]:
+        """Return it as the engine reads it, for a server of this host."""
+        certificate = {"certificate": self.certificate, "key": self.key} if self.certificate else None
+        return {
+            "server_name": self.server_name or host,
+            "versions": self.versions,
+            "suites": self.suites,
+            "groups": self.groups,
+            "verify": self.verify if self.verify in ("system", "none") else {"file": self.verify},
+            "client_certificate": certificate,
+            "full_handshakes": full_handshakes,
+            "key_log": self.key_log,
+        }
+
+
+Tls = Annotated[
+    TlsTable,
+    PlainSerializer(lambda table: table.model_dump(mode="json", exclude_defaults=True)),
+    Expected('a table of settings of TLS, such as { versions = ["1.3"] }'),
+]
+"""A record has what the study gives."""
+
+
+class Handshakes(Record):
+    """How many handshakes there were, by whether an earlier session went on."""
+
+    full: Count
+    resumed: Count
+
+
+class Agreed(Record):
+    """What some of the handshakes have agreed on, by the names that IANA has registered."""
+
+    version: str
+    suite: str
+    group: str | None
+    """``None`` where no keys were exchanged."""
+    resumed: bool
+    count: Count
+
+
+class Certificate(Record):
+    """The certificate that a server has shown."""
+
+    subject: str
+    issuer: str
+    key: str
+    not_after: str
+    chain_length: Count
+
+
+class TlsResult(Record):
+    """The handshakes of a whole load, warm-up included."""
+
+    handshakes: Handshakes
+    agreed: Many[Agreed]
+    """The most frequent first."""
+    protocol: str | None
+    """The protocol that the server has chosen (ALPN); ``None`` where it has chosen none."""
+    certificate: Certificate | None
+    """``None`` where it was not seen."""

@@ -1,0 +1,109 @@
+"""`loadcurve load https://…` and `[load] tls`: what handshakes ask for, and what is refused before."""
+
+import json
+
+import pytest
+
+from loadcurve.cli import load as load_module
+from loadcurve.cli import watched_load
+from support.command import Command
+from support.scripted_run import answered
+
+
+class Recording:
+    """A generator that keeps the plan it was given."""
+
+    plan = None
+
+    def run(self, plan, _):
+        """Keep the plan and return a result of it."""
+        self.plan = plan
+        return answered(plan)
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Return what the engine reads of the load that some arguments ask for."""
+    monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
+    generator = Recording()
+    monkeypatch.setattr(watched_load, "ENGINE", generator)
+
+    def run(*arguments):
+        result = Command(tmp_path).run("load", *arguments)
+        assert result.returncode == 0, result.stderr
+        return json.loads(generator.plan.to_json())["http"]["work"]
+
+    return run
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch):
+    """Return why the command refuses some arguments."""
+    monkeypatch.setattr(watched_load, "ENGINE", None)
+
+    def run(*arguments):
+        result = Command(tmp_path).run("load", *arguments)
+        assert result.returncode == 2
+        return result.stderr
+
+    return run
+
+
+def test_the_connections_of_an_http_url_carry_clear_text(asked):
+    assert asked("http://localhost/")["tls"] is None
+
+
+def test_without_options_the_machines_authorities_are_trusted_and_the_urls_host_is_expected(asked):
+    assert asked("https://localhost:8443/")["tls"] == {
+        "server_name": "localhost",
+        "versions": [],
+        "suites": [],
+        "groups": [],
+        "verify": "system",
+        "client_certificate": None,
+        "full_handshakes": 1.0,
+        "key_log": None,
+    }
+
+
+def test_every_option_of_tls_reaches_the_engine(asked, tmp_path):
+    files = {"cacert": "ca.pem", "cert": "own.pem", "key": "own.key", "key-log": "keys.log"}
+    tls = asked(
+        "https://127.0.0.1/",
+        *("--tls-version", "1.3", "--ciphers", "TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384"),
+        *("--groups", "X25519MLKEM768,x25519", "--server-name", "example.org", "--full-handshakes", "0.25"),
+        *(word for option, name in files.items() for word in (f"--{option}", str(tmp_path / name))),
+    )["tls"]
+    assert tls == {
+        "server_name": "example.org",
+        "versions": ["1.3"],
+        "suites": ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"],
+        "groups": ["X25519MLKEM768", "x25519"],
+        "verify": {"file": str(tmp_path / "ca.pem")},
+        "client_certificate": {
+            "certificate": str(tmp_path / "own.pem"),
+            "key": str(tmp_path / "own.key"),
+        },
+        "full_handshakes": 0.25,
+        "key_log": str(tmp_path / "keys.log"),
+    }
+
+
+def test_any_certificate_is_accepted_where_that_is_asked_for(asked):
+    assert asked("https://localhost/", "--insecure")["tls"]["verify"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ("http://localhost/", "--insecure"),
+            "--insecure: the connections of an http:// URL carry clear text",
+        ),
+        (("https://localhost/", "--cert", "own.pem"), "--key: missing; the certificate is given"),
+        (("https://localhost/", "--full-handshakes", "2"), "--full-handshakes"),
+        (("postgresql://localhost/", "--cacert", "ca.pem"), "--cacert: this option is for web servers"),
+    ],
+)
+def test_an_option_of_tls_that_says_nothing_or_not_enough_is_named(refused, arguments, text):
+    assert text in refused(*arguments)
