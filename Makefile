@@ -55,7 +55,7 @@ $(STAMPS)/native: $(STAMPS)/environment $(NATIVE_SOURCES)
 	$(compile_the_command)
 	@touch $@
 
-# A first demo needs no databases, and compiles in half the time without their drivers.
+# A first demo needs no databases and no TLS, and compiles in half the time without drivers and cryptography.
 $(STAMPS)/demo: $(STAMPS)/environment $(NATIVE_SOURCES)
 	@if [ -e $(STAMPS)/native ]; then $(MAKE) --no-print-directory $(STAMPS)/native; \
 	else PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/install_editable.py --without-databases; fi
@@ -109,7 +109,7 @@ check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
-	cargo clippy --quiet --package loadcurve-database --no-default-features --locked -- -D warnings
+	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --no-default-features --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
 check-long: check check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing

@@ -1,7 +1,7 @@
 """Build the native parts and install the package as editable, with cargo's progress in sight.
 
 An installer would hide what cargo says until the build is over, which takes minutes the first time. With
-``--without-databases`` the drivers of databases are left out, which halves what there is to compile.
+``--without-databases`` the drivers of databases and TLS are left out, which halves what there is to compile.
 """
 
 import contextlib

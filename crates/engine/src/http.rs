@@ -2,12 +2,11 @@
 
 use loadcurve_plan::HttpLoad;
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
-use loadcurve_tls::Look;
 use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
 use crate::part::Finished;
-use crate::protection;
+use crate::protection::{self, Look};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::summary::{Loaded, Merged, Summary, Terms};
@@ -43,7 +42,7 @@ impl<E: Exchange> HttpSummary<'_, E> {
         };
         let mut summary = Summary::new(terms, finished);
         let recorder = &summary.merged.recorder;
-        summary.result.tls = self.plan.work.tls.as_ref().map(|_| protection::summary(recorder, self.look));
+        summary.result.tls = protection::summary(self.plan, recorder, self.look);
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));

@@ -16,12 +16,14 @@ mod last_second;
 mod load;
 mod part;
 mod places;
+#[cfg_attr(not(feature = "tls"), path = "no_protection.rs")]
 mod protection;
 mod ranges;
 mod requests;
 mod result;
 mod running;
 mod scheduler;
+mod spoken;
 mod summary;
 mod thread_group;
 // The tests of whole loads use it, too.
@@ -34,6 +36,10 @@ mod words;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
+
+/// Why a build without TLS refuses it.
+pub const NO_TLS: &str =
+    "this build has no TLS, as that of a first demo: build all of it by `make setup`, or install the wheel";
 
 pub use activity::Activity;
 pub use capacity::{LocalPorts, allow_connections};

@@ -3,8 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, HttpVersion, IoChoice, Pace, Share};
-use loadcurve_tls::{Look, Settings, Tls};
+use loadcurve_plan::{HttpLoad, IoChoice, Pace, Share};
 use loadcurve_wire::{Exchange, Http1};
 
 use crate::capacity::Capacity;
@@ -14,24 +13,21 @@ use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::uring::Uring;
 use crate::part::{Finished, Part};
-use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
+use crate::spoken::{Speaker, Spoken, speak};
 use crate::thread::online_cpus;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::worker::{Worker, WorkerConfiguration};
-
-/// What HTTP/1.x is called among the protocols of a TLS handshake (ALPN).
-const HTTP1: &str = "http/1.1";
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
 /// are open.
 ///
 /// # Errors
 /// When the plan is not sound, or asks for more than this machine allows.
-pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
+pub fn start(plan: &HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
     start_to_begin(plan, Begins::WhenReady)
 }
 
@@ -39,16 +35,8 @@ pub fn start(plan: HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
 ///
 /// # Errors
 /// As for [`start`].
-pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
-    match (plan.work.http, &plan.work.tls) {
-        (HttpVersion::Http10 | HttpVersion::Http11, None) => {
-            start_whole::<Http1>(plan, begins, Spoken::clear(()))
-        }
-        (HttpVersion::Http10 | HttpVersion::Http11, Some(tls)) => {
-            let spoken = Spoken::protected(&plan, tls, HTTP1, false, ())?;
-            start_whole::<Tls<Http1>>(plan, begins, spoken)
-        }
-    }
+pub fn start_to_begin(plan: &HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
+    speak(plan, Whole { plan, begins })
 }
 
 /// Starts a machine's share of a load on a web server, as [`start`]. Its connections are opened at once; the load begins
@@ -57,39 +45,43 @@ pub fn start_to_begin(plan: HttpLoad, begins: Begins) -> Result<RunningLoad<Load
 /// # Errors
 /// As for [`start`], and when there are more threads than connections in the share.
 pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
-    let begins = Begins::OnRequest;
-    let group = match (plan.work.http, &plan.work.tls) {
-        (HttpVersion::Http10 | HttpVersion::Http11, None) => {
-            Begun::<Http1>::new(plan, share, begins, ())?.group
-        }
-        (HttpVersion::Http10 | HttpVersion::Http11, Some(tls)) => {
-            let Spoken { settings, .. } = Spoken::protected(plan, tls, HTTP1, false, ())?;
-            Begun::<Tls<Http1>>::new(plan, share, begins, settings)?.group
-        }
-    };
-    Ok(RunningLoad::new(group, |finished| finished))
+    speak(plan, Shared { plan, share })
 }
 
-/// How connections speak, and what the server has shown of itself when it was asked whether it does.
-struct Spoken<S> {
-    settings: S,
-    look: Option<Look>,
+/// A load that this process carries out alone.
+struct Whole<'a> {
+    plan: &'a HttpLoad,
+    begins: Begins,
 }
 
-impl<S> Spoken<S> {
-    fn clear(settings: S) -> Self {
-        Self { settings, look: None }
+impl Speaker for Whole<'_> {
+    type Outcome = RunningLoad<LoadResult>;
+
+    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+        let Spoken { settings, look } = spoken;
+        let plan = self.plan.clone();
+        let begun = Begun::<E>::new(&plan, Share::whole(), self.begins, settings)?;
+        let Begun { group, requests, capacity, io } = begun;
+        Ok(RunningLoad::new(group, move |finished| {
+            let capacity = Some(&capacity.at_the_end());
+            let look = look.as_ref();
+            HttpSummary { plan: &plan, requests: &requests, io, capacity, look }.of(&[finished])
+        }))
     }
+}
 
-    fn protected(
-        plan: &HttpLoad,
-        tls: &loadcurve_plan::Tls,
-        protocol: &'static str,
-        is_required: bool,
-        inner: S,
-    ) -> Result<Spoken<Settings<S>>, StartError> {
-        let (client, look) = protection::agree(plan, tls, protocol, is_required)?;
-        Ok(Spoken { settings: Settings { client, inner }, look })
+/// The share of a load that this process carries out.
+struct Shared<'a> {
+    plan: &'a HttpLoad,
+    share: Share,
+}
+
+impl Speaker for Shared<'_> {
+    type Outcome = RunningLoad<Finished>;
+
+    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+        let begun = Begun::<E>::new(self.plan, self.share, Begins::OnRequest, spoken.settings)?;
+        Ok(RunningLoad::new(begun.group, |finished| finished))
     }
 }
 
@@ -103,20 +95,6 @@ pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Re
     Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(finished))
 }
 
-fn start_whole<E: Exchange + 'static>(
-    plan: HttpLoad,
-    begins: Begins,
-    spoken: Spoken<E::Settings>,
-) -> Result<RunningLoad<LoadResult>, StartError> {
-    let Spoken { settings, look } = spoken;
-    let Begun { group, requests, capacity, io } = Begun::<E>::new(&plan, Share::whole(), begins, settings)?;
-    Ok(RunningLoad::new(group, move |finished| {
-        let capacity = capacity.at_the_end();
-        let capacity = Some(&capacity);
-        HttpSummary { plan: &plan, requests: &requests, io, capacity, look: look.as_ref() }.of(&[finished])
-    }))
-}
-
 /// A share of a load whose threads have been started.
 struct Begun<E: Exchange> {
     group: ThreadGroup,
@@ -128,7 +106,6 @@ struct Begun<E: Exchange> {
 
 impl<E: Exchange + 'static> Begun<E> {
     fn new(plan: &HttpLoad, share: Share, begins: Begins, settings: E::Settings) -> Result<Self, StartError> {
-        plan.validate()?;
         let connections = numbers(plan, share).len();
         if plan.threads > connections {
             let text =

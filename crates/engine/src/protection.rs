@@ -1,44 +1,51 @@
 //! TLS on the connections of a load: what is asked for, looked at before the load, and reported after it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use loadcurve_plan::{HttpLoad, Tls};
+use loadcurve_plan::{HttpLoad, Tls as Plan};
 use loadcurve_record::Recorder;
-use loadcurve_tls::{self as tls, Client, InvalidSettings, Look, NoTls};
+pub(crate) use loadcurve_tls::Look;
+use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
+use loadcurve_wire::Exchange;
 
 use crate::clock;
 use crate::error::StartError;
 use crate::result::{Agreed, Certificate, Handshakes, TlsSummary};
+use crate::spoken::{Protocol, Speaker, Spoken};
 
-/// Looks at the server by one handshake of its own, so that what cannot be agreed on is known before anything is measured.
-/// A server that cannot be reached has nothing to show yet; the load says why.
+/// Lets `speaker` speak over TLS.
+///
+/// One handshake of its own looks at the server first, so that what cannot be agreed on is known before anything is
+/// measured. A server that cannot be reached has nothing to show yet; the load says why.
 ///
 /// # Errors
-/// The settings cannot be used, or the server does not agree to them.
-pub(crate) fn agree(
+/// The settings cannot be used, the server does not agree to them, and as the speaker says.
+pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
     plan: &HttpLoad,
-    tls: &Tls,
-    protocol: &'static str,
-    is_required: bool,
-) -> Result<(Arc<Client>, Option<Look>), StartError> {
-    let client =
-        Client::new(tls, protocol, is_required).map_err(|InvalidSettings(text)| StartError::Plan(text))?;
+    tls: &Plan,
+    protocol: Protocol,
+    inner: E::Settings,
+    speaker: S,
+) -> Result<S::Outcome, StartError> {
+    let client = Client::new(tls, protocol.name, protocol.is_required)
+        .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
     let end = clock::now() + plan.timeout();
     let left = || Duration::from_nanos((end - clock::now()).0);
-    match tls::look(plan.work.address, &client, left) {
-        Ok(look) => Ok((client, Some(look))),
-        Err(NoTls::Unreachable) => Ok((client, None)),
+    let look = match tls::look(plan.work.address, &client, left) {
+        Ok(look) => Some(look),
+        Err(NoTls::Unreachable) => None,
         Err(NoTls::Refused(text)) => {
-            Err(StartError::Machine(format!("no TLS with {}: {text}", plan.work.authority)))
+            return Err(StartError::Machine(format!("no TLS with {}: {text}", plan.work.authority)));
         }
-    }
+    };
+    speaker.speak::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
 }
 
-/// What a result says of the handshakes of a load.
-pub(crate) fn summary(recorder: &Recorder, look: Option<&Look>) -> TlsSummary {
+/// What a result says of the handshakes of a load; none in clear text.
+pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, look: Option<&Look>) -> Option<TlsSummary> {
+    plan.work.tls.as_ref()?;
     let agreements = &recorder.agreements;
-    TlsSummary {
+    Some(TlsSummary {
         handshakes: Handshakes { full: agreements.count(false), resumed: agreements.count(true) },
         agreed: agreements
             .most_frequent()
@@ -59,5 +66,5 @@ pub(crate) fn summary(recorder: &Recorder, look: Option<&Look>) -> TlsSummary {
             not_after: shown.not_after.clone(),
             chain_length: shown.chain_length,
         }),
-    }
+    })
 }

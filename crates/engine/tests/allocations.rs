@@ -115,7 +115,7 @@ fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
 
 /// How often the threads of a load allocate, and into how many seconds its series is divided; none where this kernel
 /// does not offer the backend.
-fn allocations_of(plan: HttpLoad) -> Option<(u64, u64)> {
+fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
     let Stop::RequestsTotal(requests) = plan.stop else { panic!("these loads have a number of requests") };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let load = match start(plan) {
@@ -160,8 +160,8 @@ fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
             let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
             let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
-            let Some((allocations, _)) = allocations_of(plan) else { break };
-            let Some((allocations_twice, seconds)) = allocations_of(twice) else { break };
+            let Some((allocations, _)) = allocations_of(&plan) else { break };
+            let Some((allocations_twice, seconds)) = allocations_of(&twice) else { break };
             let bound = allocations + ALLOCATIONS_PER_SECOND * seconds * threads + ALLOCATIONS_OF_BUFFERS;
             assert!(
                 allocations_twice <= bound,

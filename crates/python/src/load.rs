@@ -31,13 +31,14 @@ pub(crate) struct Load(Option<RunningLoad<serde_json::Result<String>>>);
 impl Load {
     #[staticmethod]
     #[pyo3(signature = (plan, *, begins_on_request=false))]
-    fn start(plan: &str, begins_on_request: bool) -> PyResult<Self> {
+    fn start(py: Python<'_>, plan: &str, begins_on_request: bool) -> PyResult<Self> {
         let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let begins = if begins_on_request { Begins::OnRequest } else { Begins::WhenReady };
-        let load = match plan {
-            Plan::Http(load) => loadcurve_engine::start_to_begin(load, begins),
+        // Before a load over TLS one handshake is waited for.
+        let load = py.detach(|| match plan {
+            Plan::Http(load) => loadcurve_engine::start_to_begin(&load, begins),
             Plan::Ycsb(load) => loadcurve_database::start_to_begin(load, begins),
-        };
+        });
         let load = load.map_err(start_error)?;
         Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
     }

@@ -6,8 +6,9 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::support::{Reply, Server, closed, get, measure, ok, refusing_address};
 
+#[expect(clippy::needless_pass_by_value, reason = "tests make plans where they use them")]
 fn refusal(plan: HttpLoad) -> StartError {
-    start(plan).err().expect("the load was started")
+    start(&plan).err().expect("the load was started")
 }
 
 #[test]

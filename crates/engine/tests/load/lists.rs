@@ -193,7 +193,7 @@ fn a_bad_line_is_refused_by_its_number_before_the_first_connection() {
     let (_socket, address) = refusing_address();
     let file = TemporaryFile::holding((String::from("/a\n").repeat(5_000) + "a\n").as_bytes());
     let plan = closed(address, 1, 1).with(|http| http.requests = lines_of(&file));
-    let Err(StartError::Plan(text)) = start(plan) else { panic!("the list was accepted") };
+    let Err(StartError::Plan(text)) = start(&plan) else { panic!("the list was accepted") };
     assert!(
         text.starts_with(&format!("{}:5001: found \"a\"; expected a path", file.path().display())),
         "{text}"

@@ -152,7 +152,7 @@ fn a_file_that_is_no_body_is_refused_by_its_name_before_the_first_connection() {
         ("/dev/zero".into(), "this is a pipe or a device; expected a file with the body"),
     ] {
         let plan = closed(address, 1, 1).with(|http| http.requests = Requests::Given(vec![post_file(&path)]));
-        let Err(StartError::Plan(text)) = start(plan) else { panic!("{} is accepted", path.display()) };
+        let Err(StartError::Plan(text)) = start(&plan) else { panic!("{} is accepted", path.display()) };
         assert!(text.starts_with(&path.display().to_string()) && text.contains(reason), "{text}");
     }
 }

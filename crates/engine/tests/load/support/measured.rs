@@ -14,8 +14,9 @@ pub(crate) struct Measured(Value);
 /// Starts a load.
 ///
 /// Where this kernel does not offer the backend there is nothing to test: the whole program of tests ends and says so.
+#[expect(clippy::needless_pass_by_value, reason = "tests make plans where they use them")]
 pub(crate) fn start(plan: HttpLoad) -> RunningLoad<LoadResult> {
-    loadcurve_engine::start(plan).unwrap_or_else(|error| {
+    loadcurve_engine::start(&plan).unwrap_or_else(|error| {
         let text = error.to_string();
         assert!(text.starts_with("io_uring is not available"), "{text}");
         // Written past the test harness, which would keep it to itself.

@@ -1,0 +1,32 @@
+//! What takes the place of TLS in a build without it.
+
+use loadcurve_plan::{HttpLoad, Tls as Plan};
+use loadcurve_record::Recorder;
+use loadcurve_wire::Exchange;
+
+use crate::error::StartError;
+use crate::result::TlsSummary;
+use crate::spoken::{Protocol, Speaker};
+
+/// What nobody has seen.
+#[derive(Clone, Debug)]
+pub(crate) enum Look {}
+
+/// Refuses to speak over TLS.
+///
+/// # Errors
+/// Always.
+pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
+    _: &HttpLoad,
+    _: &Plan,
+    _: Protocol,
+    _: E::Settings,
+    _: S,
+) -> Result<S::Outcome, StartError> {
+    Err(StartError::Plan(crate::NO_TLS.into()))
+}
+
+/// Nothing: no load is over TLS.
+pub(crate) fn summary(_: &HttpLoad, _: &Recorder, _: Option<&Look>) -> Option<TlsSummary> {
+    None
+}
