@@ -109,7 +109,7 @@ check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
-	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --no-default-features --locked -- -D warnings
+	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
 check-long: check check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing

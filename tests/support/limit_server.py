@@ -10,9 +10,11 @@ from loadcurve.server.spawn import ends_with_parent
 
 
 @contextmanager
-def limit_server(content: Path) -> Iterator[str]:
-    """Yield the address of a server of the files in ``content``."""
+def limit_server(content: Path, certificate: Path | None = None, key: Path | None = None) -> Iterator[str]:
+    """Yield the address of a server of the files in ``content``, of TLS where it has a certificate."""
     command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", "127.0.0.1:0", "--root", content]
+    if certificate is not None and key is not None:
+        command += ["--certificate", certificate, "--certificate-key", key]
     with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -8,8 +8,8 @@ use lexopt::prelude::*;
 use loadcurve_servers::{persistent, pipelined, simple};
 
 use crate::forking::{ServeClient, Settings};
-use crate::limit::Faults;
 use crate::limit::options::{self, FaultOptions};
+use crate::limit::{Faults, Identity};
 use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, count, parsed, value_of};
 
 const USAGE: &str = "\
@@ -28,6 +28,8 @@ Options:
   --idle-timeout-s SECONDS  a client that is silent for so long is closed (default 5, for limit never)
   --buffer-bytes N          how much of a client's requests is buffered, which bounds each of them
                             (default 8192, for pipelined 51200; not for limit)
+  --certificate FILE        a certificate (PEM) lets limit speak TLS instead of clear text; empty: none
+  --certificate-key FILE    the key of that (PEM)
   --version                 the version
 ";
 
@@ -38,7 +40,7 @@ const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A command line that makes sense.
 pub(crate) enum Asked {
-    Limit { listen: SocketAddr, backlog: i32, root: PathBuf, faults: Faults },
+    Limit { listen: SocketAddr, backlog: i32, root: PathBuf, faults: Faults, identity: Option<Identity> },
     Forking { settings: Settings, root: PathBuf, serve_client: ServeClient },
     Print(String),
 }
@@ -48,6 +50,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let (mut kind, mut listen, mut root, mut backlog) = (None, None, None, DEFAULT_BACKLOG);
     let (mut idle_timeout, mut buffer_bytes) = (None, None);
     let (mut fault_options, mut fault_option) = (FaultOptions::default(), None);
+    let (mut certificate, mut certificate_key) = (PathBuf::new(), PathBuf::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(value_of(&mut parser, "listen", &ADDRESS)?),
@@ -59,6 +62,8 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             Long("buffer-bytes") => {
                 buffer_bytes = Some(value_of(&mut parser, "buffer-bytes", &COUNT_ABOVE_ZERO)?.get());
             }
+            Long("certificate") => certificate = PathBuf::from(parser.value()?),
+            Long("certificate-key") => certificate_key = PathBuf::from(parser.value()?),
             Long("help") | Short('h') => return Ok(Asked::Print(format!("{USAGE}{}", options::USAGE))),
             Long("version") => {
                 return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
@@ -81,7 +86,13 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         "limit" if buffer_bytes.is_some() => return Err("limit does not know --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
-            return Ok(Asked::Limit { listen, backlog, root, faults });
+            let is_encrypted = !certificate.as_os_str().is_empty();
+            let identity =
+                is_encrypted.then(|| Identity::read(&certificate, &certificate_key)).transpose()?;
+            return Ok(Asked::Limit { listen, backlog, root, faults, identity });
+        }
+        _ if !certificate.as_os_str().is_empty() => {
+            return Err(format!("{kind} does not know --certificate").into());
         }
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),

@@ -43,9 +43,9 @@ fn obey(asked: Asked) -> Result<(), String> {
             print!("{text}");
             Ok(())
         }
-        Asked::Limit { listen, backlog, root, faults } => {
+        Asked::Limit { listen, backlog, root, faults, identity } => {
             let content = content::read(&root).map_err(|error| unreadable(&root, error))?;
-            let Err(error) = limit::serve(listen, backlog, content, faults);
+            let Err(error) = limit::serve(listen, backlog, content, faults, identity);
             Err(format!("cannot serve on {listen}: {error}"))
         }
         Asked::Forking { settings, root, serve_client } => {

@@ -11,6 +11,8 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, SocketFlags, sockopt};
 
+use super::tls::Tls;
+
 /// Goes on with a connection, or breaks off because it is to be closed.
 pub(super) type Step<T = ()> = ControlFlow<(), T>;
 
@@ -46,7 +48,8 @@ pub(super) struct Connection {
     pub(super) id: ClientId,
     /// The beginning of a request whose end has not arrived.
     pub(super) partial: Vec<u8>,
-    /// What the kernel has not taken yet of the answers.
+    pub(super) tls: Option<Tls>,
+    /// What the kernel has not taken yet of the answers, encrypted where they are.
     pub(super) unsent: Vec<u8>,
     pub(super) close_when_sent: bool,
     /// Used by scripts alone, as is what follows: the answers that wait for their time, in order.
@@ -64,6 +67,7 @@ impl Connection {
         Self {
             descriptor,
             id,
+            tls: None,
             partial: Vec::new(),
             unsent: Vec::new(),
             close_when_sent: false,
@@ -91,8 +95,19 @@ impl Connection {
         Step::Continue(())
     }
 
-    /// Writes bytes behind whatever the connection still has to send.
+    /// Writes an answer behind whatever the connection still has to send.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Step {
+        match &mut self.tls {
+            None => self.send(bytes),
+            Some(tls) => {
+                let sealed = tls.sealed(bytes, self.close_when_sent);
+                if sealed.is_empty() { Step::Continue(()) } else { self.send(&sealed) }
+            }
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Step {
         let taken = if self.unsent.is_empty() {
             match rustix::net::send(&self.descriptor, bytes, SendFlags::NOSIGNAL) {
                 Ok(taken) => taken,

@@ -20,12 +20,19 @@ use answer::Answers;
 use clients::{Clients, Connection, LISTENER, Step};
 pub(crate) use faults::Faults;
 use script::Script;
+pub(crate) use tls::Identity;
+use tls::{Peer, Tls};
 
 mod answer;
 mod clients;
 mod faults;
 pub(crate) mod options;
 mod script;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
 
 const EVENTS_PER_WAIT: usize = 64;
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -34,7 +41,7 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// A request header longer than this is refused.
 const LONGEST_HEADER_BYTES: usize = 16 * 1024;
 
-/// Serves `content` until the process is ended.
+/// Serves `content` until the process is ended: in clear text, or with an identity in TLS.
 ///
 /// # Errors
 /// When the address cannot be listened on, or the kernel refuses to wait.
@@ -43,9 +50,10 @@ pub(crate) fn serve(
     backlog: i32,
     content: Content,
     faults: Faults,
+    identity: Option<Identity>,
 ) -> io::Result<Infallible> {
     let mut clients = Clients::new(listening::listen(listen, backlog, SocketFlags::NONBLOCK)?)?;
-    let mut server = Server::new(content, Script::of(faults));
+    let mut server = Server { identity, ..Server::new(content, Script::of(faults)) };
     if !server.script.as_ref().is_some_and(Script::accepts_slowly) {
         clients.watch_listener()?;
     }
@@ -78,16 +86,21 @@ struct Server {
     /// Answers that wait to be written with the next ones.
     batch: Vec<u8>,
     script: Option<Script>,
+    /// What clients are shown where they are to speak TLS.
+    identity: Option<Identity>,
+    /// What was decrypted last.
+    plain: Vec<u8>,
 }
 
 impl Server {
     fn new(content: Content, script: Option<Script>) -> Self {
-        Self { answers: Answers::new(content), batch: Vec::new(), script }
+        Self { answers: Answers::new(content), batch: Vec::new(), script, identity: None, plain: Vec::new() }
     }
 
     /// Accepts the next client; false when none waits.
     fn accept(&mut self, clients: &mut Clients) -> bool {
         let Some(connection) = clients.accept() else { return false };
+        connection.tls = self.identity.as_ref().map(Tls::begin);
         if let Some(script) = &mut self.script {
             script.welcome(connection);
             script.keep_up_threads(clients.open());
@@ -108,7 +121,7 @@ impl Server {
     fn turn(&mut self, connection: &mut Connection, flags: EventFlags, buffer: &mut [u8]) -> Step {
         if flags.contains(EventFlags::OUT) && !connection.unsent.is_empty() {
             let unsent = std::mem::take(&mut connection.unsent);
-            connection.write(&unsent)?;
+            connection.send(&unsent)?;
         }
         let is_readable =
             flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
@@ -119,7 +132,7 @@ impl Server {
             match rustix::net::recv(&connection.descriptor, &mut *buffer, RecvFlags::empty()) {
                 Ok((0, _)) => return connection.end_of_requests(),
                 Ok((received, _)) => {
-                    self.answer_all(connection, &buffer[..received])?;
+                    self.take_in(connection, &buffer[..received])?;
                     if received < buffer.len() && !flags.contains(EventFlags::RDHUP) {
                         return Step::Continue(());
                     }
@@ -130,6 +143,23 @@ impl Server {
             }
         }
         Step::Continue(())
+    }
+
+    /// Does what bytes of a client ask for, in clear text or encrypted.
+    fn take_in(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step {
+        let Some(tls) = &mut connection.tls else { return self.answer_all(connection, bytes) };
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let peer = tls.open(bytes, &mut plain);
+        // Also where there is no request, its handshake may be to be answered.
+        let step = if plain.is_empty() { connection.write(&[]) } else { self.answer_all(connection, &plain) };
+        self.plain = plain;
+        step?;
+        match peer {
+            Peer::Open => Step::Continue(()),
+            Peer::Done => connection.end_of_requests(),
+            Peer::Failed => Step::Break(()),
+        }
     }
 
     /// Answers every complete request of `bytes` and keeps the rest.
