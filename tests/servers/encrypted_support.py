@@ -19,7 +19,7 @@ P256_KEY = bytes.fromhex("06082a8648ce3d030107")
 
 def context_for(server: Server, *alpn: str, version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
     """Return a client that trusts the server's authority alone and offers these protocols, this version."""
-    context = ssl.create_default_context(cafile=server.transport.authority)
+    context = ssl.create_default_context(cafile=server.transport.tls.verify)
     if alpn:
         context.set_alpn_protocols(alpn)
     if version is not None:

@@ -108,6 +108,15 @@ def test_every_process_of_a_container_is_bound_to_the_servers_cpus(containers, c
         assert [os.sched_getaffinity(process) for process in processes] == [cpus] * 3
 
 
+def test_a_server_in_a_container_has_the_certificate_of_its_start(containers, content_folder):
+    _require_nginx(containers)
+    containers.require_private_network()
+    found = in_rootfs(containers, "nginx", settings={"tls": True}, network="private")
+    with started(found, content_folder) as server:
+        assert server.url.startswith("https://")
+        server.verify(["/1k.txt"])
+
+
 def test_the_version_is_that_of_the_program_in_the_image(containers, content_folder):
     script = "echo version 7.5"
     given = Overrides(start=["/opt/loadcurve-server", "{port}"], version_command=["sh", "-c", script])

@@ -24,6 +24,7 @@ from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
+from loadcurve.server.transport import CLEAR_TEXT
 from support import synthetic_run as synthetic
 
 Load = Callable[[Plan, Observe], LoadResult]
@@ -83,6 +84,7 @@ class ScriptedServer(LiveServer):
     url = f"http://{address}"
     settings: Mapping[str, Any] = {}
     configuration: Mapping[str, str] = {}
+    transport = CLEAR_TEXT
 
     def __init__(self, name: str, script: Script) -> None:
         self._name = name

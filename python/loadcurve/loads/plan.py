@@ -124,6 +124,8 @@ class HttpPlan(Plan):
     """Whether the connections are protected."""
     host: str = ""
     """What the server's certificate must be for, where the load does not name it."""
+    verify: str = "system"
+    """Whose certificates are accepted, where the load does not say it."""
     body_bytes: Mapping[str, int] = field(default_factory=dict)
     """How long the verified answers to paths are."""
 
@@ -140,7 +142,7 @@ class HttpPlan(Plan):
         address = {"address": self.address, "authority": self.authority}
         tls = None
         if self.scheme == "https":
-            tls = self.load.tls.planned(self.host, self.load.full_handshakes)
+            tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
 
     def _requests(self) -> dict[str, Any]:

@@ -70,6 +70,10 @@ class TlsTable(BaseModel):
             raise own_problems([Problem((missing,), f"missing; the {given} is given, which requires both")])
         return self
 
+    def trusting(self, verify: str) -> "TlsTable":
+        """Return it with others to trust than the machine's authorities, where it says nothing of that."""
+        return self.model_copy(update={"verify": verify}) if self.verify == "system" else self
+
     def planned(self, host: str, full_handshakes: float) -> dict[str, Any]:
         """Return it as the engine reads it, for a server of this host."""
         certificate = {"certificate": self.certificate, "key": self.key} if self.certificate else None

@@ -11,7 +11,6 @@ from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
-from loadcurve.server.transport import TLS
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
@@ -31,9 +30,6 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             yield Problem(("servers", name), text)
         if driver:
             yield Problem(("servers", name, "driver"), "not used by a load on web servers; remove it")
-        if isinstance(server, FoundServer) and server.settings.get(TLS) is True:
-            text = "the load is still sent in clear text only; set it to false (`servers check` may use it)"
-            yield Problem(("servers", name, TLS), text)
     elif protocol == "http":
         text = f'{title} is a web server; model = "ycsb" requires a database'
         yield Problem(("servers", name), text)

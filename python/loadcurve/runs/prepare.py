@@ -10,6 +10,8 @@ from pathlib import Path
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus, require_usable
 from loadcurve.loads.kinds import WEB
+from loadcurve.loads.tls import TlsTable
+from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.records import (
     ContainerRecord,
     ContentRecord,
@@ -142,7 +144,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], server, study.host, say)
+            found[name] = _find(catalog[server.use], study.arms[name], study.host, say)
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
@@ -160,10 +162,9 @@ def find_servers(
     return found
 
 
-def _find(
-    entry: CatalogEntry, server: StudyServer, host: Host, say: Callable[[str], None]
-) -> Found | MissingServer:
+def _find(entry: CatalogEntry, arm: Arm, host: Host, say: Callable[[str], None]) -> Found | MissingServer:
     """Look for a server; one whose version or image cannot be found out is as good as missing."""
+    server = arm.server
     try:
         location = location_of(entry, server, server.start, say)
     except ServerFailure as failure:
@@ -176,6 +177,7 @@ def _find(
         version_command=server.version_command,
         environment=server.environment,
         user=server.user,
+        tls=TlsTable() if isinstance(arm.load, DatabaseLoadTable) else arm.load.tls,
         limits=limits_of(server, host),
         location=location,
     )
@@ -244,7 +246,7 @@ def _build_what_is_unbuilt(
             fault = failures[entry.name]
             found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
-            found[name] = _find(entry, study.servers[name], study.host, say)
+            found[name] = _find(entry, study.arms[name], study.host, say)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:

@@ -45,8 +45,16 @@ class WebServerUnderLoad:
     def plan(self, point: Point, seed: int) -> HttpPlan:
         """Return the plan of the load of one point."""
         load = self.load.with_values(point, self.load.complete)
-        address, authority = self.server.address, self.server.authority
-        return plan_at_point(load, address, self.content, self.cpus, seed, authority=authority)
+        server = self.server
+        return plan_at_point(
+            load,
+            server.address,
+            self.content,
+            self.cpus,
+            seed,
+            authority=server.authority,
+            transport=server.transport,
+        )
 
     def checked(self, point: Point, result: LoadResult) -> LoadResult:  # noqa: ARG002
         """Return the result: its answers were checked as they came."""

@@ -17,7 +17,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.running import RunningServer
 from loadcurve.server.target import read_url
-from loadcurve.server.transport import CLEAR_TEXT, Transport
+from loadcurve.server.transport import Transport
 
 PROCESSES_UNKNOWN = Caveat.of(
     "processes_unknown",
@@ -59,8 +59,8 @@ class AttachedServer(LiveServer):
 
     @property
     def transport(self) -> Transport:
-        """Clear text: another URL of a web server is refused."""
-        return CLEAR_TEXT
+        """How a web server is spoken to, as its URL says."""
+        return self._found.transport
 
     @property
     def url(self) -> str:
@@ -86,7 +86,15 @@ class AttachedServer(LiveServer):
         try:
             if self._found.protocol == "http":
                 target = read_url(url)
-                verify_answers(target.host, target.port, paths, self._content, self._timeout_s, rule=rule)
+                verify_answers(
+                    target.host,
+                    target.port,
+                    paths,
+                    self._content,
+                    self._timeout_s,
+                    rule=rule,
+                    transport=self.transport,
+                )
             else:
                 RunningDatabase(url).verify(paths, rule)
         except ServerFailure as failure:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve import _engine
+from loadcurve.server.failure import ServerFailure
 from loadcurve.server.privileges import ServerUser
 
 CERTIFICATES_FOLDER = "certificates"
@@ -43,10 +44,16 @@ class CertificateFiles:
     def write(self, kind: str, address: str, user: ServerUser | None) -> None:
         """Make an authority and a certificate for a server that listens on an address, and write them.
 
-        Raises ``OSError`` where that fails.
+        Raises:
+            OSError: the files cannot be written.
+            ServerFailure: this build of Loadcurve has no TLS ("not_started").
+
         """
         names = [*dict.fromkeys((*LISTENED_NAMES, address))]
-        authority, certificate, key = _engine.make_certificates(kind, names)
+        try:
+            authority, certificate, key = _engine.make_certificates(kind, names)
+        except RuntimeError as error:
+            raise ServerFailure("not_started", f"The server cannot be started with TLS: {error}.") from None
         self.folder.mkdir(mode=0o700)
         self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
         for file, text, mode in (

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from http.client import HTTPResponse
-from pathlib import Path
 from typing import cast
 
+from loadcurve.loads.tls import TlsTable
 from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
@@ -48,7 +48,7 @@ def answer_within(
     try:
         connection.sock = bounded = _connected(host, port, timeout_s)
         if transport.is_encrypted:
-            connection.sock = bounded = _encrypted(bounded, host, transport.authority)
+            connection.sock = bounded = _encrypted(bounded, host, transport.tls)
         connection.request("GET", path, headers={"Connection": "close"})
         connection.response_class = _Answer
         response = connection.getresponse()
@@ -103,18 +103,26 @@ class _Encrypted(_InTime, ssl.SSLSocket):
     """One of TLS, whose handshake takes of the same time."""
 
 
-def _encrypted(connected: _InTime, host: str, authority: Path | None) -> _Encrypted:
-    """Shake hands with the server of this name, whose certificate the authority, or the machine's, vouch for.
+def _encrypted(connected: _InTime, host: str, tls: TlsTable) -> _Encrypted:
+    """Shake hands with the server of this host; only HTTP/1.1 is offered.
 
-    Only HTTP/1.1 is offered. Raises ``OSError``, of which ``ssl.SSLError`` is one, where that fails.
+    Raises ``OSError``, of which ``ssl.SSLError`` is one, where that fails.
     """
-    context = ssl.create_default_context(cafile=authority and str(authority))
+    is_file = tls.verify not in {"system", "none"}
+    context = ssl.create_default_context(cafile=tls.verify if is_file else None)
+    if tls.verify == "none":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.certificate is not None:
+        context.load_cert_chain(tls.certificate, tls.key)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     context.sslsocket_class = _Encrypted
     wrapped = cast(
         "_Encrypted",
-        context.wrap_socket(connected, server_hostname=host, do_handshake_on_connect=False),
+        context.wrap_socket(
+            connected, server_hostname=tls.server_name or host, do_handshake_on_connect=False
+        ),
     )
     wrapped.begin(connected.timeout_s, connected.began_s)
     with wrapped.in_time():

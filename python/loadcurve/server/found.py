@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS, Limits
+from loadcurve.loads.tls import TlsTable
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import CatalogEntry
@@ -49,6 +50,8 @@ class Overrides:
     """Where the server runs already."""
     version: str | None = None
     version_command: Sequence[str] | None = None
+    tls: TlsTable = field(default_factory=TlsTable)
+    """What the load asks for in its handshakes, and so whoever asks a server that runs already."""
     environment: Mapping[str, SecretText] = field(default_factory=dict)
     """Variables of the server, and of what asks for its version."""
     user: str | None = None

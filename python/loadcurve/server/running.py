@@ -18,6 +18,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.target import Target, reachable_address, read_url
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 ANSWER_TIMEOUT_S = 5.0
 
@@ -37,6 +38,8 @@ class RunningServer:
     settings: Mapping[str, SettingValue]
     protocol: ProtocolName
     """What is spoken with it, as the scheme of the URL says."""
+    transport: Transport = CLEAR_TEXT
+    """How a web server is spoken to."""
 
     status: ClassVar[Literal["found"]] = "found"
     is_started_here: ClassVar[bool] = False
@@ -83,8 +86,11 @@ def find_running_server(
         address = reachable_address(target, timeout_s)
     except NothingMeasured as error:
         return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", f"{error}."))
-    version = overrides.version or _announced_version(overrides.url, target, timeout_s)
-    return RunningServer(entry, overrides.url, address, target.authority, version, settings, "http")
+    transport = Transport(target.scheme, overrides.tls)
+    version = overrides.version or _announced_version(overrides.url, target, transport, timeout_s)
+    return RunningServer(
+        entry, overrides.url, address, target.authority, version, settings, "http", transport
+    )
 
 
 def _running_database(
@@ -120,10 +126,10 @@ def _target(url: str) -> Target:
     return target
 
 
-def _announced_version(url: str, target: Target, timeout_s: float) -> str:
+def _announced_version(url: str, target: Target, transport: Transport, timeout_s: float) -> str:
     """Return the product and version that an answer's ``Server`` names first, such as ``nginx/1.22.1``."""
     try:
-        with answer_within(timeout_s, target.host, target.port, "/") as response:
+        with answer_within(timeout_s, target.host, target.port, "/", transport=transport) as response:
             said = response.getheader("Server") or ""
     except (OSError, http.client.HTTPException) as error:
         text = f"{url}: GET / was not answered: {error or type(error).__name__}."

@@ -30,8 +30,6 @@ class StartCommand:
     """The file that takes what it prints."""
     content: Path | None
     """The folder that a web server serves."""
-    certificates: Path | None
-    """The folder with the certificate of a server that listens for TLS."""
     port: int
     """Where the server is reached on 127.0.0.1."""
     environment: Mapping[str, str]
@@ -40,6 +38,8 @@ class StartCommand:
     """The names of those that are secret, besides those whose names say so."""
     cpus: Collection[int] | None
     limits: Limits
+    certificates: Path | None = None
+    """The folder with the certificate of a server that listens for TLS."""
 
 
 class ServerProcesses(ABC):

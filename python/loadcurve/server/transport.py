@@ -4,10 +4,10 @@ Three settings say so, by these names in every description that has them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from loadcurve.loads.tls import Scheme, TlsTable
 from loadcurve.server.settings import BooleanSetting, Setting, SettingValue, TextSetting
 
 TLS = "tls"
@@ -23,25 +23,27 @@ CERTIFICATE_KINDS = ("ecdsa", "rsa")
 class Transport:
     """What is between HTTP and TCP, and which versions of HTTP are above it."""
 
-    is_encrypted: bool = False
-    authority: Path | None = None
-    """The file with the certificate that vouches for the server's; the machine's authorities without one."""
+    scheme: Scheme = "http"
+    tls: TlsTable = field(default_factory=TlsTable)
+    """What is asked for in the handshakes of an encrypted one, and whose certificates are accepted."""
     has_http2: bool = False
     """Whether the server was set to speak HTTP/2 as well."""
 
     @property
-    def scheme(self) -> Literal["http", "https"]:
-        """What URLs of the server begin with."""
-        return "https" if self.is_encrypted else "http"
+    def is_encrypted(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.scheme == "https"
 
 
 CLEAR_TEXT = Transport()
 
 
-def transport_of(settings: Mapping[str, SettingValue], authority: Path | None) -> Transport:
+def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Transport:
     """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
-    is_encrypted = settings.get(TLS) is True
-    return Transport(is_encrypted, authority if is_encrypted else None, settings.get(HTTP2) is True)
+    has_http2 = settings.get(HTTP2) is True
+    if settings.get(TLS) is not True:
+        return Transport(has_http2=has_http2)
+    return Transport("https", TlsTable(verify=str(authority)), has_http2)
 
 
 def require_transport_settings(settings: Mapping[str, Setting]) -> None:

@@ -28,7 +28,8 @@ def layout(point: WebPoint) -> Iterator[str]:
     """Yield the lines that wrk2 prints, without the rates of its threads and the size of its histogram."""
     load = point.load
     counted = load.latency_ms.count
-    yield f"Running {_in_units(point.duration_s, SECONDS, digits=0)} test @ http://{point.asked.address}{point.path}"
+    url = f"{point.asked.scheme}://{point.asked.address}{point.path}"
+    yield f"Running {_in_units(point.duration_s, SECONDS, digits=0)} test @ {url}"
     yield f"  {point.asked.threads} threads and {point.asked.connections} connections"
     yield "  Thread Stats   Avg      Stdev     Max   +/- Stdev"
     mean, deviation = load.latency_ms.mean or 0.0, load.latency_ms.stddev or 0.0
