@@ -151,8 +151,8 @@ def test_a_program_that_is_named_badly_is_refused(keys, said, tmp_path):
     [
         ('use = "url"\nurl = "http://127.0.0.1:1/path"', "servers.staging.url: found"),
         (
-            'use = "url"\nurl = "https://127.0.0.1:1"',
-            "servers.staging.url: https://127.0.0.1:1: the scheme is 'https'",
+            'use = "url"\nurl = "ftp://127.0.0.1:1"',
+            "servers.staging.url: ftp://127.0.0.1:1: the scheme is 'ftp'",
         ),
         ('use = "url"\nurl = "http://127.0.0.1:1"\nstart = ["sh"]', "servers.staging.start: not used"),
         ('use = "url"', "servers.staging.url: missing; expected"),
