@@ -114,6 +114,44 @@ class Load:
         """Wait for the end; return the result as JSON, without the load that it is of. Can be called once."""
 
 @final
+class Levels:
+    """A load that goes through several levels without a pause, on native threads of its own."""
+
+    @staticmethod
+    def start(plans: list[str]) -> Levels:
+        """Start the load that goes through these levels, each described as for :meth:`Load.start`.
+
+        They may differ in their model, connections, rate and times.
+
+        Raises:
+            ValueError: a plan asks for something that cannot be, or cannot go on from the one before it.
+            RuntimeError: this machine, as it is set up, cannot run the plans.
+
+        """
+
+    def progress(
+        self,
+    ) -> tuple[
+        float | None, int, dict[str, int], tuple[float, int, tuple[float, float, float] | None] | None
+    ]:
+        """Return what :meth:`Load.progress` returns, from the begin of the first level on."""
+
+    def stop(self) -> None:
+        """End the load now; what was measured is kept."""
+
+    def is_finished(self) -> bool:
+        """Whether the load has ended."""
+
+    def take_result(self) -> str | None:
+        """Return the result of the next level as JSON, once the last of its requests has ended."""
+
+    def finish(self) -> list[str]:
+        """Wait for the end; return the results that were not taken. Can be called once.
+
+        One that was under way when the load was stopped is marked as interrupted.
+        """
+
+@final
 class LocalPorts:
     """The local ports that connections to one destination could take, as they are now."""
 

@@ -233,7 +233,7 @@ impl<C: Clock> ClientPool<C> {
                 http: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
-                state.recorder.slowest.keep(slow);
+                state.recorder.keep_slow(slow, None);
             }
             state.activity.answered(done - taken.due);
         }
@@ -265,7 +265,7 @@ impl<C: Clock> ClientPool<C> {
                 failure: why.failure,
             };
             if let Some(slow) = state.recorder.failed(&failed) {
-                state.recorder.slowest.keep(slow);
+                state.recorder.keep_slow(slow, None);
             }
             if !why.text.is_empty() {
                 state.recorder.explained(taken.due, why.failure, tally, &why.text);

@@ -146,8 +146,7 @@ impl<E: Exchange + 'static> Threads<'_, E> {
         backends: Vec<I>,
     ) -> Result<&'static str, StartError> {
         let plan = self.plan;
-        // Looking for work takes a whole processor, which only a machine with more of them than threads can spare.
-        let spins = online_cpus().is_some_and(|cpus| cpus > plan.threads);
+        let spins = may_spin(plan.threads);
         for (share, io) in self.shares.iter().copied().zip(backends) {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
             let configuration = WorkerConfiguration::new(plan, share, requests, settings, spins);
@@ -158,6 +157,12 @@ impl<E: Exchange + 'static> Threads<'_, E> {
     }
 }
 
+/// Whether so many threads may look for work to be punctual: that takes a whole processor, which only a machine with more
+/// of them than threads can spare.
+pub(crate) fn may_spin(threads: usize) -> bool {
+    online_cpus().is_some_and(|cpus| cpus > threads)
+}
+
 /// The numbers of the connections of a share.
 pub(crate) fn numbers(plan: &HttpLoad, share: Share) -> impl ExactSizeIterator<Item = usize> + use<> {
     let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -165,7 +170,7 @@ pub(crate) fn numbers(plan: &HttpLoad, share: Share) -> impl ExactSizeIterator<I
 }
 
 /// One backend for each thread.
-fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
+pub(crate) fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
     let make = |share: &Share| Epoll::new(plan.work.address, numbers(plan, *share).len());
     let backends: Result<_, _> = shares.iter().map(make).collect();
     backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
@@ -173,7 +178,7 @@ fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
 
 /// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
 /// first waits for it.
-fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
+pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
     let make = |share: &Share| Uring::new(plan.work.address, numbers(plan, *share).len());
     let backends: Result<_, _> = shares.iter().map(make).collect();
     backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
@@ -196,7 +201,7 @@ fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share,
         Scheduler::new(pace, share, member.epoch()).expect("the plan was validated before the start");
     let window = scheduler.window();
     let mut meter = CpuMeter::new(window);
-    let began = worker.run(&mut scheduler, should_stop, |now, spun| meter.observe(now, spun));
+    let began = worker.run(&mut scheduler, should_stop, |worker| meter.observe(worker.now(), worker.spun()));
     let cpu = meter.used(worker.spun());
     let (recorder, ended) = worker.finish(&scheduler);
     Part::of_thread(recorder, window, began, ended, cpu)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use loadcurve_pauses::{Side, Watch};
+use loadcurve_pauses::{Pause, Side, Watch};
 use loadcurve_plan::Nanos;
 use loadcurve_record::{FailureCounts, Window};
 
@@ -86,12 +86,12 @@ impl Shared {
     }
 }
 
-/// The threads of one load.
-pub struct ThreadGroup {
+/// The threads of one load, each of which brings a `T` home.
+pub struct ThreadGroup<T = Part> {
     shared: Arc<Shared>,
     /// The processor of each thread; empty leaves them unbound.
     cpus: Vec<usize>,
-    threads: Vec<JoinHandle<Part>>,
+    threads: Vec<JoinHandle<T>>,
     /// What each thread shows of itself.
     activities: Vec<Arc<Activity>>,
     watcher: Watcher,
@@ -100,7 +100,7 @@ pub struct ThreadGroup {
     watch: Option<Watch>,
 }
 
-impl ThreadGroup {
+impl<T: Send + 'static> ThreadGroup<T> {
     /// A group of `threads` threads whose load begins as `begins` says, bound to `cpus` in turn; each processor is tried
     /// before anything is started.
     ///
@@ -138,7 +138,7 @@ impl ThreadGroup {
     pub fn start(
         &mut self,
         activity: Arc<Activity>,
-        work: impl FnOnce(Member) -> Part + Send + 'static,
+        work: impl FnOnce(Member) -> T + Send + 'static,
     ) -> Result<(), StartError> {
         let index = self.threads.len();
         let cpu = self.cpus.iter().copied().cycle().nth(index);
@@ -208,20 +208,42 @@ impl ThreadGroup {
         self.threads.iter().all(JoinHandle::is_finished)
     }
 
+    /// Whether the threads were asked to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// The machine's TCP counters as they were before the load.
+    pub(crate) fn counters_before(&self) -> TcpCounters {
+        self.counters_before
+    }
+
+    /// The pauses of its CPUs since they were last taken; `None` where that is not known.
+    pub(crate) fn take_pauses(&self) -> Option<Vec<Pause>> {
+        self.watch.as_ref().and_then(Watch::take)
+    }
+
+    /// Waits for the end of all threads, and returns what they bring home.
+    ///
+    /// # Panics
+    /// When one of them has panicked, with the same panic.
+    pub(crate) fn join(&mut self) -> Vec<T> {
+        let threads = self.threads.drain(..);
+        threads.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    }
+}
+
+impl ThreadGroup {
     /// Waits for the end of all threads.
     ///
     /// # Panics
     /// When one of them has panicked, with the same panic.
     #[must_use]
-    pub fn finish(self) -> Finished {
-        let parts = self
-            .threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
+    pub fn finish(mut self) -> Finished {
+        let parts = self.join();
         let kernel = TcpCounters::read().since(self.counters_before);
-        let pauses = self.watch.as_ref().and_then(Watch::take);
-        Finished { pauses, ..Finished::of(parts, kernel, self.shared.stop.load(Ordering::Relaxed)) }
+        let pauses = self.take_pauses();
+        Finished { pauses, ..Finished::of(parts, kernel, self.is_stopped()) }
     }
 }
 

@@ -1,14 +1,14 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
 //! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next, `slow`
-//! is what is asked about the slowest of them.
+//! is what is asked about the slowest of them, `levels` is how one level of a load goes over into the next.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use loadcurve_plan::{HttpLoad, Nanos, Share, Unit};
-use loadcurve_record::{Failure, Recorder, SlowRequest};
+use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
@@ -21,7 +21,10 @@ use crate::scheduler::Scheduler;
 
 mod begin;
 mod end;
+mod levels;
 mod slow;
+
+pub(crate) use levels::WorkerLevel;
 
 /// The longest sleep, so that being asked to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
@@ -79,6 +82,12 @@ pub(crate) struct Worker<I, E: Exchange> {
     configuration: WorkerConfiguration<E>,
     targets: TargetReader,
     connections: Vec<Connection<E>>,
+    /// How many of them the load uses: the first ones, and all unless it goes from one level to the next.
+    used: usize,
+    /// Slots that the level does not use any more, and that close their connections after their answers.
+    surplus: Vec<Slot>,
+    /// When the next level of the load begins, on which the loop hands over; never for most loads.
+    handover: Nanos,
     /// Requests begun by this worker.
     begun: u64,
     /// Connections on their way to be open, handshakes included.
@@ -100,7 +109,7 @@ pub(crate) struct Worker<I, E: Exchange> {
     /// Where what goes out in one write is put together: requests, or a part of a long one.
     scratch: Vec<u8>,
     /// Requests that have just ended and are among the slowest, of the slot whose event is handled.
-    slow_requests: Vec<SlowRequest>,
+    slow_requests: Vec<SlowCandidate>,
     now: Nanos,
     /// What anybody can see of what became of the requests.
     activity: Arc<Activity>,
@@ -127,6 +136,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connections: numbers
                 .map(|number| Connection::new(number, pipeline, &configuration.settings))
                 .collect(),
+            used: slots,
+            surplus: Vec::new(),
+            handover: Nanos::NEVER,
             begun: 0,
             connecting: 0,
             in_flight: 0,
@@ -152,7 +164,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(crate) fn open_all(&mut self, should_stop: impl Fn() -> bool) {
         self.now = self.io.wait(Nanos::ZERO);
         if self.configuration.unit == Unit::Request {
-            for slot in 0..self.connections.len() {
+            for slot in 0..self.used {
                 self.connect(slot);
                 if slot % CONNECTS_PER_TURN == CONNECTS_PER_TURN - 1 {
                     self.turn(None, self.now);
@@ -164,8 +176,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         self.resting.clear();
         self.free.clear();
-        self.free.extend(0..self.connections.len());
-        for connection in &mut self.connections {
+        self.free.extend(0..self.used);
+        for connection in &mut self.connections[..self.used] {
             connection.is_listed = true;
             connection.rests_until = None;
         }
@@ -187,13 +199,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every turn, and with how
-    /// long it has looked for work until then. Returns when it began.
+    /// Runs the load to its end, or until asked to stop; calls `observe` after every turn. Returns when it began.
     pub(crate) fn run(
         &mut self,
         scheduler: &mut Scheduler,
         should_stop: impl Fn() -> bool,
-        mut observe: impl FnMut(Nanos, Nanos),
+        observe: impl FnMut(&mut Self),
     ) -> Nanos {
         self.recorder.open_window(scheduler.window());
         // The first request is due at the epoch at the earliest, so the turn's clock must have passed it.
@@ -202,14 +213,24 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connection.free_since = self.now;
         }
         let started = self.now;
+        self.go_through(scheduler, should_stop, observe);
+        started
+    }
+
+    /// Turns until the last answer, until the next level of the load begins, or until asked to stop.
+    fn go_through(
+        &mut self,
+        scheduler: &mut Scheduler,
+        should_stop: impl Fn() -> bool,
+        mut observe: impl FnMut(&mut Self),
+    ) {
         while !should_stop() {
             let begun = self.begun;
             self.begin_due(scheduler);
             if self.begun > begun {
                 self.looking_since = None;
             }
-            let sessions_wait = self.sessions > 0 && !scheduler.is_over(self.now);
-            if scheduler.next_due(self.now).is_none() && self.in_flight == 0 && !sessions_wait {
+            if scheduler.next_due(self.now).is_none() && self.is_done(scheduler) {
                 break;
             }
             let could_begin = !self.free.is_empty() && !scheduler.is_over(self.now);
@@ -217,9 +238,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if could_begin && scheduler.is_over(self.now) {
                 self.held_up = scheduler.never_begun(self.now);
             }
-            observe(self.now, self.spun);
+            observe(self);
         }
-        started
+    }
+
+    /// Whether nothing is to be waited for, where no more is due.
+    fn is_done(&self, scheduler: &Scheduler) -> bool {
+        let is_over = scheduler.is_over(self.now);
+        if self.handover == Nanos::NEVER {
+            self.in_flight == 0 && (self.sessions == 0 || is_over)
+        } else {
+            is_over
+        }
     }
 
     /// Turns when something happens or is due.
@@ -229,7 +259,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn wait_for_work(&mut self, scheduler: &Scheduler) {
         let due = if self.free.is_empty() { None } else { scheduler.next_due(self.now) };
         let wake = self.next_wake(scheduler);
-        let is_punctual = self.configuration.spins && scheduler.is_scheduled() && due == Some(wake);
+        let is_expected = due == Some(wake) || wake == self.handover;
+        let is_punctual = self.configuration.spins && scheduler.is_scheduled() && is_expected;
         if !is_punctual {
             self.turn(Some(scheduler), wake);
         } else if wake - self.now > SHORTEST_SLEEP + SPIN {
@@ -258,6 +289,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         Arc::clone(&self.activity)
     }
 
+    /// The time of the last turn.
+    pub(crate) fn now(&self) -> Nanos {
+        self.now
+    }
+
     /// How long the worker has looked for work where it could have slept.
     pub(crate) fn spun(&self) -> Nanos {
         self.spun
@@ -265,9 +301,20 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
     pub(crate) fn finish(mut self, scheduler: &Scheduler) -> (Recorder, Nanos) {
+        self.give_up_waiting();
+        self.record_unsent(scheduler);
+        (self.recorder, self.now)
+    }
+
+    /// What is still under way is unanswered.
+    fn give_up_waiting(&mut self) {
         for request in self.connections.iter().flat_map(|connection| connection.requests.iter()) {
             self.recorder.unanswered(request.due);
         }
+    }
+
+    /// What was due and never begun is never sent.
+    fn record_unsent(&mut self, scheduler: &Scheduler) {
         let requests_each = match self.configuration.unit {
             Unit::Request => 1,
             // Of a session that never began, the first burst was due.
@@ -275,7 +322,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         };
         self.recorder.never_sent(scheduler.never_begun(self.now) * requests_each);
         self.recorder.never_sent_while_free = self.held_up * requests_each;
-        (self.recorder, self.now)
     }
 
     /// One turn of the loop: one wait, one reading of the clock, everything that happened by then; says whether
@@ -310,6 +356,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let rest = self.resting.peek().map(|Reverse((end, _))| *end);
         let deadlines = [self.connect_deadlines.earliest(), self.answer_deadlines.earliest()];
         let wakes = [due, rest].into_iter().chain(deadlines);
-        wakes.flatten().fold(self.now + LONGEST_WAIT, Nanos::min)
+        wakes.flatten().fold((self.now + LONGEST_WAIT).min(self.handover), Nanos::min)
     }
 }

@@ -3,6 +3,7 @@
 
 mod conversations;
 mod exchanges;
+mod levels;
 mod md1;
 mod queue;
 mod shares;

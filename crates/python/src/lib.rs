@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod certificates;
 mod database;
 mod histogram;
+mod levels;
 mod load;
 mod ports;
 mod requests;
@@ -15,6 +16,7 @@ mod toml_positions;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<database::Database>()?;
     module.add("DatabaseError", module.py().get_type::<database::DatabaseError>())?;
+    module.add_class::<levels::Levels>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
     module.add_class::<requests::RequestList>()?;

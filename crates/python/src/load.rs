@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loadcurve_database::DatabaseLoad;
-use loadcurve_engine::{Begins, RunningLoad, StartError};
+use loadcurve_engine::{Begins, Progress, RunningLoad, StartError};
 use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::Class;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 /// The plan of a load under the name of its kind of work.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Plan {
+pub(crate) enum Plan {
     Http(HttpLoad),
     Ycsb(DatabaseLoad),
 }
@@ -21,7 +21,7 @@ enum Plan {
 /// Of a last second: its length, its answers, and three percentiles of their latency in ms.
 type ShownSecond = (f64, u64, Option<[f64; 3]>);
 /// Seconds since the load began, answers, failures by class, and the last second.
-type ShownProgress = (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>);
+pub(crate) type ShownProgress = (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>);
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -32,7 +32,7 @@ impl Load {
     #[staticmethod]
     #[pyo3(signature = (plan, *, begins_on_request=false))]
     fn start(py: Python<'_>, plan: &str, begins_on_request: bool) -> PyResult<Self> {
-        let plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let plan = read_plan(plan)?;
         let begins = if begins_on_request { Begins::OnRequest } else { Begins::WhenReady };
         // Before a load over TLS one handshake is waited for.
         let load = py.detach(|| match plan {
@@ -53,14 +53,7 @@ impl Load {
     }
 
     fn progress(&mut self) -> PyResult<ShownProgress> {
-        let progress = self.0.as_mut().ok_or_else(already_finished)?.progress();
-        let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
-        Ok((
-            progress.elapsed_s,
-            progress.answered,
-            failures.map(|(class, count)| (class.code(), count)).collect(),
-            progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
-        ))
+        Ok(shown(self.0.as_mut().ok_or_else(already_finished)?.progress()))
     }
 
     fn stop(&self) -> PyResult<()> {
@@ -84,15 +77,31 @@ impl Load {
     }
 }
 
+/// A plan from its JSON.
+pub(crate) fn read_plan(plan: &str) -> PyResult<Plan> {
+    serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Where a load stands, as Python sees it.
+pub(crate) fn shown(progress: Progress) -> ShownProgress {
+    let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
+    (
+        progress.elapsed_s,
+        progress.answered,
+        failures.map(|(class, count)| (class.code(), count)).collect(),
+        progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
+    )
+}
+
 /// Why a load was not started, as the exception that tells the plan's faults from the machine's.
-fn start_error(error: StartError) -> PyErr {
+pub(crate) fn start_error(error: StartError) -> PyErr {
     match error {
         StartError::Plan(text) => PyValueError::new_err(text),
         StartError::Machine(text) => PyRuntimeError::new_err(text),
     }
 }
 
-fn already_finished() -> PyErr {
+pub(crate) fn already_finished() -> PyErr {
     PyRuntimeError::new_err("the load has been finished and its result taken")
 }
 

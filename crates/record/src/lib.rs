@@ -27,6 +27,6 @@ pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
-pub use recorder::{ConnectionCounts, Recorder, RequestCounts, WarmUpCounts, Window};
+pub use recorder::{ConnectionCounts, Recorder, RequestCounts, SlowCandidate, WarmUpCounts, Window};
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};

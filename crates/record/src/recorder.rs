@@ -7,8 +7,11 @@ use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
     Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer,
-    MismatchedBody, OperationTally, SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram,
+    MismatchedBody, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass, StatusCounts,
+    TimeHistogram,
 };
+
+mod levels;
 
 /// The measured window on the monotonic clock.
 ///
@@ -79,6 +82,14 @@ pub struct WarmUpCounts {
     pub failed: u64,
 }
 
+/// A request that is among the slowest so far, until it is known what its connection has sent again.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowCandidate {
+    request: SlowRequest,
+    /// On the clock: it says whose of the slowest it is where one level of a load has followed another.
+    due: Nanos,
+}
+
 /// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are the figures of their names.
@@ -125,6 +136,12 @@ pub struct Recorder {
     last_without_answer: Option<Nanos>,
     series: Series,
     answered_slots: Answered,
+    /// When its level began, where the load has gone on from an earlier one. What was due before is that one's.
+    #[serde(skip)]
+    begins: Nanos,
+    /// The recording of the level before, while requests of it, or of those before it, are under way.
+    #[serde(skip)]
+    earlier: Option<Box<Recorder>>,
 }
 
 impl Recorder {
@@ -164,6 +181,8 @@ impl Recorder {
             last_without_answer: None,
             series: Series::default(),
             answered_slots: Answered::default(),
+            begins: Nanos::ZERO,
+            earlier: None,
         }
     }
 
@@ -217,6 +236,8 @@ impl Recorder {
         if self.window.measures(due) {
             self.requests.sent += 1;
             self.bytes_sent += bytes as u64;
+        } else if let Some(earlier) = self.earlier_level_of(due) {
+            earlier.sent_after_its_end(due, bytes);
         }
         if self.window.contains(sent) {
             self.sent_within += 1;
@@ -228,6 +249,8 @@ impl Recorder {
     pub fn sent_more(&mut self, due: Nanos, bytes: usize) {
         if self.window.measures(due) {
             self.bytes_sent += bytes as u64;
+        } else if let Some(earlier) = self.earlier_level_of(due) {
+            earlier.sent_more(due, bytes);
         }
     }
 
@@ -240,8 +263,8 @@ impl Recorder {
 
     /// A request was answered. It is returned if it is among the slowest so far, to be kept there when it is known what
     /// its connection has sent again.
-    #[must_use = "a slow request is kept by Slowest::keep"]
-    pub fn answered(&mut self, answer: &Answer) -> Option<SlowRequest> {
+    #[must_use = "a slow request is kept by Recorder::keep_slow"]
+    pub fn answered(&mut self, answer: &Answer) -> Option<SlowCandidate> {
         let latency = answer.done - answer.due;
         self.replies += 1;
         self.last_answer = Some(answer.done);
@@ -252,8 +275,13 @@ impl Recorder {
             self.answered_slots.mark(answer.done - self.window.start);
         }
         if !self.window.measures(answer.due) {
-            return None;
+            return self.earlier_level_of(answer.due)?.answered_after_its_end(answer);
         }
+        self.measured_answer(answer)
+    }
+
+    fn measured_answer(&mut self, answer: &Answer) -> Option<SlowCandidate> {
+        let latency = answer.done - answer.due;
         self.requests.answered += 1;
         let operation = self.tally(answer.operation);
         operation.answered += 1;
@@ -263,7 +291,10 @@ impl Recorder {
             self.answered_over_http(answer, http);
         }
         self.last_outcome = Some(answer.done);
-        self.slowest.admits(latency).then(|| SlowRequest::answered(answer, self.window.start))
+        self.slowest.admits(latency).then(|| SlowCandidate {
+            request: SlowRequest::answered(answer, self.window.start),
+            due: answer.due,
+        })
     }
 
     fn answered_over_http(&mut self, answer: &Answer, http: &HttpAnswer) {
@@ -279,8 +310,8 @@ impl Recorder {
     }
 
     /// A request failed. It is returned as by [`Recorder::answered`].
-    #[must_use = "a slow request is kept by Slowest::keep"]
-    pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowRequest> {
+    #[must_use = "a slow request is kept by Recorder::keep_slow"]
+    pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowCandidate> {
         if request.was_answered() {
             self.last_answer = Some(request.failed);
         } else {
@@ -290,6 +321,9 @@ impl Recorder {
             self.series.failed(request.failed - self.window.start);
         }
         if !self.window.measures(request.due) {
+            if let Some(earlier) = self.earlier_level_of(request.due) {
+                return earlier.failed(request);
+            }
             self.warm_up.failed += 1;
             return None;
         }
@@ -298,32 +332,42 @@ impl Recorder {
         self.failures.add(request.failure);
         self.last_outcome = Some(request.failed);
         let latency = request.failed - request.due;
-        self.slowest.admits(latency).then(|| SlowRequest::failed(request, self.window.start))
+        self.slowest.admits(latency).then(|| SlowCandidate {
+            request: SlowRequest::failed(request, self.window.start),
+            due: request.due,
+        })
     }
 
     /// A request was answered with a body of another length than the verified one, and so has failed. It is returned as
     /// by [`Recorder::answered`].
-    #[must_use = "a slow request is kept by Slowest::keep"]
-    pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowRequest> {
-        if let (true, Some(http)) = (self.window.measures(answer.due), &answer.http) {
+    #[must_use = "a slow request is kept by Recorder::keep_slow"]
+    pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowCandidate> {
+        let level = self.level_of(answer.due);
+        if let (true, Some(http)) = (level.window.measures(answer.due), &answer.http) {
             let found = MismatchedBody { number: answer.number, bytes: http.body_bytes };
-            self.tally(answer.operation).mismatched_body.get_or_insert(found);
+            level.tally(answer.operation).mismatched_body.get_or_insert(found);
         }
         self.failed(&answer.failed(Failure::Mismatch))
     }
 
+    /// Keeps a slow request, now that it is known what its connection has sent again.
+    pub fn keep_slow(&mut self, slow: SlowCandidate, retransmits: Option<Retransmits>) {
+        let SlowCandidate { request, due } = slow;
+        self.level_of(due).slowest.keep(SlowRequest { retransmits, ..request });
+    }
+
     /// The peer explained the failure of a request due then.
     pub fn explained(&mut self, due: Nanos, failure: Failure, operation: usize, text: &str) {
-        if self.window.measures(due) {
-            self.explanations.add(failure, operation, text, 1);
+        let level = self.level_of(due);
+        if level.window.measures(due) {
+            level.explanations.add(failure, operation, text, 1);
         }
     }
 
     /// The load ended before the request due then was answered.
     pub fn unanswered(&mut self, due: Nanos) {
-        if self.window.measures(due) {
-            self.requests.unanswered += 1;
-        }
+        let level = self.level_of(due);
+        level.requests.unanswered += u64::from(level.window.measures(due));
     }
 
     /// The load ended before `count` measured requests that were due could be taken up.

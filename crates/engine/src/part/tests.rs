@@ -110,7 +110,7 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
         }
     };
     if let Some(slow) = slow {
-        recorder.slowest.keep(slow);
+        recorder.keep_slow(slow, None);
     }
 }
 

@@ -259,6 +259,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if !connection.requests.is_empty() || connection.exchange.has_output() {
             self.will_write(slot);
         }
+        if self.connections[slot].requests.is_empty() {
+            // It was opened for no request, but because a level of the load uses it.
+            self.connections[slot].free_since = self.now;
+            self.list_if_free(slot);
+        }
     }
 
     /// The slot's attempt to connect failed, or its handshake: it rests, so that a server that is down is not flooded.
@@ -313,7 +318,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.in_flight -= 1;
     }
 
-    fn disconnect(&mut self, slot: Slot) {
+    pub(super) fn disconnect(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         if connection.state == State::Open {
             self.recorder.disconnected(Some(self.now - connection.since));

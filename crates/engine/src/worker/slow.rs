@@ -1,7 +1,7 @@
 //! What the kernel is asked about the connections of slow requests, and of no others: every answer costs a system call.
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Retransmits, SlowRequest};
+use loadcurve_record::Retransmits;
 use loadcurve_wire::Exchange;
 
 use super::Worker;
@@ -25,8 +25,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             return;
         }
         let retransmits = self.retransmits(slot);
-        for request in self.slow_requests.drain(..) {
-            self.recorder.slowest.keep(SlowRequest { retransmits, ..request });
+        for slow in self.slow_requests.drain(..) {
+            self.recorder.keep_slow(slow, retransmits);
         }
     }
 

@@ -244,7 +244,7 @@ fn run(
     let mut worker = Worker::new(server, numbers(plan, Share::whole()), configuration);
     worker.open_all(|| false);
     let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
-    worker.run(&mut scheduler, || false, |_, _| {});
+    worker.run(&mut scheduler, || false, |_| {});
     let (recorder, _) = worker.finish(&scheduler);
     Outcome { recorder, written: written.take() }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use loadcurve_plan::{HttpLoad, Nanos, Share};
 use loadcurve_record::Failure;
@@ -13,6 +14,7 @@ use loadcurve_wire::{Exchange as _, Http1};
 use crate::http::HttpSummary;
 use crate::io::{Event, Io, Notify, Slot};
 use crate::kernel::TcpCounters;
+use crate::levels::{Home, Level, Thread};
 use crate::load::numbers;
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
@@ -249,22 +251,7 @@ impl<'a> Simulation<'a> {
         let clock = Rc::new(Cell::new(START));
         let numbers = numbers(self.plan, share);
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
-        let (heads, request_bytes) = bytes_of(&requests);
-        let io = SimulatedIo {
-            clock: Rc::clone(&clock),
-            held_up: self.held_up.clone(),
-            accepting: self.accepting,
-            answering: self.answering,
-            service: Box::new(service),
-            retransmits: Rc::clone(&self.retransmits),
-            sent: Rc::clone(&self.sent),
-            heads,
-            request_bytes,
-            part_time: self.part_time,
-            lines: vec![Line::default(); numbers.len()],
-            coming: BinaryHeap::new(),
-            ready: VecDeque::new(),
-        };
+        let io = self.io(&clock, &requests, numbers.len(), service);
         let mut worker =
             Worker::new(io, numbers, WorkerConfiguration::new(self.plan, share, requests, (), false));
         let should_stop = || clock.get() >= self.stop_at;
@@ -272,7 +259,7 @@ impl<'a> Simulation<'a> {
         let epoch = clock.get();
         let mut scheduler = Scheduler::new(&self.plan.pace(), share, epoch).unwrap();
         clock.set(epoch + self.begins_late);
-        let began = worker.run(&mut scheduler, should_stop, |_, _| {});
+        let began = worker.run(&mut scheduler, should_stop, |_| {});
         let activity = worker.activity();
         let (recorder, ended) = worker.finish(&scheduler);
         let counts = recorder.requests;
@@ -285,6 +272,66 @@ impl<'a> Simulation<'a> {
             "what anybody can see"
         );
         (Part::of_thread(recorder, scheduler.window(), began, ended, CpuUse::default()), epoch)
+    }
+
+    fn io(
+        &self,
+        clock: &Rc<Cell<Nanos>>,
+        requests: &RequestSource<Http1>,
+        slots: usize,
+        service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+    ) -> SimulatedIo {
+        let (heads, request_bytes) = bytes_of(requests);
+        SimulatedIo {
+            clock: Rc::clone(clock),
+            held_up: self.held_up.clone(),
+            accepting: self.accepting,
+            answering: self.answering,
+            service: Box::new(service),
+            retransmits: Rc::clone(&self.retransmits),
+            sent: Rc::clone(&self.sent),
+            heads,
+            request_bytes,
+            part_time: self.part_time,
+            lines: vec![Line::default(); slots],
+            coming: BinaryHeap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// What one worker brings home of each level of a load whose widest one is this simulation's plan.
+    pub(super) fn run_levels(
+        &self,
+        plans: &[HttpLoad],
+        service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+    ) -> Vec<Part> {
+        let clock = Rc::new(Cell::new(START));
+        let requests = RequestSource::<Http1>::open(self.plan).unwrap();
+        let numbers = numbers(self.plan, Share::whole());
+        let io = self.io(&clock, &requests, numbers.len(), service);
+        let configuration =
+            |plan, share| WorkerConfiguration::new(plan, share, Arc::clone(&requests), (), false);
+        let worker = Worker::new(io, numbers, configuration(self.plan, Share::whole()));
+        let activity = worker.activity();
+        let home = Arc::new(Home::new(plans.iter().map(|plan| plan.threads), TcpCounters::default()));
+        let mut thread = Thread::new(worker, Arc::clone(&home));
+        let levels: Vec<_> =
+            plans.iter().map(|plan| Level::of(plan, 0, |share| configuration(plan, share))).collect();
+        let should_stop = || clock.get() >= self.stop_at;
+        thread.open(&levels[0], should_stop);
+        thread.go_through(levels, clock.get(), should_stop);
+        let parts: Vec<Part> =
+            std::iter::from_fn(|| home.take()).map(|(_, finished)| finished.part).collect();
+        let mut shown = (0, 0);
+        for Part { recorder, .. } in &parts {
+            let counts = recorder.requests;
+            let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
+            assert_eq!(counts.due, ends, "requests got lost: {counts:?}");
+            shown.0 += recorder.replies;
+            shown.1 += counts.failed + recorder.warm_up.failed;
+        }
+        assert_eq!((activity.answers(), activity.failures().total()), shown, "what anybody can see");
+        parts
     }
 
     /// The result of a plan for one thread.

@@ -4,6 +4,7 @@
 mod accounting;
 mod cuts;
 mod failures;
+mod levels;
 mod limits;
 mod lists;
 mod machines;

@@ -5,6 +5,7 @@ mod accounting;
 mod agreement;
 mod cuts;
 mod failures;
+mod levels;
 mod limits;
 mod lists;
 mod machines;

@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder gets.
 
-use super::{Recorder, RequestCounts, WarmUpCounts, Window};
-use crate::{Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody, SlowRequest};
+use super::{Recorder, RequestCounts, SlowCandidate, WarmUpCounts, Window};
+use crate::{Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -31,9 +31,9 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
     }
 }
 
-fn keep(recorder: &mut Recorder, slow: Option<SlowRequest>) {
+fn keep(recorder: &mut Recorder, slow: Option<SlowCandidate>) {
     if let Some(slow) = slow {
-        recorder.slowest.keep(slow);
+        recorder.keep_slow(slow, None);
     }
 }
 

@@ -1,0 +1,78 @@
+//! A load that goes from one level to the next without a pause: a recording for each level.
+//!
+//! Requests that are under way when a level ends are its own by their due time, as at the end of any load, and are
+//! waited for while the next level is measured. The recording of the level that is under way is asked first, and
+//! hands on what was due before it began: that a request is not a measured one is rare, so a load of one level pays
+//! nothing for it.
+
+use loadcurve_plan::Nanos;
+
+use super::{Recorder, RequestCounts, SlowCandidate};
+use crate::Answer;
+
+impl Recorder {
+    /// From now on this is the recording of the next level, which began at `begins`, with the connections that are open.
+    /// The one until now stays behind it: see [`Recorder::take_ended_level`].
+    pub fn begin_level(&mut self, begins: Nanos) {
+        let mut next = Self::new(self.operations.len());
+        next.begins = begins;
+        next.connections.open = self.connections.open;
+        next.connections.concurrent_max = self.connections.open;
+        self.earlier = Some(Box::new(std::mem::replace(self, next)));
+    }
+
+    /// Takes the recording of the earliest level if it is over: if all of its measured requests have ended.
+    pub fn take_ended_level(&mut self) -> Option<Self> {
+        let last = self.earlier.as_mut()?;
+        if last.earlier.is_some() {
+            return last.take_ended_level();
+        }
+        if last.requests.under_way() > 0 {
+            return None;
+        }
+        self.earlier.take().map(|level| *level)
+    }
+
+    /// Takes the recording of the earliest level that is not the present one, whatever of it is under way.
+    pub fn take_earliest_level(&mut self) -> Option<Self> {
+        let earlier = self.earlier.as_mut()?;
+        earlier.take_earliest_level().or_else(|| self.earlier.take().map(|level| *level))
+    }
+
+    /// The recording of the level in which a request was due.
+    pub(super) fn level_of(&mut self, due: Nanos) -> &mut Self {
+        let mut level = self;
+        while due < level.begins && level.earlier.is_some() {
+            level = level.earlier.as_mut().expect("it was just looked at");
+        }
+        level
+    }
+
+    /// The recording of the level in which a request was due, where that is an earlier one.
+    #[cold]
+    pub(super) fn earlier_level_of(&mut self, due: Nanos) -> Option<&mut Self> {
+        let is_earlier = due < self.begins && self.earlier.is_some();
+        is_earlier.then(|| self.level_of(due))
+    }
+
+    /// A request of this level was written during a later one.
+    pub(super) fn sent_after_its_end(&mut self, due: Nanos, bytes: usize) {
+        if self.window.measures(due) {
+            self.requests.sent += 1;
+            self.bytes_sent += bytes as u64;
+        }
+    }
+
+    /// A request of this level was answered during a later one, whose rate it counts for.
+    pub(super) fn answered_after_its_end(&mut self, answer: &Answer) -> Option<SlowCandidate> {
+        self.last_answer = Some(answer.done);
+        if self.window.measures(answer.due) { self.measured_answer(answer) } else { None }
+    }
+}
+
+impl RequestCounts {
+    /// How many of those that were due have come to no end yet.
+    fn under_way(self) -> u64 {
+        self.due - self.answered - self.failed - self.unanswered - self.never_sent
+    }
+}
