@@ -13,7 +13,7 @@ from rich.console import Console
 from loadcurve.cli.capacity import capacity_command
 from loadcurve.cli.display import RunDisplay
 from loadcurve.cli.run import run_command
-from loadcurve.generate.generator import Observe, ObserveAll, Plan, Progress
+from loadcurve.generate.generator import Observe, ObserveAll, ObserveLevel, Plan, Progress
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
@@ -64,6 +64,21 @@ class Script:
         """Carry out plans as a generator does, on the servers in the order of their starts."""
         loads = zip(self.alive, plans, strict=True)
         return [self._run(server, plan, lambda progress: observe([progress])) for server, plan in loads]
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Iterator[LoadResult]:
+        """Go through levels as a generator does: each result comes while the next level is under way."""
+        [server] = self.alive
+        over: list[LoadResult] = []
+        try:
+            for level, plan in enumerate(plans):
+                try:
+                    result = self._run(server, plan, lambda progress, level=level: observe(level, progress))
+                finally:
+                    yield from over
+                over = [result]
+            yield from over
+        finally:
+            self.events.append(f"end load {server}")
 
     def _run(self, server: str, plan: Plan, observe: Observe) -> LoadResult:
         self.plans.append((server, plan))

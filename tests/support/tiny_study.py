@@ -25,7 +25,9 @@ def study_text(
     restart: str = "sweep",
     repeat_disturbed: int = 0,
     host: str = "",
+    more_of_trials: str = "",
 ) -> str:
+    more = more_of_trials and "\n" + more_of_trials
     return f"""\
 title = "Tiny"
 
@@ -44,7 +46,7 @@ connections = {connections}
 [trials]
 count = {trials}
 restart = "{restart}"
-repeat_disturbed = {repeat_disturbed}
+repeat_disturbed = {repeat_disturbed}{more}
 [host]
 {host}
 

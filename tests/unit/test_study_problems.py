@@ -14,8 +14,19 @@ duration = "1s" -> duraton = "1s"
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
     published, servers, claims, quick; did you mean "trials"?
 count = 3 -> zzz = 3
-    :12: trials.zzz: unknown key; expected one of count, restart, warmup, until, at_most, measure,
-    until_drop, repeat_disturbed
+    :12: trials.zzz: unknown key; expected one of count, restart, between_points, warmup, until, at_most,
+    measure, until_drop, repeat_disturbed
+count = 3 -> between_points = "stop"
+    :12: trials.between_points: found "stop"; expected "pause" or "continue"
+restart = "point" -> restart = "point"\nbetween_points = "continue"
+    :14: trials.between_points: cannot be combined with restart = "point", which stops the server; remove
+    one
+restart = "point" -> between_points = "continue"\nrepeat_disturbed = 2
+    :14: trials.repeat_disturbed: found 2; a point cannot be repeated in its place among points without a
+    pause; remove it
+\n[trials]\ncount = 3\nrestart = "point" -> \npipeline = [1, 2]\n[trials]\nbetween_points = "continue"
+    :11: sweep.pipeline: cannot change without a pause (between_points = "continue"); only connections and
+    rate can
 count = 3 -> until = "3"
     :12: trials.until: found "3"; expected a share in per cent, such as "3 %", below 100 %
 count = 3 -> until = "100 %"

@@ -57,6 +57,7 @@ class RunDisplay:
         self._trial: PlannedTrial | None = None
         self._point: Point | None = None
         """``None`` before the first load of a start."""
+        self._point_since = (time.time(), time.monotonic())
         self._progress: Progress | None = None
         self._attempt = 1
         self._told_caveats: set[tuple[str, str]] = set()
@@ -102,6 +103,7 @@ class RunDisplay:
     def point_begins(self, trial: PlannedTrial, point: Point, attempt: int = 1) -> None:
         """A load begins; above 1 it is another attempt at a point at which the machine was disturbed."""
         self._trial, self._point, self._progress, self._attempt = trial, point, None, attempt
+        self._point_since = (time.time(), time.monotonic())
         self._keep(point)
 
     def load_goes_on(self, progress: Progress) -> None:
@@ -119,12 +121,14 @@ class RunDisplay:
             self.note(f"{place}: failed{at}: {record.reason.text}")
             self._keep(None)
             return
+        # Where points follow each other without a pause, the next one has begun when a record is safe.
+        under_way = None if self._point == record.point else self._point
         if record.attempt > 1:
             # It is none of the planned points; its time counts in the pace, from which the time left follows.
-            self._keep(None)
+            self._keep(under_way)
             return
         self._points_over += 1
-        self._keep(None)
+        self._keep(under_way)
         for one in records:
             if isinstance(one, PointRecord):
                 self._note_new_caveats(one)
@@ -205,11 +209,14 @@ class RunDisplay:
         return None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
 
     def _keep(self, point: Point | None) -> None:
-        """Write down where the run stands, and the point whose load begins, if one does."""
+        """Write down where the run stands, and the point whose load is under way, if one is."""
         if self._file is None or self._trial is None:
             return
         arm = self._arms.get(self._trial.server)
         load = None if point is None or arm is None else arm.load_at(point)
+        since_unix_s, since_monotonic_s = (
+            (time.time(), time.monotonic()) if point is None else self._point_since
+        )
         self._file.write(
             RunProgress(
                 format="loadcurve-progress/1",
@@ -217,8 +224,8 @@ class RunDisplay:
                 trials_planned=self._trials_planned,
                 point=point,
                 attempt=self._attempt if point is not None else 1,
-                since_unix_s=time.time(),
-                since_monotonic_s=time.monotonic(),
+                since_unix_s=since_unix_s,
+                since_monotonic_s=since_monotonic_s,
                 warmup_s=load.warmup_s if load else None,
                 duration_s=load.duration_s if load else None,
                 counted=self.counted,

@@ -6,10 +6,12 @@ nobody sets. The clock since boot goes on in the meantime, and the clock of the 
 
 import time
 from collections.abc import Callable, Sequence
+from collections.abc import Generator as Yielding
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Self
 
-from loadcurve.generate.generator import Generator, LoadInterrupted, ObserveAll, Plan
+from loadcurve.generate.generator import Generator, LoadInterrupted, ObserveAll, ObserveLevel, Plan
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import VerdictNote
 
@@ -68,6 +70,15 @@ class WatchingClocks(Generator):
             raise LoadInterrupted(*marked) from interrupt
         after = Clocks.read(self.clock)
         return [marked_by_clocks(result, before, after) for result in results]
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
+        """Run one load through levels; raises what the generator raises."""
+        before = Clocks.read(self.clock)
+        with closing(self.generator.run_levels(plans, observe)) as results:
+            for result in results:
+                after = Clocks.read(self.clock)
+                yield marked_by_clocks(result, before, after)
+                before = after
 
 
 def marked_by_clocks(result: LoadResult, before: Clocks, after: Clocks) -> LoadResult:

@@ -1,6 +1,7 @@
 """What every generator does: carry out the plan of one load, and bring home its result."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator as Yielding
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -50,6 +51,10 @@ ObserveAll = Callable[[Sequence[Progress]], None]
 """Watches several loads, in the order of their plans; it may end them by raising."""
 
 
+ObserveLevel = Callable[[int, Progress], None]
+"""Watches a load of several levels, in the level of this number; it may end the load by raising."""
+
+
 class LoadInterrupted(KeyboardInterrupt):
     """The loads were interrupted; ``results`` hold what was measured until then."""
 
@@ -74,6 +79,18 @@ class Generator(Protocol):
             BadInput: a plan asks for something that cannot be.
             NothingMeasured: this machine, as it is set up, cannot run the plans.
             LoadInterrupted: by the person; it carries the results.
+
+        """
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
+        """Run one load through levels, each of which begins when the one before ends, on its connections.
+
+        Yields the result of each level when the last of its requests has ended, while the load goes on. The
+        load ends with the iterator. Where ``observe`` raises, the levels that were over are yielded before.
+
+        Raises:
+            BadInput: a plan asks for something that cannot be, or cannot go on from the one before it.
+            NothingMeasured: this machine, as it is set up, cannot run the plans.
 
         """
 

@@ -369,11 +369,11 @@ HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
 """A load on a web server as the file gives it."""
 
 
-def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float) -> OpenLoadTable:
+def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float, *, pipeline: int = 1) -> OpenLoadTable:
     """Return the requests of a load at a constant rate, on one connection and without a warm-up."""
     requested = {name: getattr(load, name) for name in HttpLoadTable.model_fields}
     rated = {"model": "open", "rate_rps": rate_rps, "connections": 1, "threads": 1, "calls": load.calls}
-    ends = {"duration_s": duration_s, "warmup_s": 0.0}
+    ends = {"duration_s": duration_s, "warmup_s": 0.0, "pipeline": pipeline}
     return OpenLoadTable.model_validate(requested | rated | ends, by_alias=False, by_name=True)
 
 

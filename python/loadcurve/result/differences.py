@@ -70,6 +70,7 @@ def _load(run: Run) -> Mapping[str, Any]:
     return {
         **load,
         "restart": trials["restart"],
+        "between_points": trials.get("between_points", "pause"),
         "warmup_of_starts": trials.get("warmup") or {},
         "servers": own,
     }

@@ -12,8 +12,8 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.kept import rig_of
+from loadcurve.runs.lives import utc_now
 from loadcurve.runs.plan import plan_at_point
-from loadcurve.runs.trial import utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server

@@ -59,7 +59,9 @@ class Member:
         warmup, load = self.study.trials.warmup, self.arm.load
         if warmup is None or isinstance(load, DatabaseLoadTable):
             return None
-        rated = at_rate(load, warmup.rate_rps, warmup.duration_s)
+        # Its connection is one of those of the first point where that follows at once.
+        pipeline = load.pipeline if self.study.trials.continues else 1
+        rated = at_rate(load, warmup.rate_rps, warmup.duration_s, pipeline=pipeline)
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, rated, content, self.cpus.load).plan({}, seed)
 

@@ -12,8 +12,8 @@ from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise, NoiseSpread
 from loadcurve.runs.display import Display
 from loadcurve.runs.kept import rig_of
+from loadcurve.runs.lives import utc_now
 from loadcurve.runs.study import RunOptions, StudyRun
-from loadcurve.runs.trial import utc_now
 
 NOISE_MEASURES = ("throughput", "p50", "p99")
 CONNECTIONS = [10, 100]

@@ -29,6 +29,7 @@ from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.kept import kept, rig_of
+from loadcurve.runs.lives import utc_now
 from loadcurve.runs.member import Member
 from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.prepare import (
@@ -43,7 +44,6 @@ from loadcurve.runs.prepare import (
     try_server,
 )
 from loadcurve.runs.resume import InterruptedRun, require_as_before
-from loadcurve.runs.trial import utc_now
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer

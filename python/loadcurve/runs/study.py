@@ -160,7 +160,7 @@ class StudyRun:
             if search:
                 # A search is as long as its brackets take; what it narrows is not a point's interval.
                 trials = study.trials.exactly(study.trials.count)
-                trials = trials.model_copy(update={"until_drop_share": None})
+                trials = trials.model_copy(update={"until_drop_share": None, "between_points": "pause"})
                 study = study.model_copy(update={"trials": trials})
                 self._search = CapacitySearch(study, search)
             one = before[0] if before else None
@@ -226,7 +226,14 @@ class StudyRun:
 
     def _run_trials(self, folders: Sequence[RunFolder], served: Sequence[Served | None]) -> int:
         restarts = self.studies[0].trials.restart == "point"
-        runner = TrialRunner(self._seed, self._display, self._points(), restarts_for_each_point=restarts)
+        continued = self.studies[0].points() if self.studies[0].trials.continues else None
+        runner = TrialRunner(
+            self._seed,
+            self._display,
+            self._points(),
+            restarts_for_each_point=restarts,
+            continued=continued,
+        )
         rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
         whole = [part.records_of_whole_blocks() for part in self.parts]
         watched: list[list[Figure]] = [list(figures(one, rule)) if rule else [] for one in whole]

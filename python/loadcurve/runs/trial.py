@@ -2,53 +2,32 @@
 
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.result.attempts import asks_for_another
-from loadcurve.result.machine import judged
 from loadcurve.result.measures import PointKey, point_key
-from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import (
     MEASURED,
     FailureRecord,
-    LimitUse,
     Loads,
     PlannedTrial,
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
 from loadcurve.runs.beside import Beside
+from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display
+from loadcurve.runs.lives import Live, Records, limit_use_since, utc_now
 from loadcurve.runs.member import Member
 from loadcurve.runs.points import PointChooser
 from loadcurve.runs.prepare import serve
-from loadcurve.runs.under_load import UnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
-
-Records = list[PointRecord | FailureRecord]
-"""One of each member of a start, in their order."""
-
-
-def utc_now() -> str:
-    """Return the time of day, for records."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@dataclass(frozen=True)
-class Live:
-    """A member of a start whose server lives."""
-
-    member: Member
-    server: LiveServer
-    under_load: UnderLoad
-    probe: LiveProbe
 
 
 @dataclass(frozen=True)
@@ -60,6 +39,8 @@ class TrialRunner:
     display: Display
     points: PointChooser
     restarts_for_each_point: bool = False
+    continued: Sequence[Point] | None = None
+    """All points of a trial, where they follow each other without a pause."""
 
     def run(self, trial: PlannedTrial, members: Sequence[Member]) -> Generator[Records]:
         """Yield the members' records of each point as soon as it is measured; failures end a start.
@@ -86,9 +67,15 @@ class TrialRunner:
         # A start that fails belongs to the point that it was for, or to none of several.
         begun = point if self.restarts_for_each_point else None
         started_at = utc_now()
+        sweep: ContinuedSweep | None = None
         try:
             with ExitStack() as stack:
                 lives = self._started(members, stack)
+                if self.continued is not None:
+                    seed = self.seed + trial.block
+                    sweep = ContinuedSweep(lives[0], self.continued, seed, self.display, ENGINE)
+                    return (yield from self._continued(sweep, trial))
+                self._warm_up(lives)
                 while True:
                     begun, started_at = point, utc_now()
                     attempt = attempts[point_key(point)]
@@ -114,6 +101,8 @@ class TrialRunner:
             text = f"the system refused an operation that the trial requires: {refusal(error)}"
             reason = Reason(code="system_refused", text=text)
             log_tail = ""
+        if sweep is not None:
+            begun, started_at = sweep.awaited, sweep.awaited_since
         failures = [
             FailureRecord(
                 kind="failure",
@@ -121,7 +110,7 @@ class TrialRunner:
                 point=None if begun is None else member.own_point(begun),
                 started_at=started_at,
                 reason=reason,
-                attempt=1 if begun is None else attempts[point_key(begun)],
+                attempt=1 if begun is None else max(1, attempts[point_key(begun)]),
                 log_tail=log_tail,
             )
             for member in members
@@ -129,20 +118,27 @@ class TrialRunner:
         yield [*failures]
         return failures[0].model_copy(update={"point": begun})
 
+    def _continued(self, sweep: ContinuedSweep, trial: PlannedTrial) -> Generator[Records, None, PointRecord]:
+        """Yield the records of a load that goes on, until the sweep or the curve ends; return the last."""
+        with closing(sweep.records()) as records:
+            for record in records:
+                yield [record]
+                if self.points.next_point(trial, record) is None:
+                    break
+        return record
+
     def _started(self, members: Sequence[Member], stack: ExitStack) -> list[Live]:
-        """Start, verify and warm up the members' servers, each with its probe, as long as ``stack`` lasts."""
+        """Start and verify the members' servers, each with its probe, as long as ``stack`` lasts."""
         started = []
         for member in members:
             server = stack.enter_context(serve(member.found, member.served, member.cpus))
             under_load = stack.enter_context(member.under_load(server, ENGINE))
             under_load.verify(self.seed + member.trial.block)
             started.append((member, server, under_load))
-        lives = [
+        return [
             Live(member, server, under_load, stack.enter_context(_probe(member, server)))
             for member, server, under_load in started
         ]
-        self._warm_up(lives)
-        return lives
 
     def _warm_up(self, lives: Sequence[Live]) -> None:
         """Put the study's load before the first point on each server that it is for, all at once.
@@ -159,9 +155,7 @@ class TrialRunner:
         results = ENGINE.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
         for (live, _), result in zip(warmed, results, strict=True):
             live.server.require_life()
-            if result.requests.due and not result.requests.ok:
-                text = f"none of the {result.requests.due:,} requests of the warm-up was answered right"
-                raise ServerFailure("wrong_answer", text, live.server.log_tail())
+            live.require_right(result)
 
     def _measured(
         self, lives: Sequence[Live], point: Point, attempt: int, started_at: str
@@ -171,21 +165,17 @@ class TrialRunner:
         beside = Beside()
         points = [live.member.own_point(point) for live in lives]
         measured = self._loaded(lives, points, beside)
-        records = []
-        for live, own_point, loads, used in zip(lives, points, measured, used_before, strict=True):
-            seen = beside.marked(live.probe.observed(loads[MEASURED]))
-            record = PointRecord(
-                kind="point",
-                **live.member.trial.model_dump(),
-                point=own_point,
+        return [
+            live.recorded(
+                own_point,
+                loads,
+                beside.marked(live.probe.observed(loads[MEASURED])),
                 started_at=started_at,
-                measurements=_judged(loads, seen, live.member.cpus.server),
-                probe=seen,
-                limit_use=_since(used, live.server.limit_use()),
+                limit_use=limit_use_since(used, live.server.limit_use()),
                 attempt=attempt,
             )
-            records.append(record)
-        return records
+            for live, own_point, loads, used in zip(lives, points, measured, used_before, strict=True)
+        ]
 
     def _loaded(self, lives: Sequence[Live], points: Sequence[Point], beside: Beside) -> list[Loads]:
         """Prepare each server for its load, put all loads on them at once, and return what was measured."""
@@ -220,16 +210,6 @@ def _probe(member: Member, server: LiveServer) -> AbstractContextManager[LivePro
     return server.probe(member.cpus.probe, member.study.host.probe_interval_s)
 
 
-def _judged(loads: Loads, seen: ProbeRecord, server_cpus: Sequence[int]) -> Loads:
-    """Return what was measured with what its machine gives as reasons for doubt."""
-    others = {name: judged(load) for name, load in loads.items() if name != MEASURED}
-    return {**others, MEASURED: judged(loads[MEASURED], seen, server_cpus)}
-
-
 def _deciding(records: Sequence[PointRecord]) -> PointRecord:
     """Return the record by which the next point is chosen: one that was disturbed, or else the first."""
     return next((record for record in records if asks_for_another(record)), records[0])
-
-
-def _since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:
-    return None if before is None or after is None else after.since(before)

@@ -6,7 +6,7 @@ from loadcurve.loads.models import LoadTables
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Sweep, Trials, own_keys
-from loadcurve.toml.problems import Problem
+from loadcurve.toml.problems import KeyPath, Problem
 
 
 def inconsistencies(
@@ -55,6 +55,44 @@ def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Prob
     if trials.warmup is not None and any(isinstance(arm.load, DatabaseLoadTable) for arm in arms):
         text = "only for web servers; a load on a database is warmed up by warmup in [load]"
         yield Problem(("trials", "warmup"), text)
+
+
+def continuation_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:
+    """Yield what keeps the points of a trial from following each other without a pause."""
+    if not trials.continues:
+        return
+    place = ("trials", "between_points")
+    if trials.restart == "point":
+        yield Problem(place, 'cannot be combined with restart = "point", which stops the server; remove one')
+    if "repeat_disturbed" in trials.model_fields_set and trials.repeat_disturbed:
+        text = f"found {trials.repeat_disturbed}; a point cannot be repeated in its place among points "
+        yield Problem(("trials", "repeat_disturbed"), text + "without a pause; remove it")
+    yield from dict.fromkeys(problem for arm in arms for problem in _kept_from_continuing(arm, place))
+
+
+CONTINUED_KEYS = ("connections", "rate")
+"""What a load can change while its connections stay open."""
+
+
+def _kept_from_continuing(arm: Arm, place: KeyPath) -> Iterator[Problem]:
+    if isinstance(arm.load, DatabaseLoadTable):
+        yield Problem(place, "only for web servers; the clients of a database begin anew at each point")
+        return
+    if arm.load.model == "sessions":
+        text = "not for sessions: they close their connections, so that there is none to continue with"
+        yield Problem(place, text)
+        return
+    own = arm.server.sweep or {}
+    for key in arm.own_sweep:
+        if key not in CONTINUED_KEYS:
+            where = (*arm.place_of_sweep, key) if key in own else ("sweep", key)
+            text = (
+                'cannot change without a pause (between_points = "continue"); only connections and rate can'
+            )
+            yield Problem(where, text)
+    if arm.load.duration_s is None and "duration" not in arm.own_sweep:
+        text = 'requires a duration, such as "30s", at whose end the next point begins'
+        yield Problem(place, text)
 
 
 def _wrong_sweep(arm: Arm) -> Problem | None:

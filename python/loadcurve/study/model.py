@@ -14,6 +14,7 @@ from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, read_claims
 from loadcurve.study.consistency import (
+    continuation_inconsistencies,
     drop_inconsistencies,
     inconsistencies,
     warmup_inconsistencies,
@@ -108,13 +109,14 @@ class Study(TomlTable):
     def repeats(self) -> int:
         """How often a point is repeated in a trial because the machine was disturbed.
 
-        Where points leave their records to those behind them, another attempt would be on another database.
+        Where points leave their records to those behind them, another attempt would be on another database,
+        and where they follow each other without a pause, it would not follow on the point before it.
         """
         keeps_records = any(
             isinstance(arm.load, DatabaseLoadTable) and arm.load.reload == "trial"
             for arm in self.arms.values()
         )
-        return 0 if keeps_records else self.trials.repeat_disturbed
+        return 0 if keeps_records or self.trials.continues else self.trials.repeat_disturbed
 
     @property
     def arms(self) -> dict[str, Arm]:
@@ -160,6 +162,7 @@ class Study(TomlTable):
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
+        problems += continuation_inconsistencies(self.trials, self.arms.values())
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:

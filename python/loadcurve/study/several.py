@@ -241,6 +241,8 @@ def _windows(parts: Sequence[LoadPart], studies: Sequence[Study]) -> Iterator[Pr
     first, load = parts[0], studies[0].load
     if studies[0].trials.until_drop_share is not None:
         yield Problem(("trials", "until_drop"), "cannot be combined with several loads; remove it")
+    if studies[0].trials.continues:
+        yield Problem(("trials", "between_points"), "cannot be combined with several loads; remove it")
     for part, study in zip(parts, studies, strict=True):
         for key, wanted_s, found_s in (
             ("duration", load.duration_s, study.load.duration_s),

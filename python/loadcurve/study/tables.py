@@ -222,6 +222,8 @@ class Trials(TomlTable):
     """Trials of each server; with `until` the least number, 8 unless it is given."""
     restart: Literal["sweep", "point"] = "sweep"
     """Whether each sweep or each point begins with a fresh start of the server."""
+    between_points: Literal["pause", "continue"] = "pause"
+    """Whether the connections are closed after a point, or the next one begins at that moment on them."""
     warmup: (
         Annotated[
             TrialWarmup,
@@ -273,6 +275,11 @@ class Trials(TomlTable):
         if problems:
             raise own_problems(problems)
         return self
+
+    @property
+    def continues(self) -> bool:
+        """Whether the points of a trial follow each other without a pause."""
+        return self.between_points == "continue"
 
     @property
     def most(self) -> int:

@@ -1,0 +1,80 @@
+"""What is common to all loads of our engine: how one looks at them, and how their results are read."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.generator import LastSecond, Plan, Progress
+from loadcurve.host.withheld import Withheld
+from loadcurve.redaction import hidden
+from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import RawPause, pauses_within
+
+LOOK_INTERVAL_S = 0.05
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+ShownSecond = tuple[float, int, tuple[float, float, float] | None]
+ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None]
+
+
+class WindowWatch:
+    """Notes what has been withheld from this process when the window begins, so far as a look can tell."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Look for the first time, before the load of the plan or at the begin of its level."""
+        self._warmup_s = plan.load.warmup_s
+        self._cpus = plan.cpus or sorted(os.sched_getaffinity(0))
+        self._before = Withheld.until_now(TICKS_PER_S)
+        self._until_end: Withheld | None = None
+        self._has_begun = False
+
+    def look(self, progress: Progress) -> None:
+        """Note when the window has begun."""
+        if not self._has_begun and (progress.elapsed_s or 0.0) > self._warmup_s:
+            self._has_begun = True
+            if self._warmup_s:
+                self._before = Withheld.until_now(TICKS_PER_S)
+
+    def ends(self) -> None:
+        """Note that the window is over, where the load goes on."""
+        self._until_end = Withheld.until_now(TICKS_PER_S)
+
+    def withheld(self, duration_s: float) -> dict[str, Any]:
+        """Return the figures of a generator that tell what was withheld from it in a window that is over."""
+        until_end = self._until_end or Withheld.until_now(TICKS_PER_S)
+        steal_s, throttling = until_end.since(self._before, self._cpus)
+        share = None if steal_s is None or duration_s <= 0 else min(steal_s / duration_s, 1.0)
+        return {"steal_share": share, "throttling": throttling}
+
+
+@contextmanager
+def start_refusals() -> Iterator[None]:
+    """Raise what the engine says of a plan that it does not start as the error of whose fault that is."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    except RuntimeError as error:
+        raise NothingMeasured(str(error)) from error
+
+
+def progress_of(shown: ShownProgress) -> Progress:
+    """Return where a load stands, as the engine shows it."""
+    elapsed_s, answered, failures, last_second = shown
+    return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second))
+
+
+def result_of(plan: Plan, text: str, watch: WindowWatch) -> LoadResult:
+    """Return the result of a load or of one of its levels, of which the engine gives this JSON."""
+    measured = json.loads(text)
+    for message in measured["error_messages"]:
+        message["text"] = hidden(message["text"])
+    as_run, duration_s = plan.as_run(measured), measured["duration_s"]
+    found = measured["generator"].get("pauses")
+    pauses = None
+    if found is not None:
+        pauses = pauses_within(map(RawPause.model_validate, found), 0.0, duration_s)
+    generator = {**measured["generator"], "pauses": pauses, **watch.withheld(duration_s)}
+    return LoadResult.model_validate({**measured, "generator": generator, "load": as_run})
