@@ -34,6 +34,8 @@ pub struct Tls<E> {
     session: Option<Session>,
     inner: E,
     agreement: Option<Agreement>,
+    /// Whether the protocol knows that the peer sends no more.
+    is_over: bool,
     complaint: Option<String>,
 }
 
@@ -51,12 +53,14 @@ impl<E: Exchange> Exchange for Tls<E> {
             session: None,
             inner: E::new(most, &settings.inner),
             agreement: None,
+            is_over: false,
             complaint: None,
         }
     }
 
     fn open(&mut self) {
         self.agreement = None;
+        self.is_over = false;
         self.complaint = None;
         let begun = Session::new(self.client.next_config(), self.client.server_name.clone());
         self.session = begun.map_err(|error| self.complaint = Some(error.to_string())).ok();
@@ -121,18 +125,19 @@ impl<E: Exchange> Exchange for Tls<E> {
                 return Ok(Received { consumed, event: received.event });
             }
         }
-        Ok(Received { consumed, event: None })
+        // The peer has said that this is the end, and may wait for us to close the connection.
+        let event = if self.ends_now() { self.end() } else { None };
+        Ok(Received { consumed, event })
     }
 
     fn has_input(&self) -> bool {
-        self.session.as_ref().is_some_and(Session::has_arrived)
+        self.session.as_ref().is_some_and(Session::has_arrived) || self.ends_now()
     }
 
     /// Without the peer's word that it has ended the connection, an answer that ends with it may have been cut off (RFC
     /// 8446, section 6.1).
     fn end_of_input(&mut self) -> Option<Event> {
-        let has_ended = self.session.as_ref().is_some_and(Session::has_ended);
-        if has_ended { self.inner.end_of_input() } else { None }
+        if self.ends_now() { self.end() } else { None }
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {
@@ -141,6 +146,16 @@ impl<E: Exchange> Exchange for Tls<E> {
 }
 
 impl<E: Exchange> Tls<E> {
+    /// Whether the peer has ended the connection, which the protocol does not know yet.
+    fn ends_now(&self) -> bool {
+        !self.is_over && self.session.as_ref().is_some_and(Session::has_ended)
+    }
+
+    fn end(&mut self) -> Option<Event> {
+        self.is_over = true;
+        self.inner.end_of_input()
+    }
+
     /// Notes what was agreed on when the handshake is over, and refuses what was not asked for.
     fn note_agreement(&mut self) -> Result<(), Malformed> {
         let Some(session) = self.session.as_ref().filter(|_| self.agreement.is_none()) else { return Ok(()) };

@@ -53,7 +53,8 @@ fn alert_in_words(alert: AlertDescription) -> String {
             "the server accepts none of the versions of TLS that are offered"
         }
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            "the server accepts none of the cipher suites or groups that are offered"
+            "the server accepts none of the cipher suites or groups that are offered, or requires a certificate of \
+             the client's (--cert FILE and --key FILE)"
         }
         AlertDescription::UnrecognisedName => "the server knows no host of the name that was asked for",
         AlertDescription::NoApplicationProtocol => {

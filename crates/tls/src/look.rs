@@ -1,7 +1,7 @@
 //! One handshake before a load: whether the server speaks TLS as it was asked for, and what it shows of itself.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use loadcurve_wire::Agreement;
@@ -11,6 +11,9 @@ use crate::certificate::Certificate;
 use crate::client::Client;
 use crate::failure;
 use crate::session::Session;
+
+/// How long a server may take for each part of what it sends to the last.
+const LONGEST_GOODBYE: Duration = Duration::from_millis(100);
 
 /// What a server has shown of itself in a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,7 @@ pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -
         if let Some(agreement) = session.agreement() {
             failure::require_protocol(client.required_protocol, session.protocol())
                 .map_err(NoTls::Refused)?;
+            let _ = leave(&mut stream, &mut session);
             return Ok(Look {
                 agreement,
                 protocol: session.protocol().map(|chosen| String::from_utf8_lossy(chosen).into_owned()),
@@ -69,6 +73,18 @@ pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -
             rest = &rest[taken..];
         }
     }
+}
+
+/// Ends a connection so that nothing is on its way when it is closed: a server that has just sent tickets would meet a
+/// reset.
+fn leave(stream: &mut TcpStream, session: &mut Session) -> std::io::Result<()> {
+    let mut goodbye = Vec::new();
+    session.end(&mut goodbye);
+    stream.write_all(&goodbye)?;
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(LONGEST_GOODBYE))?;
+    while stream.read(&mut [0; 4096])? > 0 {}
+    Ok(())
 }
 
 /// The failure of a handshake, with the certificate that it is about.

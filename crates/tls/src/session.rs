@@ -68,6 +68,12 @@ impl Session {
         }
     }
 
+    /// Appends the record that ends the connection.
+    pub(crate) fn end(&mut self, to: &mut Vec<u8>) {
+        self.connection.send_close_notify();
+        self.protect(to);
+    }
+
     /// Reads bytes from the connection and says how many it has taken: all, or as many as fit.
     pub(crate) fn receive(&mut self, mut bytes: &[u8]) -> Result<usize, Error> {
         let taken = match self.connection.read_tls(&mut bytes) {

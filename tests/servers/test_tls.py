@@ -1,0 +1,288 @@
+"""Loads over TLS against another implementation: what is asked for is agreed on, or refused by its name."""
+
+import http.server
+import json
+import re
+import shutil
+import ssl
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from loadcurve._engine import Load
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+CA_CONFIGURATION = """
+[ca]
+default_ca = own
+[own]
+database = {folder}/index.txt
+new_certs_dir = {folder}
+serial = {folder}/serial
+default_md = sha256
+policy = any
+copy_extensions = copy
+[any]
+commonName = supplied
+"""
+PAST, SOON, FUTURE, LATER = "20000101000000Z", "20010101000000Z", "20900101000000Z", "20910101000000Z"
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def key_and_request(folder, name, host):
+    openssl(
+        *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}"),
+        *("-addext", f"subjectAltName={host}"),
+        *("-keyout", folder / f"{name}.key", "-out", folder / f"{name}.csr"),
+    )
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A folder with an authority and certificates that it has signed: good ones, and one of each bad kind."""
+    folder = tmp_path_factory.mktemp("certificates")
+    (folder / "index.txt").touch()
+    (folder / "serial").write_text("01\n")
+    (folder / "ca.cnf").write_text(CA_CONFIGURATION.format(folder=folder))
+    openssl(
+        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2),
+        *("-subj", "/CN=authority", "-keyout", folder / "ca.key", "-out", folder / "ca.pem"),
+    )
+    here = "IP:127.0.0.1"
+    for name, host, dates in [
+        ("good", here, ("-days", 2)),
+        ("client", "DNS:client", ("-days", 2)),
+        ("wrong-name", "DNS:example.org", ("-days", 2)),
+        ("expired", here, ("-startdate", PAST, "-enddate", SOON)),
+        ("not-yet", here, ("-startdate", FUTURE, "-enddate", LATER)),
+    ]:
+        key_and_request(folder, name, host)
+        openssl(
+            *("ca", "-batch", "-notext", "-config", folder / "ca.cnf", "-cert", folder / "ca.pem"),
+            *("-keyfile", folder / "ca.key", *dates),
+            *("-in", folder / f"{name}.csr", "-out", folder / f"{name}.pem"),
+        )
+    openssl(
+        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2),
+        *("-subj", "/CN=self-signed", "-addext", f"subjectAltName={here}"),
+        *("-keyout", folder / "self-signed.key", "-out", folder / "self-signed.pem"),
+    )
+    (folder / "page.txt").write_bytes(b"x" * 1024)
+    return folder
+
+
+@contextmanager
+def serving(folder, certificate, *options):
+    """A server of OpenSSL for the files of a folder, on a port of its choice."""
+    command = ["openssl", "s_server", "-4", "-accept", "127.0.0.1:0", "-WWW", *map(str, options)]
+    command += ["-cert", str(folder / f"{certificate}.pem"), "-key", str(folder / f"{certificate}.key")]
+    server = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        for line in server.stdout:
+            if found := re.match(r"ACCEPT .*:(\d+)$", line):
+                break
+        else:
+            pytest.fail("the server has not started")
+        yield int(found[1])
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def load(port, requests=8, **tls):
+    """Put a load on a server and return the result; raises RuntimeError where nothing was measured."""
+    request = {"method": "GET", "target": "/page.txt", "headers": [], "body": "empty", "weight": 1.0}
+    request |= {"expected_body_bytes": 1024, "body_varies": False}
+    plan = {
+        # OpenSSL's server has one connection at a time.
+        "model": {"closed": {"connections": 1}},
+        "stop": {"requests_total": requests},
+        "warmup_s": 0,
+        "timeout_s": 5,
+        "threads": 1,
+        "work": {
+            "address": f"127.0.0.1:{port}",
+            "authority": f"127.0.0.1:{port}",
+            "tls": {"server_name": "127.0.0.1", **tls},
+            "requests": {"given": [request]},
+        },
+    }
+    return json.loads(Load.start(json.dumps({"http": plan})).finish())
+
+
+def test_a_load_agrees_on_what_it_asks_for(certificates):
+    trusted = {"verify": {"file": str(certificates / "ca.pem")}}
+    suites = {
+        "1.2": "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "1.3": "TLS_AES_128_GCM_SHA256",
+    }
+    with serving(certificates, "good") as port:
+        for version, suite in suites.items():
+            for group in ("x25519", "secp384r1"):
+                # In version 1.2 the certificate's own curve must be among the groups, too.
+                asked = {"versions": [version], "suites": [suite], "groups": [group, "secp256r1"]}
+                tls = load(port, **asked, **trusted)["tls"]
+                # The server ends each connection with its answer, so that every request has a handshake.
+                assert tls["handshakes"] == {"full": 8, "resumed": 0}
+                [agreed] = tls["agreed"]
+                assert (agreed["version"], agreed["suite"], agreed["group"]) == (version, suite, group)
+                assert (tls["certificate"]["subject"], tls["certificate"]["key"]) == ("CN=good", "ECDSA 256")
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_sessions_are_resumed_where_that_is_asked_for_and_the_server_agrees(certificates, version):
+    asked = {"verify": "none", "versions": [version], "full_handshakes": 0.0}
+    with serving(certificates, "good") as port:
+        handshakes = load(port, 40, **asked)["tls"]["handshakes"]
+    # The first connection alone finds no session to go on with.
+    assert handshakes == {"full": 1, "resumed": 39}
+    with serving(certificates, "good", "-no_ticket", "-no_cache", "-num_tickets", 0) as port:
+        assert load(port, 10, **asked)["tls"]["handshakes"] == {"full": 10, "resumed": 0}
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_a_client_shows_its_certificate_where_the_server_requires_one(certificates, version):
+    own = {"certificate": str(certificates / "client.pem"), "key": str(certificates / "client.key")}
+    asked = {"verify": "none", "versions": [version]}
+    options = ("-Verify", 1, "-verify_return_error", "-CAfile", certificates / "ca.pem")
+    with serving(certificates, "good", *options) as port:
+        assert load(port, **asked, client_certificate=own)["requests"]["answered"] == 8
+        # In version 1.3 the server says only after the client's last message that it requires one.
+        refusal = refused(lambda: load(port, **asked)) if version == "1.2" else failed(load(port, **asked))
+    assert re.search("requires a certificate of the client's.*--cert FILE", refusal)
+
+
+def refused(start):
+    with pytest.raises(RuntimeError) as caught:
+        start()
+    return str(caught.value)
+
+
+def failed(result):
+    """Return the one explanation of a load of which every request has failed for TLS."""
+    assert result["errors"]["tls_failed"] == result["requests"]["due"]
+    [message] = result["error_messages"]
+    return message["text"]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "parts"),
+    [
+        ("expired", ['"CN=expired"', '"CN=authority"', "has expired", "2001"]),
+        ("not-yet", ['"CN=not-yet"', "is not valid yet", "--insecure"]),
+        ("wrong-name", ["is not for 127.0.0.1, but for example.org", "--server-name"]),
+        ("self-signed", ["itself (self-signed)", "--cacert", "--insecure"]),
+        ("good", ['"CN=good"', "issued by nobody who is trusted"]),
+    ],
+)
+def test_a_bad_certificate_is_refused_by_what_is_wrong_with_it_and_whose_it_is(
+    certificates, certificate, parts
+):
+    trusted = "ca" if certificate != "good" else "self-signed"
+    with serving(certificates, certificate) as port:
+        verify = {"file": str(certificates / f"{trusted}.pem")}
+        refusal = refused(lambda: load(port, verify=verify))
+        assert all(part in refusal for part in parts), refusal
+        assert load(port, verify="none")["requests"]["answered"] == 8
+
+
+def test_a_certificate_that_is_trusted_itself_is_accepted(certificates):
+    with serving(certificates, "self-signed") as port:
+        result = load(port, verify={"file": str(certificates / "self-signed.pem")})
+        assert result["requests"]["answered"] == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "part"),
+    [
+        (("-tls1_2",), {"versions": ["1.3"]}, "none of the versions of TLS"),
+        (("-tls1_3",), {"versions": ["1.2"]}, "none of the versions of TLS"),
+        (
+            ("-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384"),
+            {"suites": ["TLS_AES_128_GCM_SHA256"]},
+            "none of the cipher suites or groups",
+        ),
+        (("-tls1_3", "-groups", "secp384r1"), {"groups": ["x25519"]}, "none of the cipher suites or groups"),
+    ],
+)
+def test_what_the_server_does_not_offer_is_named_before_anything_is_measured(
+    certificates, options, asked, part
+):
+    with serving(certificates, "good", *options) as port:
+        assert part in refused(lambda: load(port, verify="none", **asked))
+
+
+def test_a_server_without_tls_is_named_as_one(content_server):
+    assert "it may speak no TLS on this port" in refused(lambda: load(content_server, verify="none"))
+
+
+@pytest.fixture
+def content_server(tmp_path):
+    """The port of a server of clear text."""
+    server = subprocess.Popen(
+        ["python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield int(re.search(r"port (\d+)", server.stdout.readline())[1])
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def test_the_key_log_holds_the_secrets_of_each_connection_for_its_owner_alone(certificates, tmp_path):
+    log = tmp_path / "keys.log"
+    with serving(certificates, "good", "-tls1_3") as port:
+        load(port, verify="none", key_log=str(log))
+    labels = [line.split()[0] for line in log.read_text().splitlines()]
+    # One look, and a connection for each of the eight requests.
+    assert labels.count("CLIENT_TRAFFIC_SECRET_0") == labels.count("SERVER_TRAFFIC_SECRET_0") == 9
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_servers_own_count_of_requests_is_that_of_the_load(certificates):
+    """Python's TLS is a third implementation, of which each request is counted where it arrives."""
+    arrived = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            arrived.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "1024")
+            self.end_headers()
+            self.wfile.write(b"x" * 1024)
+
+        def log_message(self, *_):
+            pass
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "good.pem", certificates / "good.key")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            result = load(server.server_address[1], 50, verify={"file": str(certificates / "ca.pem")})
+        finally:
+            server.shutdown()
+            thread.join()
+    assert result["requests"]["answered"] == len(arrived) == 50
+    assert result["connections"]["opened"] == result["tls"]["handshakes"]["full"] == 1
