@@ -72,6 +72,17 @@ def test_sessions_have_theirs_and_a_burst_is_written_together():
     assert sessions["stop"] == {"connections_total": 5}
 
 
+def test_http_2_has_streams_and_windows_and_a_burst_is_its_streams_together():
+    settings = {"http": "2", "hpack": "literal", "stream_window": "64KiB", "connection_window": "1MiB"}
+    closed = written(CLOSED | settings | {"streams": 4})
+    assert closed["work"]["conversation"] == {"streams": 4, "think_s": 0.0}
+    windows = {"stream_window_bytes": 65_536, "connection_window_bytes": 1_048_576}
+    assert closed["work"]["h2"] == {"hpack": "literal"} | windows
+    sessions = written(SESSIONS | {"http": "2", "burst": 2})
+    assert sessions["work"]["conversation"] == {"streams": 2, "calls": 4, "think_s": 0.0}
+    assert "h2" not in sessions["work"]
+
+
 def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
     work = written(CLOSED | {"pick": "weighted", "weights": [1, 3]})["work"]
     given = work["requests"]["given"]

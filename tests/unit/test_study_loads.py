@@ -78,8 +78,22 @@ closed: think = "25h"
 closed: pipeline = 2\nthink = "1s"
     :10: load.think: cannot be combined with a pipeline of 2; expected a pipeline of 1, because a client
     thinks after each answer
-closed: http = "2"
-    :9: load.http: found "2"; expected "1.0" or "1.1"
+closed: http = "3"
+    :9: load.http: found "3"; expected "1.0", "1.1" or "2"
+closed: http = "2"\npipeline = 2
+    :10: load.pipeline: cannot be combined with http = "2", which has no pipeline; expected streams
+closed: streams = 2
+    :9: load.streams: only used with http = "2"; set both, or remove it
+open: hpack = "literal"
+    :10: load.hpack: only used with http = "2"; set both, or remove it
+closed: http = "2"\nstreams = 1025
+    :10: load.streams: found 1025; expected a whole number of streams from 1 to 1024
+closed: http = "2"\nconnection_window = "1KiB"
+    :10: load.connection_window: found "1KiB"; expected a size from 65,535 bytes to less than 2 GiB, such as
+    "1MiB"
+closed: http = "2"\nstreams = 2\nthink = "1s"
+    :11: load.think: cannot be combined with streams = 2; expected streams = 1, because a client thinks after
+    each answer
 closed: pick = "randm"
     :9: load.pick: found "randm"; expected "in-order", "random" or "weighted"; did you mean "random"?
 closed: pick = "weighted"

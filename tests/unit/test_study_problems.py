@@ -8,8 +8,9 @@ from support.good_study import GOOD, problems_in
 PROBLEMS = r"""
 duration = "1s" -> duraton = "1s"
     :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, verify, tls, full_handshakes, threads, connections,
-    requests_total, pipeline, calls, think; did you mean "duration"?
+    weights, method, headers, body, http, hpack, stream_window, connection_window, verify, tls,
+    full_handshakes, threads, connections, requests_total, pipeline, streams, calls, think; did you mean
+    "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
     published, servers, claims, quick; did you mean "trials"?
@@ -114,11 +115,13 @@ connections = [1, 10] -> connections = [1, 2, 1]
 connections = [1, 10] -> connections = [1, 1.5]
     :10: sweep.connections: found 1.5; expected a positive whole number
 connections = [1, 10] -> connections = [1]\nthread = [1]
-    :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, full_handshakes, threads,
-    connections, requests_total, pipeline, calls, think; did you mean "threads"?
+    :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, stream_window,
+    connection_window, full_handshakes, threads, connections, requests_total, pipeline, streams, calls,
+    think; did you mean "threads"?
 connections = [1, 10] -> connections = [1]\nrate = [1]
-    :11: sweep.rate: unknown key; expected one of warmup, duration, timeout, full_handshakes, threads,
-    connections, requests_total, pipeline, calls, think
+    :11: sweep.rate: unknown key; expected one of warmup, duration, timeout, stream_window,
+    connection_window, full_handshakes, threads, connections, requests_total, pipeline, streams, calls,
+    think
 connections = [1, 10] -> threads = [1]
     :4: load.connections: missing; expected a positive number here, or a list of them in [sweep]
 [sweep] -> connections = 5\n[sweep]

@@ -73,15 +73,15 @@ pub(crate) struct Connection<E> {
 }
 
 impl<E: Exchange> Connection<E> {
-    /// A closed connection for at most `pipeline` requests at once.
-    pub(crate) fn new(number: usize, pipeline: usize, settings: &E::Settings) -> Self {
+    /// A closed connection for at most `at_once` requests at once.
+    pub(crate) fn new(number: usize, at_once: usize, settings: &E::Settings) -> Self {
         Self {
             number,
             state: State::Closed,
             since: Nanos::ZERO,
             connected: Nanos::ZERO,
             syn_retransmits: None,
-            requests: Places::new(pipeline),
+            requests: Places::new(at_once),
             calls: 0,
             session: None,
             upload: None,
@@ -91,7 +91,7 @@ impl<E: Exchange> Connection<E> {
             free_since: Nanos::ZERO,
             is_spoiled: false,
             back_off: BackOff::default(),
-            exchange: E::new(pipeline, settings),
+            exchange: E::new(at_once, settings),
         }
     }
 
@@ -108,9 +108,9 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// Whether the slot could take one more request, connected or not.
-    pub(crate) fn has_room(&self, pipeline: usize) -> bool {
+    pub(crate) fn has_room(&self, at_once: usize) -> bool {
         let is_willing = self.state != State::Open || self.exchange.readiness() == Readiness::Ready;
-        self.requests.len() < pipeline && is_willing
+        self.requests.len() < at_once && is_willing
     }
 
     /// Takes a request that was answered; `None` if no request was sent under this tag.

@@ -61,6 +61,11 @@ impl Deadlines {
         self.links[slot].deadline = None;
     }
 
+    /// Whether the slot has a deadline.
+    pub(crate) fn is_set(&self, slot: Slot) -> bool {
+        self.links[slot].deadline.is_some()
+    }
+
     /// The earliest deadline.
     pub(crate) fn earliest(&self) -> Option<Nanos> {
         self.links.get(self.first).and_then(|link| link.deadline)

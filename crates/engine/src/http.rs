@@ -1,8 +1,8 @@
 //! What the result of a load on a web server has beside those of every load.
 
-use loadcurve_plan::HttpLoad;
+use loadcurve_plan::{self as plan, HttpLoad};
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::{Exchange, Hpack, Http2Settings, Scheme};
 
 use crate::capacity::Capacity;
 use crate::part::Finished;
@@ -33,7 +33,7 @@ impl<E: Exchange> HttpSummary<'_, E> {
             loaded: Loaded::WebServer,
             pace: self.plan.pace(),
             kept_up: KeptUp {
-                requests: self.plan.model.connections() * self.plan.work.conversation.pipeline,
+                requests: self.plan.model.connections() * self.plan.work.conversation.requests_at_once(),
                 think_ms: self.plan.work.conversation.think_s * 1e3,
             },
             io: self.io,
@@ -51,6 +51,20 @@ impl<E: Exchange> HttpSummary<'_, E> {
         evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
         evidence.ports = ports;
         summary.judged()
+    }
+}
+
+/// How an exchange speaks HTTP/2 as a plan has it.
+pub(crate) fn http2_settings(h2: &plan::Http2, scheme: Scheme) -> Http2Settings {
+    Http2Settings {
+        hpack: match h2.hpack {
+            plan::Hpack::Indexed => Hpack::Indexed,
+            plan::Hpack::Literal => Hpack::Literal,
+        },
+        scheme,
+        stream_window_bytes: h2.stream_window_bytes,
+        connection_window_bytes: h2.connection_window_bytes,
+        ..Http2Settings::default()
     }
 }
 
@@ -89,7 +103,7 @@ fn port_shortage(
     let opened_cps = result.connections.rate_cps?;
     let unhindered_cps = || {
         let turn_s = result.latency_ms.mean? / 1e3 + plan.work.conversation.think_s;
-        let under_way = plan.model.connections() * plan.work.conversation.pipeline;
+        let under_way = plan.model.connections() * plan.work.conversation.requests_at_once();
         Some(under_way as f64 / turn_s / result.connections.replies_per_connection?)
     };
     let wanted_cps = plan.asked_cps(merged.length).or_else(unhindered_cps).unwrap_or(0.0);

@@ -20,6 +20,8 @@ pub(crate) struct InFlight {
     pub(crate) connect: Option<Nanos>,
     /// Whether it found its connection open.
     pub(crate) reused: bool,
+    /// Whether it was sent before, to a server that did not look at it.
+    pub(crate) is_moved: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +75,33 @@ impl Places {
         }
         self.last_unwritten = tag;
         self.taken += 1;
+    }
+
+    /// Whether a request waits to be written.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.first_unwritten != NONE
+    }
+
+    /// Lets a request that was written be written once more, behind all others; gives when it was due. `None` where it was
+    /// before, or there is none.
+    pub(crate) fn send_again(&mut self, tag: Tag) -> Option<Nanos> {
+        if self.get_mut(tag)?.is_moved {
+            return None;
+        }
+        let request = self.take(tag)?;
+        self.insert(InFlight { sent: None, first_byte: None, connect: None, is_moved: true, ..request });
+        Some(request.due)
+    }
+
+    /// Whether the request under a tag was sent before.
+    pub(crate) fn was_moved(&self, tag: Tag) -> bool {
+        self.places[tag].request.is_some_and(|request| request.is_moved)
+    }
+
+    /// The tags of the requests that wait to be written, in their order.
+    pub(crate) fn unwritten(&self) -> impl Iterator<Item = Tag> {
+        let first = Some(self.first_unwritten).filter(|tag| *tag != NONE);
+        std::iter::successors(first, |tag| Some(self.places[*tag].next).filter(|next| *next != NONE))
     }
 
     /// The request that has waited longest to be written, which is written now.
@@ -129,7 +158,16 @@ mod tests {
 
     fn request(number: u64) -> InFlight {
         let (sent, first_byte, connect) = (None, None, None);
-        InFlight { number, operation: 0, due: Nanos::ZERO, sent, first_byte, connect, reused: true }
+        InFlight {
+            number,
+            operation: 0,
+            due: Nanos::ZERO,
+            sent,
+            first_byte,
+            connect,
+            reused: true,
+            is_moved: false,
+        }
     }
 
     #[derive(Clone, Debug)]

@@ -59,6 +59,8 @@ pub struct Requests {
     pub failed: u64,
     pub unanswered: u64,
     pub never_sent: u64,
+    /// Of those that were sent: how many were sent once more, because the server had not looked at them.
+    pub moved: u64,
 }
 
 /// Requests per second over the window.
@@ -254,6 +256,7 @@ impl Requests {
             failed: counts.failed,
             unanswered: counts.unanswered,
             never_sent: counts.never_sent,
+            moved: counts.moved,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
 use loadcurve_plan::{HttpLoad, HttpVersion};
-use loadcurve_wire::{Exchange, Http1};
+use loadcurve_wire::{Exchange, Http1, Http2, Scheme};
 
 use crate::error::StartError;
+use crate::http::http2_settings;
 use crate::protection::{self, Look};
 
 /// What HTTP/1.x is called among the protocols of a TLS handshake (ALPN).
 const HTTP1: Protocol = Protocol { name: "http/1.1", is_required: false };
+
+/// The same of HTTP/2, to which nobody has agreed who does not name it.
+const HTTP2: Protocol = Protocol { name: "h2", is_required: true };
 
 /// A protocol as it is named in a TLS handshake.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,10 @@ pub(crate) fn speak<S: Speaker>(plan: &HttpLoad, speaker: S) -> Result<S::Outcom
     plan.validate()?;
     match plan.work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, HTTP1, (), speaker),
+        HttpVersion::Http2 => {
+            let scheme = if plan.work.tls.is_some() { Scheme::Https } else { Scheme::Http };
+            over::<Http2, S>(plan, HTTP2, http2_settings(&plan.work.h2, scheme), speaker)
+        }
     }
 }
 

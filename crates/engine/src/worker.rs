@@ -43,7 +43,8 @@ pub(crate) struct WorkerConfiguration<E: Exchange> {
     /// How the protocol is spoken on all connections.
     settings: E::Settings,
     share: Share,
-    pipeline: usize,
+    /// How many requests a connection carries at once.
+    at_once: usize,
     /// After how many requests a connection is closed.
     calls: u64,
     think: Nanos,
@@ -66,7 +67,7 @@ impl<E: Exchange> WorkerConfiguration<E> {
             requests,
             settings,
             share,
-            pipeline: plan.work.conversation.pipeline,
+            at_once: plan.work.conversation.requests_at_once(),
             calls: plan.work.conversation.calls.unwrap_or(u64::MAX),
             think: Nanos::from_secs_f64(plan.work.conversation.think_s),
             timeout: plan.timeout(),
@@ -128,13 +129,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         configuration: WorkerConfiguration<E>,
     ) -> Self {
         let slots = numbers.len();
-        let pipeline = configuration.pipeline;
+        let at_once = configuration.at_once;
         Self {
             io,
             recorder: Recorder::new(configuration.requests.tally_labels().len()),
             targets: TargetReader::of(&configuration.requests),
             connections: numbers
-                .map(|number| Connection::new(number, pipeline, &configuration.settings))
+                .map(|number| Connection::new(number, at_once, &configuration.settings))
                 .collect(),
             used: slots,
             surplus: Vec::new(),
@@ -147,10 +148,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             free: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
             connect_deadlines: Deadlines::new(slots),
-            answer_deadlines: Deadlines::new(slots * pipeline),
+            answer_deadlines: Deadlines::new(slots * at_once),
             unwritten: Vec::with_capacity(slots),
             scratch: Vec::new(),
-            slow_requests: Vec::with_capacity(pipeline),
+            slow_requests: Vec::with_capacity(at_once),
             now: Nanos::ZERO,
             activity: Arc::default(),
             spun: Nanos::ZERO,
@@ -318,7 +319,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let requests_each = match self.configuration.unit {
             Unit::Request => 1,
             // Of a session that never began, the first burst was due.
-            Unit::Session => self.configuration.calls.min(self.configuration.pipeline as u64),
+            Unit::Session => self.configuration.calls.min(self.configuration.at_once as u64),
         };
         self.recorder.never_sent(scheduler.never_begun(self.now) * requests_each);
         self.recorder.never_sent_while_free = self.held_up * requests_each;
@@ -337,7 +338,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.connect_failed(slot, Failure::ConnectTimeout);
         }
         while let Some(place) = self.answer_deadlines.take_passed(self.now) {
-            self.overdue(place / self.configuration.pipeline, place % self.configuration.pipeline, scheduler);
+            self.overdue(place / self.configuration.at_once, place % self.configuration.at_once, scheduler);
         }
         while let Some(Reverse((end, slot))) = self.resting.peek().copied() {
             if end > self.now {

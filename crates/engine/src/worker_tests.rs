@@ -13,8 +13,8 @@ mod uploads;
 mod verdicts;
 
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, Http, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate, Request,
-    Requests, Stop,
+    Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate,
+    Request, Requests, Stop,
 };
 use loadcurve_record::{CoarseHistogram, Failure, RequestCounts, TimeHistogram};
 
@@ -32,6 +32,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
             authority: "localhost".into(),
             http: HttpVersion::Http11,
             tls: None,
+            h2: Http2::default(),
             requests: Requests::Given(vec![get()]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,
@@ -228,8 +229,15 @@ fn overload_grows_with_the_backlog() {
     // One connection of 20 ms serves 50 per second; 100 are asked for. Request k is due at 10k ms and done at
     // 20(k + 1) ms, so its latency is 10k + 20 ms; in 1 s requests 0 to 49 begin, the other 50 never do.
     let (part, _) = Simulation::of(&open(1, 100.0, Stop::DurationS(1.0))).run(taking(ms(20)));
-    let expected =
-        RequestCounts { due: 100, sent: 50, answered: 50, failed: 0, unanswered: 0, never_sent: 50 };
+    let expected = RequestCounts {
+        due: 100,
+        sent: 50,
+        answered: 50,
+        failed: 0,
+        unanswered: 0,
+        never_sent: 50,
+        moved: 0,
+    };
     assert_eq!(part.recorder.requests, expected);
     assert_eq!(part.recorder.latency().extremes(), Some((ms(20), ms(510))));
 }

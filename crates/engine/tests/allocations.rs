@@ -134,7 +134,8 @@ fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
 /// Loads of every model over these connections, which a number of requests ends.
 fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     let closed = plans::closed(address, CONNECTIONS, REQUESTS);
-    let conversation = |pipeline, calls| Conversation { pipeline, calls, think_s: 0.0 };
+    let conversation =
+        |pipeline, calls| Conversation { pipeline, calls, think_s: 0.0, ..Conversation::default() };
     let model = Model::Open {
         connections: CONNECTIONS,
         rate_rps: Rate::Constant(RATE_RPS),

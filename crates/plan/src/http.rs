@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Work};
+use crate::{Http2, InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Work};
 
 /// More requests under way on one connection measure its buffers, not its server.
-const MOST_PIPELINED: usize = 1024;
+const MOST_AT_ONCE: usize = 1024;
 
 /// A load on a web server.
 pub type HttpLoad = Load<Http>;
@@ -26,6 +26,9 @@ pub struct Http {
     /// How connections are protected; none for clear text.
     #[serde(default)]
     pub tls: Option<Tls>,
+    /// How HTTP/2 is spoken, where it is.
+    #[serde(default)]
+    pub h2: Http2,
     /// The requests to take from.
     pub requests: Requests,
     /// How requests are taken from their list.
@@ -40,9 +43,11 @@ pub struct Http {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conversation {
-    /// How many requests may be under way at once. In the sessions model: how many are written together, and answered
-    /// before the next.
+    /// How many requests of HTTP/1.x may be under way at once. In the sessions model: how many are written together, and
+    /// answered before the next.
     pub pipeline: usize,
+    /// The same of HTTP/2, whose answers come in any order.
+    pub streams: usize,
     /// After how many requests the connection is closed; none for never.
     pub calls: Option<u64>,
     /// How long the client thinks between an answer and its next request; in the sessions model, between two bursts.
@@ -51,7 +56,16 @@ pub struct Conversation {
 
 impl Default for Conversation {
     fn default() -> Self {
-        Self { pipeline: 1, calls: None, think_s: 0.0 }
+        Self { pipeline: 1, streams: 1, calls: None, think_s: 0.0 }
+    }
+}
+
+impl Conversation {
+    /// How many requests may be under way at once on a connection, whatever its protocol calls them.
+    #[must_use]
+    pub fn requests_at_once(&self) -> usize {
+        // A protocol has one of the two, and the other is 1.
+        self.pipeline.max(self.streams)
     }
 }
 
@@ -65,6 +79,9 @@ pub enum HttpVersion {
     #[default]
     #[serde(rename = "1.1")]
     Http11,
+    /// Many requests share a connection, each on a stream of its own.
+    #[serde(rename = "2")]
+    Http2,
 }
 
 impl HttpLoad {
@@ -88,11 +105,24 @@ impl Work for Http {
         let refuse = |text: String| Err(InvalidPlan(text));
         self.requests.validate()?;
         self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
-        let Conversation { pipeline, calls, think_s } = self.conversation;
-        if !(1..=MOST_PIPELINED).contains(&pipeline) {
-            return refuse(format!(
-                "a pipeline of {pipeline} is not between 1 and {MOST_PIPELINED} requests"
-            ));
+        self.h2.validate()?;
+        let Conversation { pipeline, streams, calls, think_s } = self.conversation;
+        if !(1..=MOST_AT_ONCE).contains(&pipeline) {
+            return refuse(format!("a pipeline of {pipeline} is not between 1 and {MOST_AT_ONCE} requests"));
+        }
+        if !(1..=MOST_AT_ONCE).contains(&streams) {
+            return refuse(format!("{streams} streams are not between 1 and {MOST_AT_ONCE}"));
+        }
+        match self.http {
+            HttpVersion::Http2 if pipeline > 1 => {
+                return refuse(
+                    "HTTP/2 has no pipeline: give streams, which are answered in any order".into(),
+                );
+            }
+            HttpVersion::Http10 | HttpVersion::Http11 if streams > 1 => {
+                return refuse("HTTP/1.x has no streams: give a pipeline, or speak HTTP/2".into());
+            }
+            _ => {}
         }
         if calls == Some(0) {
             return refuse("a connection makes at least 1 call".into());
@@ -104,9 +134,12 @@ impl Work for Http {
             (Model::Open { .. }, _) if think_s > 0.0 => {
                 refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
             }
-            (Model::Closed { .. }, _) if think_s > 0.0 && pipeline > 1 => refuse(
-                "a client that thinks after each answer has one request under way: give no pipeline".into(),
-            ),
+            (Model::Closed { .. }, _) if think_s > 0.0 && self.conversation.requests_at_once() > 1 => {
+                refuse(
+                    "a client that thinks after each answer has one request under way: give no pipeline and no streams"
+                        .into(),
+                )
+            }
             (Model::Sessions { .. }, _) if calls.is_none() => {
                 refuse("a session needs a number of calls, after which it closes".into())
             }
@@ -124,7 +157,9 @@ impl Work for Http {
 #[cfg(test)]
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
-    use crate::{Arrivals, Body, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop, Tls};
+    use crate::{
+        Arrivals, Body, Http2, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop, Tls,
+    };
 
     fn plan() -> HttpLoad {
         HttpLoad {
@@ -133,6 +168,7 @@ mod tests {
                 authority: "localhost".into(),
                 http: HttpVersion::Http11,
                 tls: None,
+                h2: Http2::default(),
                 requests: Requests::Given(vec![request(1.0)]),
                 conversation: Conversation::default(),
                 pick: Pick::InOrder,
@@ -167,7 +203,10 @@ mod tests {
 
     #[test]
     fn every_number_out_of_range_is_refused_with_the_number() {
-        let conversation = |pipeline, calls, think_s| Conversation { pipeline, calls, think_s };
+        let conversation =
+            |pipeline, calls, think_s| Conversation { pipeline, calls, think_s, ..Conversation::default() };
+        let streams = |streams| Conversation { streams, ..Conversation::default() };
+        let small_window = Http2 { connection_window_bytes: 65_534, ..Http2::default() };
         let sessions = Model::Sessions {
             connection_rate_cps: Rate::Constant(10.0),
             arrivals: Arrivals::Constant,
@@ -175,7 +214,7 @@ mod tests {
         };
         let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
-        let broken: [(HttpLoad, &str); 16] = [
+        let broken: [(HttpLoad, &str); 21] = [
             (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (HttpLoad { threads: 3, ..plan() }, "3 threads"),
             (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
@@ -188,6 +227,16 @@ mod tests {
             (plan().with(|http| http.conversation = conversation(1, None, -1.0)), "-1 s"),
             (plan().with(|http| http.conversation = conversation(2, None, 1.0)), "no pipeline"),
             (HttpLoad { model: sessions, ..plan() }, "number of calls"),
+            (plan().with(|http| http.conversation = streams(2)), "no streams"),
+            (plan().with(|http| http.conversation = streams(0)), "0 streams"),
+            (plan().with(|http| http.conversation = streams(1025)), "1025 streams"),
+            (
+                plan().with(|http| {
+                    (http.http, http.conversation) = (HttpVersion::Http2, conversation(2, None, 0.0));
+                }),
+                "no pipeline",
+            ),
+            (plan().with(|http| http.h2 = small_window), "65534 bytes"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
             (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 full handshakes"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
@@ -215,6 +264,7 @@ mod tests {
             "/model/open/rate_rps/0",
             "/work",
             "/work/conversation",
+            "/work/h2",
             "/work/requests/given/0",
         ];
         for table in tables {

@@ -5,6 +5,7 @@
 
 mod back_off;
 mod http;
+mod http2;
 mod load;
 mod nanos;
 mod pace;
@@ -18,6 +19,7 @@ mod tls;
 
 pub use back_off::BackOff;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
+pub use http2::{Hpack, Http2};
 pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Work};
 pub use nanos::Nanos;
 pub use pace::{Arriving, Pace, Unit};

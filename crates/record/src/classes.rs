@@ -144,7 +144,7 @@ table! {
     Timeout {
         code: "timeout", origin: Origin::Server,
         happened: "were not answered in time",
-        remark: Some("their connections are replaced, and an answer that comes later does not count"),
+        remark: Some("their connections are replaced, over HTTP/2 their streams alone, and an answer that comes later does not count"),
     }
     Reset {
         code: "reset", origin: Origin::Server,
@@ -189,6 +189,36 @@ table! {
         code: "rejected", origin: Origin::Answer,
         happened: "were answered with an error",
         remark: Some("of a database; over HTTP an error is an answer, and has a status"),
+    }
+    StreamRefused {
+        code: "stream_refused", origin: Origin::Server,
+        happened: "were refused twice by a server that had not looked at them",
+        remark: Some("over HTTP/2; what is refused once is sent once more and counts as moved"),
+    }
+    StreamProtocolError {
+        code: "stream_protocol_error", origin: Origin::Server,
+        happened: "were ended by the server because of the protocol",
+        remark: Some("over HTTP/2, with the code of an error in frames, windows or header compression"),
+    }
+    StreamInternalError {
+        code: "stream_internal_error", origin: Origin::Server,
+        happened: "were ended by the server because of an error of its own",
+        remark: Some("over HTTP/2, with the code INTERNAL_ERROR"),
+    }
+    StreamCancelled {
+        code: "stream_cancelled", origin: Origin::Server,
+        happened: "were cancelled by the server",
+        remark: Some("over HTTP/2, with the code CANCEL"),
+    }
+    StreamExcessive {
+        code: "stream_excessive", origin: Origin::Server,
+        happened: "were ended by the server because it found the load excessive",
+        remark: Some("over HTTP/2, with the code ENHANCE_YOUR_CALM"),
+    }
+    StreamReset {
+        code: "stream_reset", origin: Origin::Server,
+        happened: "were ended by the server with another code",
+        remark: Some("over HTTP/2"),
     }
     NotFound {
         code: "not_found", origin: Origin::Answer,

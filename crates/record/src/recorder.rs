@@ -56,6 +56,9 @@ pub struct RequestCounts {
     pub failed: u64,
     pub unanswered: u64,
     pub never_sent: u64,
+    /// Requests that a server had not looked at and that were sent once more; no outcome, and none where nothing moves.
+    #[serde(default)]
+    pub moved: u64,
 }
 
 /// The connections of a whole load, warm-up included.
@@ -245,6 +248,13 @@ impl Recorder {
         self.connections.reused += u64::from(reused);
     }
 
+    /// A request that was sent is to be sent once more, because the server has not looked at it.
+    pub fn will_be_sent_again(&mut self, due: Nanos) {
+        if self.window.measures(due) {
+            self.requests.moved += 1;
+        }
+    }
+
     /// So many more bytes of a long request due then were written.
     pub fn sent_more(&mut self, due: Nanos, bytes: usize) {
         if self.window.measures(due) {
@@ -385,6 +395,7 @@ impl Recorder {
         self.requests.failed += other.requests.failed;
         self.requests.unanswered += other.requests.unanswered;
         self.requests.never_sent += other.requests.never_sent;
+        self.requests.moved += other.requests.moved;
         self.warm_up.begun += other.warm_up.begun;
         self.warm_up.failed += other.warm_up.failed;
         self.never_sent_while_free += other.never_sent_while_free;

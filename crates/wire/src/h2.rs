@@ -49,6 +49,8 @@ pub struct Http2 {
     /// Whether there are streams behind that one whose requests have not been reported as moved.
     is_moving: bool,
     is_over: bool,
+    /// Why the connection is over, where that is the peer's fault.
+    complaint: Option<String>,
     /// A frame of which earlier slices brought a part. Its memory is reused.
     partial: Vec<u8>,
     data: Option<DataUnderWay>,
@@ -88,6 +90,7 @@ impl Exchange for Http2 {
             last_answered: None,
             is_moving: false,
             is_over: false,
+            complaint: None,
             partial: Vec::new(),
             data: None,
             block: None,
@@ -112,6 +115,7 @@ impl Exchange for Http2 {
         self.last_answered = None;
         self.is_moving = false;
         self.is_over = false;
+        self.complaint = None;
         self.partial.clear();
         self.data = None;
         self.block = None;
@@ -140,6 +144,10 @@ impl Exchange for Http2 {
         }
     }
 
+    fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref()
+    }
+
     fn has_output(&self) -> bool {
         !self.output.is_empty() || self.can_upload()
     }
@@ -159,7 +167,11 @@ impl Exchange for Http2 {
     }
 
     fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
-        self.receive_frames(bytes)
+        let received = self.receive_frames(bytes);
+        if let Err(fault) = received {
+            self.end_connection(fault);
+        }
+        received
     }
 
     fn end_of_input(&mut self) -> Option<Event> {

@@ -92,6 +92,15 @@ def load(
             min=1, metavar="N", help="Requests in flight on each connection.", rich_help_panel=ARRIVALS
         ),
     ] = 1,
+    streams: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The same over HTTP/2, where answers come in any order.",
+            rich_help_panel=ARRIVALS,
+        ),
+    ] = 1,
     calls: Annotated[
         int | None,
         typer.Option(
@@ -116,8 +125,27 @@ def load(
         typer.Option(help="How paths are chosen from --urls.", rich_help_panel=REQUESTS),
     ] = "in-order",
     http: Annotated[
-        Literal["1.0", "1.1"], typer.Option(help="HTTP version of the requests.", rich_help_panel=REQUESTS)
+        Literal["1.0", "1.1", "2"],
+        typer.Option(help="HTTP version of the requests.", rich_help_panel=REQUESTS),
     ] = "1.1",
+    hpack: Annotated[
+        Literal["indexed", "literal"] | None,
+        typer.Option(help="HTTP/2: how header fields are sent; default indexed.", rich_help_panel=REQUESTS),
+    ] = None,
+    stream_window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="HTTP/2: receive window of a stream; default 1GiB.", rich_help_panel=REQUESTS
+        ),
+    ] = None,
+    connection_window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="HTTP/2: receive window of a connection; default 1GiB.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = None,
     tls_version: Annotated[
         Literal["1.2", "1.3"] | None,
         typer.Option(help="The one version of TLS that is offered; default both.", rich_help_panel=TLS),

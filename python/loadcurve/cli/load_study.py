@@ -106,6 +106,9 @@ class Options:
     def _key(self, name: str) -> str:
         """Return the study's key of an option."""
         option = OPTIONS.get(name, name)
+        if option == "streams" and self.model == "sessions":
+            # A session's burst is its streams together.
+            return "burst"
         return self._keys.get(option, option)
 
     def _require_use(self, name: str) -> None:

@@ -28,15 +28,21 @@ from loadcurve.loads.requests import (
     paths_to_verify,
 )
 from loadcurve.loads.sent import Body, Headers, Method
-from loadcurve.loads.table import LoadTable, Swept
+from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.quantities import SizeBytes
 
-PIPELINE_MAX = 1024
+REQUESTS_AT_ONCE_MAX = 1024
 """More requests under way on one connection measure its buffers, not its server."""
+WINDOW_MAX = 2**31 - 1
+"""The largest window of HTTP/2 (RFC 9113)."""
+CONNECTION_WINDOW_MIN = 65_535
+"""With which every connection of HTTP/2 begins."""
+HTTP2 = "2"
 SESSIONS_AT_ONCE_MAX = 10_000
 """How many sessions may be open at once where the study does not say."""
 
@@ -73,7 +79,22 @@ Weights = Annotated[
     Expected("a list of numbers, one per request"),
 ]
 Pipeline = Annotated[
-    int, Field(ge=1, le=PIPELINE_MAX), Expected(f"a whole number of requests from 1 to {PIPELINE_MAX}")
+    int,
+    Field(ge=1, le=REQUESTS_AT_ONCE_MAX),
+    Expected(f"a whole number of requests from 1 to {REQUESTS_AT_ONCE_MAX}"),
+]
+Streams = Annotated[
+    int,
+    Field(ge=1, le=REQUESTS_AT_ONCE_MAX),
+    Expected(f"a whole number of streams from 1 to {REQUESTS_AT_ONCE_MAX}"),
+]
+StreamWindow = Annotated[
+    SizeBytes, Field(ge=1, le=WINDOW_MAX), Expected('a size of less than 2 GiB, such as "64KiB"')
+]
+ConnectionWindow = Annotated[
+    SizeBytes,
+    Field(ge=CONNECTION_WINDOW_MIN, le=WINDOW_MAX),
+    Expected('a size from 65,535 bytes to less than 2 GiB, such as "1MiB"'),
 ]
 
 
@@ -94,8 +115,15 @@ class HttpLoadTable(LoadTable):
     """Header fields of the requests."""
     body: Body = ""
     """The body of the requests: a text, or `@` and the name of a file."""
-    http: Literal["1.0", "1.1"] = "1.1"
-    """The version of HTTP."""
+    http: Literal["1.0", "1.1", "2"] = "1.1"
+    """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it."""
+    hpack: Literal["indexed", "literal"] | None = None
+    """With HTTP/2: header fields point to what was sent before ("indexed", unless it is given), or are
+    spelt out in each request."""
+    stream_window_bytes: StreamWindow | None = Field(None, alias="stream_window")
+    """With HTTP/2: how much of an answer may come before more is asked for; 1 GiB unless it is given."""
+    connection_window_bytes: ConnectionWindow | None = Field(None, alias="connection_window")
+    """The same of all answers on a connection together."""
     verify: Verify = "content"
     """What each answer is verified to be: the file of the content, of the length that the load then checks,
     too; or of status 200 alone, or with a text that matches a pattern, as a text that changes requires."""
@@ -148,6 +176,7 @@ class HttpLoadTable(LoadTable):
         yield from self._endings(at)
         yield from self._idle_threads(at)
         yield from self._weights()
+        yield from self._other_version(at)
 
     def _idle_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread has a connection at every point."""
@@ -155,6 +184,18 @@ class HttpLoadTable(LoadTable):
         if threads and connections and max(threads) > min(connections):
             text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
             yield Problem(at.place("threads"), f"{text}{min(connections)}")
+
+    def _other_version(self, at: Swept) -> Iterator[Problem]:
+        """Check that what belongs to one version of HTTP is not asked of another."""
+        keys = attributes(type(self))
+        if self.http == HTTP2:
+            if "pipeline" in keys and max(at.values("pipeline")) > 1:
+                text = f'cannot be combined with http = "{HTTP2}", which has no pipeline; expected streams'
+                yield Problem(at.place("pipeline"), text)
+            return
+        for key in ("streams", "hpack", "stream_window", "connection_window"):
+            if key in keys and (key in at.sweep or at.gives(key)):
+                yield Problem(at.place(key), f'only used with http = "{HTTP2}"; set both, or remove it')
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
         """Return how many connections are known to be open at the points."""
@@ -230,10 +271,12 @@ class ClosedLoadTable(HttpLoadTable):
     """Ends the load after this many requests, instead of `duration`."""
     pipeline: Pipeline = 1
     """Requests under way at once on a connection."""
+    streams: Streams = 1
+    """The same with HTTP/2, whose answers come in any order."""
     calls: PositiveCount | None = None
     """Requests after which a connection is closed; it is kept open unless this is given."""
     think_s: Think = Field(0.0, alias="think")
-    """How long a client rests after each answer; not with a pipeline."""
+    """How long a client rests after each answer; not with a pipeline or streams."""
 
     @property
     def complete(self) -> "type[ClosedLoad]":
@@ -245,13 +288,15 @@ class ClosedLoadTable(HttpLoadTable):
         yield from self._thinking_in_a_pipeline(at)
 
     def _thinking_in_a_pipeline(self, at: Swept) -> Iterator[Problem]:
-        depth = max(at.values("pipeline"))
-        if depth > 1 and max(at.values("think")) > 0:
-            text = (
-                f"cannot be combined with a pipeline of {depth}; expected a pipeline of 1, because a "
-                "client thinks after each answer"
-            )
-            yield Problem(at.place("think"), text)
+        if max(at.values("think")) == 0:
+            return
+        for key, asked in (("pipeline", "a pipeline of"), ("streams", "streams =")):
+            if (most := max(at.values(key))) > 1:
+                text = (
+                    f"cannot be combined with {asked} {most}; expected {asked} 1, because a "
+                    "client thinks after each answer"
+                )
+                yield Problem(at.place("think"), text)
 
 
 class OpenLoadTable(HttpLoadTable):
@@ -270,6 +315,8 @@ class OpenLoadTable(HttpLoadTable):
     """Ends the load after this many requests, instead of `duration`."""
     pipeline: Pipeline = 1
     """Requests under way at once on a connection."""
+    streams: Streams = 1
+    """The same with HTTP/2, whose answers come in any order."""
     calls: PositiveCount | None = None
     """Requests after which a connection is closed; it is kept open unless this is given."""
 

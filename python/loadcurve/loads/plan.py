@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.http import HTTP2, HttpLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun
 from loadcurve.loads.requests import LongList
@@ -28,7 +28,10 @@ IoChoice = Literal["auto", "uring", "epoll"]
 _ENDS = ("duration_s", "requests_total", "connections_total")
 _TIMES = ("warmup_s", "timeout_s")
 _SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals")
-_CONVERSATION = ("pipeline", "calls", "think_s")
+_CONVERSATION = ("pipeline", "streams", "calls", "think_s")
+_HTTP2 = ("hpack", "stream_window_bytes", "connection_window_bytes")
+_HTTP2_DEFAULTS = dict(zip(_HTTP2, ("indexed", 2**30 - 1, 2**30 - 1), strict=True))
+"""Of the engine, whose windows never hold an answer back unless a load sets them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,11 +142,21 @@ class HttpPlan(Plan):
 
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
         conversation = {name: options.pop(name) for name in _CONVERSATION if name in options}
+        conversation |= self._requests_at_once(conversation.pop("pipeline"), conversation.pop("streams", 1))
+        http2 = {name: options.pop(name) for name in _HTTP2 if name in options}
+        if http2:
+            options["h2"] = http2
         address = {"address": self.address, "authority": self.authority}
         tls = None
         if self.scheme == "https":
             tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
+
+    def _requests_at_once(self, pipeline: int, streams: int) -> dict[str, int]:
+        """Return how many are under way on a connection, by the version's word; a burst is either."""
+        if self.load.http == HTTP2:
+            return {"streams": max(pipeline, streams)}
+        return {"pipeline": pipeline}
 
     def _requests(self) -> dict[str, Any]:
         """Return the requests; another than the verified one may be answered with another length."""
@@ -178,6 +191,9 @@ class HttpPlan(Plan):
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
+        if self.load.http == HTTP2:
+            given = self.load.model_dump(include={*_HTTP2}, exclude_none=True)
+            run |= _HTTP2_DEFAULTS | given
         return HttpAsRun.model_validate(self._as_run(measured) | run)
 
 

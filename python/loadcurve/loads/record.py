@@ -42,12 +42,13 @@ class HttpAsRun(_AsRun):
     """
 
     model: Literal["closed", "open", "sessions"]
-    http: Literal["1.0", "1.1"]
+    http: Literal["1.0", "1.1", "2"]
     scheme: Scheme = "http"
     requests: Many[str]
     pick: Literal["in-order", "random", "weighted"]
     connection_rate_cps: Rate | None = None
     pipeline: Count = 1
+    streams: Count = 1
     calls: Count | None = None
     think_s: Time = 0.0
     connections_total: Count | None = None
@@ -67,8 +68,13 @@ class HttpAsRun(_AsRun):
 
     @property
     def has_ceiling(self) -> bool:
-        """Whether the rig's ceiling is its, too: a deep pipeline has another one, which is not measured."""
-        return self.pipeline == 1
+        """Whether the rig's ceiling is its, too: a deep pipeline and HTTP/2 have others, not measured."""
+        return self.pipeline == 1 and self.http != "2"
+
+    @property
+    def requests_at_once(self) -> int:
+        """How many requests a connection carries at once."""
+        return self.pipeline * self.streams
 
 
 class DatabaseAsRun(_AsRun):

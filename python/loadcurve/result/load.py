@@ -28,6 +28,8 @@ class Requests(Record):
     failed: Count
     unanswered: Count
     never_sent: Count
+    moved: Count | None = None
+    """Of those that were sent: how many were sent once more, because the server had not looked at them."""
 
 
 class RequestRate(Record):

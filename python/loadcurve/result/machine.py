@@ -175,7 +175,7 @@ def _delay_s(load: LoadResult, pauses_s: list[float], quantile: float) -> float:
     """
     plan = load.load
     if plan.rate_rps is None and plan.connection_rate_cps is None:
-        clients = plan.threads if plan.model == "ycsb" else plan.connections * plan.pipeline
+        clients = plan.threads if plan.model == "ycsb" else plan.connections * plan.requests_at_once
         answered = load.requests.answered
         as_slow = answered - math.ceil(quantile * answered) + 1
         place = math.ceil(as_slow / max(clients, 1)) - 1

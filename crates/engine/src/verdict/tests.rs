@@ -17,6 +17,7 @@ const REQUESTS: Requests = Requests {
     ok: 100_000,
     failed: 0,
     unanswered: 0,
+    moved: 0,
     never_sent: 0,
 };
 const SCHEDULED: Scheduled = Scheduled { due_rps: 10_000.0, sent_rps: 10_000.0, never_sent_while_free: 0 };

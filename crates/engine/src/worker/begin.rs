@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{Nanos, Unit};
 use loadcurve_record::Failure;
-use loadcurve_wire::Exchange;
+use loadcurve_wire::{Exchange, Readiness};
 
 use super::Worker;
 use crate::connection::{State, Upload};
@@ -24,7 +24,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             let Some(slot) = self.free.pop_front() else { break };
             let connection = &mut self.connections[slot];
             connection.is_listed = false;
-            if connection.rests_until.is_some() {
+            // A server may have announced the end of the connection since the slot came free.
+            if connection.rests_until.is_some() || !connection.has_room(self.configuration.at_once) {
                 continue;
             }
             scheduler.take(due);
@@ -71,6 +72,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             first_byte: None,
             connect: None,
             reused: connection.state == State::Open,
+            is_moved: false,
         });
         match connection.state {
             State::Closed if std::mem::take(&mut connection.is_spoiled) => {
@@ -94,7 +96,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Begins as many requests of a session as go together.
     pub(super) fn begin_burst(&mut self, slot: Slot, due: Nanos) {
         let Some(left) = self.connections[slot].session else { return };
-        let burst = left.min(self.configuration.pipeline as u64);
+        let burst = left.min(self.configuration.at_once as u64);
         self.connections[slot].session = Some(left - burst);
         for _ in 0..burst {
             // A burst whose connection cannot be made ends with its session.
@@ -159,19 +161,38 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Adds the next request to what is written, if there is one; a body of its own file is then under way.
     fn gather_request(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
+        if connection.exchange.readiness() != Readiness::Ready {
+            self.limit_waits(slot);
+            return Ok(false);
+        }
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
-        let InFlight { number, operation, due, reused, .. } = *request;
+        let InFlight { number, operation, due, reused, is_moved, .. } = *request;
         let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
         let target = self.targets.target(number)?;
         connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
         request.sent = Some(self.now);
-        self.recorder.sent(due, self.now, self.scratch.len() - before, reused);
+        let bytes = self.scratch.len() - before;
+        if is_moved {
+            self.recorder.sent_more(due, bytes);
+        } else {
+            self.recorder.sent(due, self.now, bytes, reused);
+        }
         if template.body.is_some() {
             connection.upload = Some(Upload { operation, offset: 0, due, tag });
         }
         self.answer_deadlines
-            .set(slot * self.configuration.pipeline + tag, self.now + self.configuration.timeout);
+            .set(slot * self.configuration.at_once + tag, self.now + self.configuration.timeout);
         Ok(true)
+    }
+
+    /// Gives what cannot be written yet, because the peer takes no more at once, the time that an answer has.
+    fn limit_waits(&mut self, slot: Slot) {
+        let first_place = slot * self.configuration.at_once;
+        for tag in self.connections[slot].requests.unwritten() {
+            if !self.answer_deadlines.is_set(first_place + tag) {
+                self.answer_deadlines.set(first_place + tag, self.now + self.configuration.timeout);
+            }
+        }
     }
 
     /// Adds the next part of the body under way to what is written; says whether that was the last one.
@@ -189,7 +210,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         upload.offset += added as u64;
         self.recorder.sent_more(upload.due, added);
         let Upload { offset, tag, .. } = *upload;
-        let deadline = slot * self.configuration.pipeline + tag;
+        let deadline = slot * self.configuration.at_once + tag;
         self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
         if offset < body.length() {
             return Ok(false);

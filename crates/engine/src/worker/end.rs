@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure};
-use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Refusal, Tag};
+use loadcurve_wire::{self as wire, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Tag};
 
 use super::Worker;
 use crate::connection::State;
-use crate::io::{Event, Io, Slot};
+use crate::io::{Event, Io, Notify, Slot};
 use crate::scheduler::Scheduler;
 
 impl<I: Io, E: Exchange> Worker<I, E> {
@@ -71,26 +71,29 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     self.in_flight -= 1;
                     // The deadline of an upload stays: the next request waits for the rest of it.
                     if connection.upload.is_none_or(|upload| upload.tag != tag) {
-                        self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
+                        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
                     }
                 }
                 Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
-                    let failure = match event {
-                        wire::Event::Refused(_, Refusal::Malformed(_)) => Failure::Malformed,
-                        _ => Failure::Reset,
-                    };
-                    let Some(failed) = connection.take_failed(tag, failure, self.now) else {
-                        break Some(Failure::Malformed);
-                    };
-                    ended = true;
-                    self.slow_requests.extend(self.recorder.failed(&failed));
-                    self.activity.failed(failed.failure);
-                    self.in_flight -= 1;
-                    self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
+                    self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
+                    let is_moved = matches!(event, wire::Event::Moved(_));
+                    let again = if is_moved { connection.requests.send_again(tag) } else { None };
+                    if let Some(due) = again {
+                        self.recorder.will_be_sent_again(due);
+                    } else {
+                        let Some(failed) = connection.take_failed(tag, failure_of(event), self.now) else {
+                            break Some(Failure::Malformed);
+                        };
+                        ended = true;
+                        self.slow_requests.extend(self.recorder.failed(&failed));
+                        self.activity.failed(failed.failure);
+                        self.in_flight -= 1;
+                    }
                 }
                 None if is_end => break Some(Failure::ClosedEarly),
                 None => {}
             }
+            let connection = &self.connections[slot];
             match connection.exchange.readiness() {
                 // The peer answers none of the requests that are left.
                 Readiness::Closed if !is_end => break Some(Failure::ClosedEarly),
@@ -102,7 +105,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.keep_slow(slot);
         match useless {
             None => self.go_on_talking(slot),
-            Some(failure) => self.leave(slot, failure),
+            Some(failure) => self.leave(slot, failure, is_end),
         }
         if ended || self.connections[slot].session.is_some() {
             self.settle(slot, scheduler);
@@ -113,7 +116,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Sees to what bytes have brought beside ends of requests.
     fn go_on_talking(&mut self, slot: Slot) {
         let connection = &self.connections[slot];
-        if connection.exchange.has_output() {
+        let goes_on = connection.requests.has_unwritten()
+            && connection.state == State::Open
+            && connection.exchange.readiness() == Readiness::Ready;
+        if goes_on || connection.exchange.has_output() {
             self.will_write(slot);
         }
         let connection = &mut self.connections[slot];
@@ -132,8 +138,20 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Leaves a connection that is of no more use; the requests that are still under way have failed.
-    fn leave(&mut self, slot: Slot, failure: Failure) {
+    ///
+    /// What was not sent waits for the next connection where the server has said that this one ends, or has said so of a
+    /// request before it closed.
+    fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
+        if failure == Failure::Malformed {
+            self.say_last(slot);
+        }
         let connection = &self.connections[slot];
+        let (requests, is_open) = (&connection.requests, connection.state == State::Open);
+        let goes_on = requests.unwritten().any(|tag| !is_end || requests.was_moved(tag));
+        if goes_on && is_open && failure == Failure::ClosedEarly {
+            self.replace(slot, failure);
+            return;
+        }
         if connection.requests.is_empty() && connection.state == State::Open {
             self.disconnect(slot);
             self.connections[slot].is_spoiled = failure == Failure::Malformed;
@@ -142,9 +160,40 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
+    /// Tells the peer why it is left, where the protocol has words for it and the connection takes them at once.
+    fn say_last(&mut self, slot: Slot) {
+        self.scratch.clear();
+        let exchange = &mut self.connections[slot].exchange;
+        exchange.write_output(&mut self.scratch);
+        exchange.protect(&mut self.scratch);
+        if !self.scratch.is_empty() {
+            // It is left either way.
+            let _ = self.io.send(slot, &self.scratch, Notify::Never);
+        }
+    }
+
+    /// Leaves a connection whose server has announced its end, and opens another one for what waits to be sent once more.
+    fn replace(&mut self, slot: Slot, failure: Failure) {
+        let first_place = slot * self.configuration.at_once;
+        for tag in 0..self.configuration.at_once {
+            let request = self.connections[slot].requests.get_mut(tag);
+            if request.is_some_and(|request| request.sent.is_some()) {
+                self.end_request(slot, tag, failure);
+            }
+            self.answer_deadlines.clear(first_place + tag);
+        }
+        self.keep_slow(slot);
+        self.disconnect(slot);
+        let connection = &mut self.connections[slot];
+        connection.calls = connection.requests.len() as u64;
+        self.connect(slot);
+    }
+
     /// The answer to a request is overdue.
     pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
-        if !self.connections[slot].exchange.cancel(tag) {
+        let connection = &mut self.connections[slot];
+        let was_sent = connection.requests.get_mut(tag).is_none_or(|request| request.sent.is_some());
+        if !was_sent || !connection.exchange.cancel(tag) {
             self.fail(slot, Failure::Timeout);
             return;
         }
@@ -299,7 +348,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Records the failure of every request that a slot carries.
     fn end_requests(&mut self, slot: Slot, failure: Failure) {
         self.connections[slot].requests.give_up_writing();
-        for tag in 0..self.configuration.pipeline {
+        for tag in 0..self.configuration.at_once {
             self.end_request(slot, tag, failure);
         }
         self.keep_slow(slot);
@@ -309,11 +358,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
         let connection = &mut self.connections[slot];
         let Some(failed) = connection.take_failed(tag, failure, self.now) else { return };
-        if let (Failure::TlsFailed, Some(text)) = (failure, connection.exchange.complaint()) {
+        if let (Failure::TlsFailed | Failure::Malformed, Some(text)) =
+            (failure, connection.exchange.complaint())
+        {
             self.recorder.explained(failed.due, failure, failed.operation, text);
         }
         self.slow_requests.extend(self.recorder.failed(&failed));
-        self.answer_deadlines.clear(slot * self.configuration.pipeline + tag);
+        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
         self.activity.failed(failure);
         self.in_flight -= 1;
     }
@@ -324,7 +375,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.recorder.disconnected(Some(self.now - connection.since));
         }
         if let Some(upload) = connection.upload {
-            self.answer_deadlines.clear(slot * self.configuration.pipeline + upload.tag);
+            self.answer_deadlines.clear(slot * self.configuration.at_once + upload.tag);
         }
         connection.reset();
         self.io.close(slot);
@@ -334,12 +385,37 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn list_if_free(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         let has_room =
-            connection.has_room(self.configuration.pipeline) && connection.calls < self.configuration.calls;
+            connection.has_room(self.configuration.at_once) && connection.calls < self.configuration.calls;
         let is_bound = connection.session.is_some() || connection.rests_until.is_some();
         if has_room && !is_bound && !connection.is_listed {
             connection.is_listed = true;
             self.free.push_back(slot);
         }
+    }
+}
+
+/// The class of a failure of one request alone.
+fn failure_of(event: wire::Event) -> Failure {
+    match event {
+        wire::Event::Refused(_, Refusal::Reset(code)) => match code {
+            ErrorCode::ProtocolError
+            | ErrorCode::FlowControlError
+            | ErrorCode::SettingsTimeout
+            | ErrorCode::StreamClosed
+            | ErrorCode::FrameSizeError
+            | ErrorCode::CompressionError => Failure::StreamProtocolError,
+            ErrorCode::InternalError => Failure::StreamInternalError,
+            ErrorCode::RefusedStream => Failure::StreamRefused,
+            ErrorCode::Cancel => Failure::StreamCancelled,
+            ErrorCode::EnhanceYourCalm => Failure::StreamExcessive,
+            ErrorCode::NoError
+            | ErrorCode::ConnectError
+            | ErrorCode::InadequateSecurity
+            | ErrorCode::Http11Required
+            | ErrorCode::Other(_) => Failure::StreamReset,
+        },
+        wire::Event::Moved(_) => Failure::StreamRefused,
+        wire::Event::Refused(..) | wire::Event::Begun(_) | wire::Event::Answered(..) => Failure::Malformed,
     }
 }
 

@@ -6,7 +6,7 @@ use super::simulated::{START, Simulation};
 use super::{assert_close, closed, ms, plan, taking};
 
 fn conversation(pipeline: usize, calls: Option<u64>, think_s: f64) -> Conversation {
-    Conversation { pipeline, calls, think_s }
+    Conversation { pipeline, calls, think_s, ..Conversation::default() }
 }
 
 /// So many connections that arrive at a rate, with room for `connections` at once.

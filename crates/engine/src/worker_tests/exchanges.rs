@@ -30,7 +30,9 @@ enum Frame {
     Begun(u8),
     Answered(u8),
     Refused(u8),
+    Moved(u8),
     GoAway,
+    Gone,
     Ping,
 }
 
@@ -41,7 +43,9 @@ impl Frame {
             Self::Begun(tag) => [b'B', tag],
             Self::Answered(tag) => [b'A', tag],
             Self::Refused(tag) => [b'R', tag],
+            Self::Moved(tag) => [b'M', tag],
             Self::GoAway => [b'G', 0],
+            Self::Gone => [b'C', 0],
             Self::Ping => [b'P', 0],
         }
     }
@@ -90,9 +94,11 @@ impl Exchange for Multiplexed {
         match letter {
             b'H' => self.readiness = Readiness::Ready,
             b'G' => self.readiness = Readiness::Busy,
+            b'C' => self.readiness = Readiness::Closed,
             b'P' => self.own.extend(b"o\0"),
             b'B' => event = Some(Event::Begun(tag)),
             b'R' => event = Some(Event::Refused(tag, Refusal::Reset(ErrorCode::InternalError))),
+            b'M' => event = Some(Event::Moved(tag)),
             b'A' => {
                 let (header_bytes, body_bytes, framing_bytes) = (2, 0, 0);
                 let response =
@@ -313,7 +319,7 @@ fn a_request_that_the_peer_refuses_fails_alone() {
         vec![(ms(1), if number % 10 == 3 { Frame::Refused(tag) } else { Frame::Answered(tag) })]
     });
     let recorder = outcome.recorder;
-    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Reset]), (90, 10));
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::StreamInternalError]), (90, 10));
     assert_eq!(recorder.connections.opened, 1);
 }
 
@@ -346,6 +352,42 @@ fn a_connection_that_takes_no_more_is_left_when_its_last_request_is_answered() {
     let recorder = outcome.recorder;
     assert_eq!((recorder.requests.answered, recorder.failures.total()), (100, 0));
     assert!(recorder.connections.opened >= 5, "{}", recorder.connections.opened);
+}
+
+#[test]
+fn a_request_that_the_peer_has_not_looked_at_is_sent_once_more_and_timed_from_when_it_was_due() {
+    // The first is refused after 5 ms, and the one that is sent again answered 2 ms after that.
+    let outcome = run(&streams(2, 2), false, |arrived, tag| {
+        vec![if arrived == 0 { (ms(5), Frame::Moved(tag)) } else { (ms(2), Frame::Answered(tag)) }]
+    });
+    assert_eq!(outcome.latencies(), [7, 2].map(ms));
+    let requests = outcome.recorder.requests;
+    assert_eq!((requests.due, requests.sent, requests.answered, requests.moved), (2, 2, 2, 1));
+    assert_eq!(outcome.recorder.service_time.extremes(), Some((ms(2), ms(2))));
+}
+
+#[test]
+fn a_request_that_is_refused_twice_has_failed() {
+    let outcome = run(&streams(2, 10), false, |_, tag| vec![(ms(1), Frame::Moved(tag))]);
+    let recorder = outcome.recorder;
+    assert_eq!(recorder.failures[Failure::StreamRefused], 10);
+    assert_eq!((recorder.requests.moved, recorder.requests.failed, recorder.requests.sent), (10, 10, 10));
+}
+
+#[test]
+fn what_a_server_that_goes_away_leaves_is_sent_on_the_next_connection() {
+    // The third request is moved when the server says that it goes, and the others are answered before it is gone.
+    let outcome = run(&streams(3, 30), false, |arrived, tag| match arrived {
+        2 => vec![(ms(1), Frame::GoAway), (ms(1), Frame::Moved(tag)), (ms(8), Frame::Gone)],
+        0 | 1 => vec![(ms(3), Frame::Answered(tag))],
+        _ => vec![(ms(1), Frame::Answered(tag))],
+    });
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.requests.moved), (30, 1));
+    assert_eq!((recorder.failures.total(), recorder.connections.opened), (0, 2));
+    // Gone after 8 ms; then a connection, its handshake, and 1 ms.
+    let longest = outcome.latencies().into_iter().max();
+    assert_eq!(longest, Some(ms(8) + CONNECTING + ROUND_TRIP + ms(1)));
 }
 
 #[test]

@@ -108,7 +108,8 @@ fn every_request_that_was_due_is_accounted_for_over_all_workers() {
     let mut second = recorder();
     second.never_sent(4);
     first.merge(&second);
-    let expected = RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4 };
+    let expected =
+        RequestCounts { due: 7, sent: 3, answered: 1, failed: 1, unanswered: 1, never_sent: 4, moved: 0 };
     assert_eq!(first.requests, expected);
     assert_eq!(first.failures[Failure::Timeout], 1);
 }

@@ -1,7 +1,7 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
 use super::Http2;
-use super::error::{CANCEL, ErrorCode, Http2Error, PROTOCOL_ERROR};
+use super::error::{CANCEL, ErrorCode, Http2Error, code_of};
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
 use crate::chunked::shorter;
@@ -327,7 +327,7 @@ impl Http2 {
 
     /// Ends a stream whose answer is none; the connection goes on.
     fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
-        self.give_up(tag, PROTOCOL_ERROR);
+        self.give_up(tag, code_of(problem));
         Event::Refused(tag, Refusal::Malformed(problem))
     }
 

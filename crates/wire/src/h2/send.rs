@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::Http2;
+use super::error::code_of;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
 use super::settings::id;
 use super::streams::Upload;
 use super::template::Http2Template;
+use crate::error::Malformed;
 use crate::exchange::Tag;
 
 impl Http2 {
@@ -80,6 +82,14 @@ impl Http2 {
         }
         self.streams.give_up(stream.id);
         frame::write(kind::RST_STREAM, 0, stream.id, &code.to_be_bytes(), &mut self.output);
+    }
+
+    /// Ends the connection because of a fault of the peer, which is told so (RFC 9113 §5.4.1).
+    pub(super) fn end_connection(&mut self, fault: Malformed) {
+        let payload = [[0; 4], code_of(fault).to_be_bytes()].concat();
+        frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.output);
+        self.complaint = Some(fault.to_string());
+        self.is_over = true;
     }
 
     /// Begins a request on a new stream.

@@ -4,8 +4,8 @@ use loadcurve_wire::{Event, Exchange as _, Http2, Http2Error, Http2Settings, Mal
 
 use crate::support::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NEWEST_ENTRY, PADDED, PING, PRIORITY,
-    PUSH_PROMISE, RST_STREAM, SETTINGS, STATUS_200, WINDOW_UPDATE, data, events_of, frame, go_away, headers,
-    output, reset, settings, window_update, with_requests,
+    PUSH_PROMISE, RST_STREAM, SETTINGS, STATUS_200, WINDOW_UPDATE, data, events_of, frame, frames_of,
+    go_away, headers, output, reset, settings, window_update, with_requests,
 };
 
 #[track_caller]
@@ -133,6 +133,28 @@ fn a_small_block_that_stands_for_a_large_one_is_refused() {
         events_of(&mut with_requests(&["GET"]), &frame(HEADERS, END_HEADERS, 1, &bomb)),
         Ok(vec![Event::Refused(0, Refusal::Malformed(too_large))])
     );
+}
+
+#[test]
+fn a_server_at_fault_is_told_with_the_code_of_its_fault() {
+    // The codes of RFC 9113 §7, in GOAWAY frames that name no stream.
+    let compression = frame(HEADERS, END_HEADERS, 1, &[0x80]);
+    let cases = [
+        (frame(PING, 0, 1, &[0; 8]), 0x1),
+        (window_update(0, (1 << 31) - 1), 0x3),
+        (settings(&[(4, 1 << 31)]), 0x3),
+        (frame(PING, 0, 0, &[0; 7]), 0x6),
+        (compression, 0x9),
+        (settings(&[]).repeat(20_000), 0xb),
+    ];
+    for (bytes, code) in cases {
+        let mut exchange = with_requests(&["GET"]);
+        assert!(events_of(&mut exchange, &bytes).is_err());
+        let frames = frames_of(&output(&mut exchange));
+        let expected = [[0; 4], u32::to_be_bytes(code)].concat();
+        assert_eq!(frames.last(), Some(&(GOAWAY, 0, 0, expected)));
+        assert!(exchange.complaint().is_some_and(|text| !text.is_empty()));
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, Http, HttpLoad, HttpVersion, Model, Pick, Rate, Request, Requests, Stop,
+    Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, Model, Pick, Rate, Request, Requests,
+    Stop,
 };
 
 /// A GET request without anything special.
@@ -27,6 +28,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
             authority: "localhost".into(),
             http: HttpVersion::Http11,
             tls: None,
+            h2: Http2::default(),
             requests: Requests::Given(vec![get("/")]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,
