@@ -68,8 +68,8 @@ class HttpAsRun(_AsRun):
 
     @property
     def has_ceiling(self) -> bool:
-        """Whether the rig's ceiling is its, too: a deep pipeline and HTTP/2 have others, not measured."""
-        return self.pipeline == 1 and self.http != "2"
+        """Whether the rig's ceiling is its, too: pipelines, HTTP/2 and TLS have others, not measured."""
+        return self.pipeline == 1 and self.http != "2" and self.scheme == "http"
 
     @property
     def requests_at_once(self) -> int:
