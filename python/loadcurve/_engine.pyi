@@ -6,6 +6,7 @@ from typing import Self, final
 __all__ = [
     "Database",
     "DatabaseError",
+    "Levels",
     "Load",
     "LocalPorts",
     "RequestList",

@@ -14,6 +14,7 @@ pub(crate) struct Levels(Option<RunningLevels>);
 #[pymethods]
 impl Levels {
     #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
     fn start(py: Python<'_>, plans: Vec<String>) -> PyResult<Self> {
         let plans = plans.iter().map(|plan| web_plan(plan)).collect::<PyResult<Vec<HttpLoad>>>()?;
         // Before a load over TLS one handshake is waited for.

@@ -90,9 +90,8 @@ fn what_was_due_and_not_sent_when_its_level_ended_is_never_sent() {
         due,
         sent,
         answered: sent,
-        failed: 0,
-        unanswered: 0,
         never_sent: due - sent,
+        ..RequestCounts::default()
     };
     let found: Vec<_> = parts.iter().map(|part| part.recorder.requests).collect();
     assert_eq!(found, [counts(10, 3), counts(5, 2)]);
