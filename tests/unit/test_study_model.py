@@ -163,6 +163,7 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
         "repeat_disturbed": 3,
         "measure": "throughput",
         "until_drop_share": None,
+        "between_points": "pause",
     }
     assert written["host"] == {
         "server_cpus": None,
