@@ -44,6 +44,7 @@ class HttpAsRun(_AsRun):
     model: Literal["closed", "open", "sessions"]
     http: Literal["1.0", "1.1", "2"]
     scheme: Scheme = "http"
+    full_handshakes: float = 1.0
     requests: Many[str]
     pick: Literal["in-order", "random", "weighted"]
     connection_rate_cps: Rate | None = None
@@ -101,6 +102,7 @@ class DatabaseAsRun(_AsRun):
     think_s: ClassVar[float] = 0.0
     closes_connections: ClassVar[bool] = True
     """Its driver does."""
+    full_handshakes: ClassVar[float] = 1.0
     has_ceiling: ClassVar[bool] = False
 
     @property
