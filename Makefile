@@ -175,6 +175,7 @@ notebook: setup ## Run the documentation's notebook anew, and keep what it shows
 bench: setup ## Compare the engine with others and the floor; time the probe, findings, pages and the start
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
+	$(BIN)/python -m benches.encrypted
 	$(BIN)/python -m benches.lateness
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files

@@ -79,10 +79,10 @@ def machine() -> str:
 
 
 @contextmanager
-def running_server(name: str, cpu: int) -> Iterator[Target]:
+def running_web_server(name: str, settings: Mapping[str, object], cpu: int) -> Iterator[Server]:
     """Run a server of the catalogue on one CPU, serving one small file, as long as the block lasts."""
     try:
-        found = find_server(load_catalog()[name], {})
+        found = find_server(load_catalog()[name], settings)
     except BadInput as error:
         sys.exit(str(error))
     if not isinstance(found, FoundServer):
@@ -93,9 +93,16 @@ def running_server(name: str, cpu: int) -> Iterator[Target]:
         content = make_content(Path(folder), CONTENT_BYTES, SEED)
         with Server(found, Path(folder), content, [cpu]) as server:
             server.verify([PATH])
-            host, _, port = server.address.partition(":")
-            request = f"GET {PATH} HTTP/1.1\r\nHost: {server.address}\r\nUser-Agent: loadcurve\r\n\r\n"
-            yield Target(host, port, request, _answer_bytes(host, port, request))
+            yield server
+
+
+@contextmanager
+def running_server(name: str, cpu: int) -> Iterator[Target]:
+    """Run a server as :func:`running_web_server` does, and look at its answer, in clear text."""
+    with running_web_server(name, {}, cpu) as server:
+        host, _, port = server.address.partition(":")
+        request = f"GET {PATH} HTTP/1.1\r\nHost: {server.address}\r\nUser-Agent: loadcurve\r\n\r\n"
+        yield Target(host, port, request, _answer_bytes(host, port, request))
 
 
 @contextmanager
