@@ -121,7 +121,11 @@ impl<E: Exchange> Exchange for Tls<E> {
                 Ok(received) => (received.consumed, Ok(received)),
                 Err(malformed) => (0, Err(malformed)),
             })?;
-            if received.event.is_some() || received.consumed == 0 {
+            debug_assert!(
+                received.event.is_some() || received.consumed > 0,
+                "nothing is taken of what arrived"
+            );
+            if received.event.is_some() {
                 return Ok(Received { consumed, event: received.event });
             }
         }
