@@ -11,7 +11,7 @@ from support.sandbox import finish, wait_until
 from support.tiny_study import study_text
 
 SERVERS = "[servers.nginx]\nworkers = 2"
-DURATION_S = 1.0
+DURATION_S = 1.5
 INTERVAL_S = 0.025
 DEFAULT_INTERVAL_S = 0.1
 
@@ -53,9 +53,15 @@ def test_every_point_carries_what_the_server_used(points):
         assert server["cpu_per_request_us"] == pytest.approx(used_s / answered * 1e6, rel=1e-6)
         assert 1 << 20 < server["memory_mean_bytes"] <= server["memory_peak_bytes"]
         assert server["memory_peak_bytes"] < 1 << 30
-        # Its listening socket, its logs and the connections of the load.
-        assert server["open_files_max"] > point["point"]["connections"]
         assert server["context_switches"]["voluntary"] > 0
+    # Open files are counted as often as costs the server little, which may be at no moment of a short point.
+    connections_of = {
+        point["probe"]["server"]["open_files_max"]: point["point"]["connections"] for point in points
+    }
+    counted = {files: connections for files, connections in connections_of.items() if files is not None}
+    # Its listening socket, its logs and the connections of the load.
+    assert counted
+    assert all(files > connections for files, connections in counted.items())
 
 
 @pytest.mark.alone

@@ -80,7 +80,8 @@ def test_the_faults_of_limit_reach_the_program(content_folder):
     expected |= dict(renamed.values())
     entry = CATALOG["limit"]
     settings = passed_on | {name: value for name, (_, value) in renamed.items()}
-    assert settings.keys() == entry.description.settings.keys()
+    of_every_server = {"tls", "http2", "certificate"}
+    assert settings.keys() | of_every_server == entry.description.settings.keys()
     with server_of(entry, content_folder, **settings) as server:
         options = _options(server)
     assert {name: options[name] for name in expected} == {
