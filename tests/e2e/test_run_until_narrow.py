@@ -16,5 +16,7 @@ def test_a_study_ends_by_itself_and_says_why(sandbox):
     assert {planned["block"] for planned in record["order"]} == {*range(9)}
     assert blocks in ({*range(8)}, {*range(9)})
     assert f"It ended after {len(blocks)} trials of each server" in " ".join(command.stdout.split())
-    assert "limit and again, which are the same server" in " ".join(command.stdout.split())
+    said = " ".join(command.stdout.split())
+    # On a machine that disturbs the run much, what no number of trials would show is reported instead.
+    assert "limit and again, which are the same server" in said or "not even 100 trials would show" in said
     assert sandbox.leftovers() == []
