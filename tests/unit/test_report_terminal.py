@@ -9,6 +9,7 @@ from rich.table import Table
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
 from loadcurve.report.terminal import add_point_column, closing, summary
+from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support import terminal
@@ -68,6 +69,14 @@ def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path
     assert "left out: apache at connections = 50, 100 and 200: block 2 not measured" in words
     assert "left out: tiny at connections = 100: block 2 invalid" in words
     assert "The smallest difference over the curve that is detected" in words
+
+
+def test_the_noise_of_a_run_is_said_to_come_from_servers_that_are_the_same(tmp_path: Path):
+    run = synthetic.run_record()
+    twin = run.servers["apache"]
+    run = run.model_copy(update={"servers": dict.fromkeys(run.servers, twin)})
+    words = " ".join(" ".join(printed(synthetic.write_run(tmp_path, run))).split())
+    assert f"from {listing(list(run.servers))}, which are the same server" in words
 
 
 def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
