@@ -6,7 +6,6 @@ mod failures;
 mod json;
 mod options;
 mod statements;
-mod verification;
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -4,9 +4,9 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use loadcurve_record::Failure;
-use rustls::pki_types::pem::{self, PemObject};
+use loadcurve_tls::{is_of_an_authority, presented_names, requires_client_certificate};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{CertificateError, Error};
 
 use crate::database::{Failed, InvalidTarget};
 
@@ -15,12 +15,7 @@ pub(crate) fn certificates(
     option: &str,
     file: impl AsRef<Path>,
 ) -> Result<Vec<CertificateDer<'static>>, InvalidTarget> {
-    let file = file.as_ref();
-    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    match read {
-        Ok(certificates) if certificates.is_empty() => Err(unusable(option, file, &pem::Error::NoItemsFound)),
-        read => read.map_err(|error| unusable(option, file, &error)),
-    }
+    loadcurve_tls::certificates(file.as_ref()).map_err(|text| InvalidTarget(format!("{option}: {text}")))
 }
 
 /// The private key of the file that an option of an address names.
@@ -28,18 +23,7 @@ pub(crate) fn private_key(
     option: &str,
     file: impl AsRef<Path>,
 ) -> Result<PrivateKeyDer<'static>, InvalidTarget> {
-    PrivateKeyDer::from_pem_file(file.as_ref()).map_err(|error| unusable(option, file.as_ref(), &error))
-}
-
-fn unusable(option: &str, file: &Path, error: &pem::Error) -> InvalidTarget {
-    let what = match error {
-        pem::Error::Io(error) => error.to_string(),
-        pem::Error::NoItemsFound => {
-            "it holds nothing of that kind in PEM (an encrypted key cannot be used)".into()
-        }
-        error => error.to_string(),
-    };
-    InvalidTarget(format!("{option}: {}: {what}", file.display()))
+    loadcurve_tls::private_key(file.as_ref()).map_err(|text| InvalidTarget(format!("{option}: {text}")))
 }
 
 /// The failure that TLS met on a socket, if it was TLS. `trusted` is the option of an address that names the certificates
@@ -66,23 +50,13 @@ fn explained(error: &Error, trusted: &str) -> Failed {
         Error::InvalidMessage(_) => {
             refused("the server answers a TLS handshake with something else; it may speak no TLS")
         }
-        Error::AlertReceived(alert) => match alert {
-            AlertDescription::CertificateRequired
-            | AlertDescription::NoCertificate
-            | AlertDescription::BadCertificate
-            | AlertDescription::UnsupportedCertificate
-            | AlertDescription::CertificateRevoked
-            | AlertDescription::CertificateExpired
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::UnknownCA
-            | AlertDescription::AccessDenied => Failed::new(
-                Failure::AccessDenied,
-                format!(
-                    "the server wants a certificate of the client's that it trusts (TLS alert {alert:?})"
-                ),
-            ),
-            _ => refused(&format!("the server refuses the TLS handshake (alert {alert:?})")),
-        },
+        Error::AlertReceived(alert) if requires_client_certificate(*alert) => Failed::new(
+            Failure::AccessDenied,
+            format!("the server wants a certificate of the client's that it trusts (TLS alert {alert:?})"),
+        ),
+        Error::AlertReceived(alert) => {
+            refused(&format!("the server refuses the TLS handshake (alert {alert:?})"))
+        }
         other => refused(&format!("no TLS handshake with the server: {other}")),
     }
 }
@@ -103,7 +77,7 @@ fn flaw_in_words(flaw: &CertificateError, trusted: &str) -> String {
             format!(
                 "the server's certificate is not for {}, but for {}",
                 expected.to_str(),
-                presented.iter().map(|name| without_kind(name)).collect::<Vec<_>>().join(", ")
+                presented_names(presented)
             )
         }
         CertificateError::ExpiredContext { .. } => "the server's certificate has expired".into(),
@@ -116,20 +90,9 @@ fn flaw_in_words(flaw: &CertificateError, trusted: &str) -> String {
     }
 }
 
-/// A name of a certificate, which comes as `DnsName("host")`.
-fn without_kind(name: &str) -> &str {
-    name.split('"').nth(1).unwrap_or(name)
-}
-
-/// Whether a certificate is fine but for the mark of one that may issue others.
-pub(crate) fn is_of_an_authority(flaw: &CertificateError) -> bool {
-    // The kind of error is that of a crate below the one whose errors these are.
-    matches!(flaw, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
-}
-
 #[cfg(test)]
 mod tests {
-    use rustls::InvalidMessage;
+    use rustls::{AlertDescription, InvalidMessage};
 
     use super::*;
 

@@ -1,7 +1,6 @@
 //! What a server's certificate says.
 
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::{CertificateError, Error};
+use rustls::pki_types::CertificateDer;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
@@ -46,24 +45,6 @@ impl Certificate {
             self.subject, self.not_after
         )
     }
-}
-
-/// Checks that a certificate is valid at a moment.
-///
-/// # Errors
-/// It is not, or cannot be read.
-pub(crate) fn require_validity(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
-    let unreadable = |_| Error::InvalidCertificate(CertificateError::BadEncoding);
-    let (_, certificate) = X509Certificate::from_der(certificate).map_err(unreadable)?;
-    let validity = certificate.validity();
-    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    if now < validity.not_before.timestamp() {
-        return Err(Error::InvalidCertificate(CertificateError::NotValidYet));
-    }
-    if now > validity.not_after.timestamp() {
-        return Err(Error::InvalidCertificate(CertificateError::Expired));
-    }
-    Ok(())
 }
 
 fn key_in_words(certificate: &X509Certificate<'_>) -> String {

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loadcurve_plan::{Tls, TlsVersion, Verify};
-use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -18,7 +17,7 @@ use rustls::{ClientConfig, KeyLog, RootCertStore, SupportedProtocolVersion, vers
 use crate::files;
 use crate::names;
 use crate::tickets::Tickets;
-use crate::verifier::{AnyCertificate, IssuedBy, Refused};
+use crate::verifier::{Authorities, Proof, Refused, Verifier};
 
 /// Why settings cannot be used: a sentence for the person who gave them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,15 +108,16 @@ fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
         .map_err(|error| {
             format!("the versions, cipher suites and groups of TLS do not go together: {error}")
         })?;
-    let verifier: Arc<dyn ServerCertVerifier> = match &plan.verify {
-        Verify::System => IssuedBy::those_of(system_roots()?, vec![], provider, refused)?,
+    let proof = match &plan.verify {
+        Verify::System => Proof::IssuerAndName(Authorities::of(system_roots()?, vec![])),
         Verify::File(file) => {
             let named = files::certificates(file)?;
-            IssuedBy::those_of(roots_of(file, &named)?, named, provider, refused)?
+            Proof::IssuerAndName(Authorities::of(roots_of(file, &named)?, named))
         }
-        Verify::None => Arc::new(AnyCertificate(provider)),
+        Verify::None => Proof::Nothing,
     };
-    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    let verifier = Verifier::new(provider, proof).remembering(refused);
+    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match &plan.client_certificate {
         None => builder.with_no_client_auth(),
         Some(own) => builder

@@ -37,15 +37,7 @@ fn incompatibility_in_words(reason: &PeerIncompatible) -> String {
 
 fn alert_in_words(alert: AlertDescription) -> String {
     let meaning = match alert {
-        AlertDescription::CertificateRequired
-        | AlertDescription::NoCertificate
-        | AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA
-        | AlertDescription::AccessDenied => {
+        alert if requires_client_certificate(alert) => {
             "the server requires a certificate of the client's that it trusts: --cert FILE and --key FILE \
              (tls.certificate and tls.key in a study)"
         }
@@ -65,6 +57,23 @@ fn alert_in_words(alert: AlertDescription) -> String {
     format!("{meaning} (TLS alert {alert:?})")
 }
 
+/// Whether an alert of a server is about the certificate of the client, which it lacks or does not trust.
+#[must_use]
+pub fn requires_client_certificate(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::CertificateRequired
+            | AlertDescription::NoCertificate
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied
+    )
+}
+
 /// What is wrong with a server's certificate, and what accepts it.
 fn flaw_in_words(flaw: &CertificateError) -> String {
     match flaw {
@@ -79,7 +88,7 @@ fn flaw_in_words(flaw: &CertificateError) -> String {
             "the server's certificate is not for {}, but for {}; --server-name NAME asks for another one, \
              --insecure accepts any",
             expected.to_str(),
-            presented.iter().map(|name| without_kind(name)).collect::<Vec<_>>().join(", ")
+            presented_names(presented)
         ),
         CertificateError::ExpiredContext { .. } | CertificateError::Expired => {
             "the server's certificate has expired; --insecure accepts it".into()
@@ -95,14 +104,17 @@ fn flaw_in_words(flaw: &CertificateError) -> String {
 }
 
 /// Whether a certificate is fine but for the mark of one that may issue others.
-pub(crate) fn is_of_an_authority(flaw: &CertificateError) -> bool {
+#[must_use]
+pub fn is_of_an_authority(flaw: &CertificateError) -> bool {
     // The kind of error is that of a crate below the one whose errors these are.
     matches!(flaw, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
 }
 
-/// A name of a certificate, which comes as `DnsName("host")`.
-fn without_kind(name: &str) -> &str {
-    name.split('"').nth(1).unwrap_or(name)
+/// The names of a certificate, of which each comes as `DnsName("host")`, without that around them.
+#[must_use]
+pub fn presented_names(presented: &[String]) -> String {
+    let names: Vec<&str> = presented.iter().map(|name| name.split('"').nth(1).unwrap_or(name)).collect();
+    names.join(", ")
 }
 
 /// Checks that a server has chosen the protocol that is required.

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 ///
 /// # Errors
 /// It cannot be read, or holds none; the text names it.
-pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     match read {
         Ok(certificates) if certificates.is_empty() => Err(unusable(file, &pem::Error::NoItemsFound)),
@@ -21,7 +21,7 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, 
 ///
 /// # Errors
 /// As for [`certificates`].
-pub(crate) fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
+pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_file(file).map_err(|error| unusable(file, &error))
 }
 

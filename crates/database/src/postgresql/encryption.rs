@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use loadcurve_tls::{Authorities, Proof, Verifier};
 use percent_encoding::percent_decode_str;
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
@@ -11,7 +12,6 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::verification::{Authorities, Proof, Verifier};
 use crate::database::InvalidTarget;
 use crate::database::Settings;
 use crate::settings::chosen;
@@ -85,7 +85,7 @@ impl Encryption {
         }
         let cryptography = Arc::new(aws_lc_rs::default_provider());
         let proof = proof(mode, authorities(options)?)?;
-        let verifier = Verifier { cryptography: Arc::clone(&cryptography), proof };
+        let verifier = Verifier::new(Arc::clone(&cryptography), proof);
         let builder = ClientConfig::builder_with_provider(cryptography)
             .with_safe_default_protocol_versions()
             .expect("the provider knows ciphers of these versions")
