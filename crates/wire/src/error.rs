@@ -1,9 +1,11 @@
 //! Why a response could not be read.
 
+mod http2;
+
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use crate::h2::Http2Error;
+pub use http2::{ErrorCode, HpackError, Http2Error};
 
 /// A part of a response that is read line by line and whose length is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is said on one connection, whatever the protocol.
 
+use crate::error::ErrorCode;
 use crate::error::Malformed;
-use crate::h2::ErrorCode;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 

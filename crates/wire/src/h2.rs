@@ -1,6 +1,6 @@
 //! HTTP/2 on one connection (RFC 9113), as a client.
 //!
-//! [`Http2`] carries many requests at once, each on a stream of its own. What a server can make it hold is bounded: a
+//! [`Http2`] carries many requests at once, each on a separate stream. What a server can make it hold is bounded: a
 //! header block by [`Http2Settings::header_bytes`], a frame by 16 KiB, the dynamic table by 4 KiB, what it answers by
 //! itself by a number of frames; data is counted and skipped, not kept. Padding, PRIORITY, CONTINUATION, interim responses
 //! and trailers are read; pushes are refused, and promising one is an error.
@@ -8,7 +8,7 @@
 //! The requests' header blocks are encoded once ([`Http2Template`]); in the steady state a request is a copy of its block
 //! behind a header of nine bytes.
 
-mod error;
+mod codes;
 mod fields;
 mod frame;
 pub mod hpack;
@@ -31,7 +31,7 @@ use receive::{BlockUnderWay, DataUnderWay};
 use settings::PeerSettings;
 use streams::Streams;
 
-pub use error::{ErrorCode, Http2Error};
+pub use crate::error::{ErrorCode, Http2Error};
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;
 
@@ -180,7 +180,7 @@ impl Exchange for Http2 {
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {
-        self.give_up(tag, error::CANCEL);
+        self.give_up(tag, codes::CANCEL);
         true
     }
 }

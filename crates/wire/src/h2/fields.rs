@@ -1,9 +1,8 @@
 //! What the fields of a response say (RFC 9113 §8.2 and §8.3).
 
-use super::error::Http2Error;
-use super::hpack::{Decoder, HpackError};
+use super::hpack::Decoder;
 use crate::bytes::{is_text, is_token};
-use crate::error::{Malformed, Section};
+use crate::error::{HpackError, Http2Error, Malformed, Section};
 use crate::framing::FramingFields;
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.

@@ -1,6 +1,6 @@
 //! Frames (RFC 9113 §4 and §6).
 
-use super::error::Http2Error;
+use crate::error::Http2Error;
 
 pub(super) const HEADER_BYTES: usize = 9;
 /// The longest payload where nobody has agreed on another, which is what this client takes.

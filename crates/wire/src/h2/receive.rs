@@ -1,11 +1,11 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
 use super::Http2;
-use super::error::{CANCEL, ErrorCode, Http2Error, code_of};
+use super::codes::{CANCEL, code_of};
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
 use crate::chunked::shorter;
-use crate::error::{Malformed, Section};
+use crate::error::{ErrorCode, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
 use crate::response::Response;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Http2;
-use super::error::code_of;
+use super::codes::code_of;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
@@ -84,7 +84,7 @@ impl Http2 {
         frame::write(kind::RST_STREAM, 0, stream.id, &code.to_be_bytes(), &mut self.output);
     }
 
-    /// Ends the connection because of a fault of the peer, which is told so (RFC 9113 §5.4.1).
+    /// Ends the connection because of a fault of the peer, which is informed (RFC 9113 §5.4.1).
     pub(super) fn end_connection(&mut self, fault: Malformed) {
         let payload = [[0; 4], code_of(fault).to_be_bytes()].concat();
         frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.output);

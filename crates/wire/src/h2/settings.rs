@@ -1,8 +1,8 @@
 //! What the two sides of a connection agree on (RFC 9113 §6.5).
 
-use super::error::Http2Error;
 use super::frame::{DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES};
 use super::hpack::DEFAULT_TABLE_BYTES;
+use crate::error::Http2Error;
 
 /// How the header fields of requests are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

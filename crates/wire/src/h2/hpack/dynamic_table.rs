@@ -108,7 +108,7 @@ impl DynamicTable {
         self.entries.push_front(entry);
     }
 
-    /// Drops the oldest entries until there is room for so many bytes; false where there can be none.
+    /// Drops the oldest entries until there is room for this number of bytes; false where there can be none.
     fn make_room(&mut self, bytes: usize) -> bool {
         self.changes += 1;
         while self.size_bytes + bytes > self.most_bytes {

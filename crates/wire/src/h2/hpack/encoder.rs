@@ -110,7 +110,7 @@ impl Encoder {
         self.last.template = None;
     }
 
-    /// The peer keeps a table of at most so many bytes. A smaller one begins anew; a larger one than what nobody has to
+    /// The peer keeps a table of at most this number of bytes. A smaller one begins anew; a larger one than what nobody has to
     /// agree on is not used.
     pub(crate) fn limit_table(&mut self, most_bytes: usize) {
         let bytes = most_bytes.min(DEFAULT_TABLE_BYTES);
@@ -118,7 +118,7 @@ impl Encoder {
         if bytes == last {
             return;
         }
-        // A table that was made smaller in between is told so, although nothing was added to it meanwhile.
+        // A table that was made smaller in between is announced, although nothing was added to it meanwhile.
         let emptied = if bytes < last { 0 } else { smallest };
         self.resized = Some((emptied.min(smallest), bytes));
         if bytes < last {

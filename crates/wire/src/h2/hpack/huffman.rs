@@ -76,7 +76,7 @@ static CODES: [u32; 256] = {
     codes
 };
 
-/// Codes of up to so many bits, which is all of printable ASCII but for a few symbols, are found by one look.
+/// Codes of up to this number of bits, which is all of printable ASCII but for a few symbols, are found by one look.
 const LOOKED_UP_BITS: u32 = 10;
 
 /// The byte whose code begins so, and its length; a length of 0 where the code is longer.

@@ -1,34 +1,9 @@
 //! How a server breaks HTTP/2.
 
+use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use super::hpack::HpackError;
-use super::settings::id::INITIAL_WINDOW_SIZE;
-use crate::error::Malformed;
-
-/// The codes that this client sends.
-const PROTOCOL_ERROR: u32 = 0x1;
-const FLOW_CONTROL_ERROR: u32 = 0x3;
-const STREAM_CLOSED: u32 = 0x5;
-const FRAME_SIZE_ERROR: u32 = 0x6;
-pub(super) const CANCEL: u32 = 0x8;
-const COMPRESSION_ERROR: u32 = 0x9;
-const ENHANCE_YOUR_CALM: u32 = 0xb;
-
-/// The code with which a stream or a connection ends because of a fault of the server.
-pub(super) fn code_of(fault: Malformed) -> u32 {
-    let Malformed::Http2(error) = fault else { return PROTOCOL_ERROR };
-    match error {
-        Http2Error::FrameTooLarge { .. } | Http2Error::FrameLength { .. } => FRAME_SIZE_ERROR,
-        Http2Error::WindowOverflow
-        | Http2Error::FlowControl
-        | Http2Error::Setting { setting: INITIAL_WINDOW_SIZE, .. } => FLOW_CONTROL_ERROR,
-        Http2Error::StreamClosed { .. } => STREAM_CLOSED,
-        Http2Error::Compression(_) => COMPRESSION_ERROR,
-        Http2Error::Flood | Http2Error::ContinuationFlood => ENHANCE_YOUR_CALM,
-        _ => PROTOCOL_ERROR,
-    }
-}
+use super::Malformed;
 
 /// Why a stream or a connection was ended (RFC 9113 §7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,3 +256,53 @@ impl Display for KindName {
         }
     }
 }
+
+/// Why a header block cannot be decoded. The connection is of no more use, because the tables of the two sides differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HpackError {
+    /// The block ends within a field.
+    Truncated,
+    /// An integer does not fit in 32 bits, or has more leading zeros than anybody needs.
+    IntegerOverflow,
+    /// No entry stands at an index.
+    Index {
+        /// The index.
+        index: usize,
+    },
+    /// A Huffman-coded string does not end in up to seven ones.
+    HuffmanPadding,
+    /// A Huffman-coded string has the end-of-string symbol.
+    HuffmanEndOfString,
+    /// The table is to become larger than was agreed.
+    TableSize {
+        /// The size that the peer has announced.
+        bytes: usize,
+        /// The largest that was agreed.
+        most_bytes: usize,
+    },
+    /// The size of the table changes behind a field.
+    LateTableSize,
+}
+
+impl Display for HpackError {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Truncated => "it ends within a field",
+            Self::IntegerOverflow => "an integer in it does not fit in 32 bits",
+            Self::Index { index } => return write!(formatter, "there is no field at its index {index}"),
+            Self::HuffmanPadding => "a Huffman-coded string in it does not end in up to seven ones",
+            Self::HuffmanEndOfString => "a Huffman-coded string in it has the end-of-string symbol",
+            Self::TableSize { bytes, most_bytes } => {
+                return write!(
+                    formatter,
+                    "it sets a dynamic table of {bytes} bytes, where {most_bytes} were agreed"
+                );
+            }
+            Self::LateTableSize => {
+                "the size of the dynamic table changes behind a field, not in front of all"
+            }
+        })
+    }
+}
+
+impl Error for HpackError {}
