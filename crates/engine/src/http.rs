@@ -1,14 +1,15 @@
 //! What the result of a load on a web server has beside those of every load.
 
-use loadcurve_plan::{self as plan, HttpLoad};
+use loadcurve_plan::HttpLoad;
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
-use loadcurve_wire::{Exchange, Hpack, Http2Settings, Scheme};
+use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
 use crate::part::Finished;
-use crate::protection::{self, Look};
+use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
+use crate::speaker::Look;
 use crate::summary::{Loaded, Merged, Summary, Terms};
 use crate::verdict::{KeptUp, OddBody};
 
@@ -51,20 +52,6 @@ impl<E: Exchange> HttpSummary<'_, E> {
         evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
         evidence.ports = ports;
         summary.judged()
-    }
-}
-
-/// How an exchange speaks HTTP/2 as a plan has it.
-pub(crate) fn http2_settings(h2: &plan::Http2, scheme: Scheme) -> Http2Settings {
-    Http2Settings {
-        hpack: match h2.hpack {
-            plan::Hpack::Indexed => Hpack::Indexed,
-            plan::Hpack::Literal => Hpack::Literal,
-        },
-        scheme,
-        stream_window_bytes: h2.stream_window_bytes,
-        connection_window_bytes: h2.connection_window_bytes,
-        ..Http2Settings::default()
     }
 }
 

@@ -22,13 +22,14 @@ use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::scheduler::Scheduler;
-use crate::spoken::{Speaker, Spoken, speak};
+use crate::speaker::{Speaker, Spoken};
+use crate::spoken::speak;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
 use crate::worker::{Worker, WorkerConfiguration, WorkerLevel};
 
 pub(crate) use home::Home;
 
-/// A load of several levels that is running, on threads of its own.
+/// A load of several levels that is running, on separate threads.
 pub struct RunningLevels {
     group: ThreadGroup<()>,
     home: Arc<Home>,

@@ -24,6 +24,7 @@ mod requests;
 mod result;
 mod running;
 mod scheduler;
+mod speaker;
 mod spoken;
 mod summary;
 mod thread_group;

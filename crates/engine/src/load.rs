@@ -17,7 +17,8 @@ use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
-use crate::spoken::{Speaker, Spoken, speak};
+use crate::speaker::{Speaker, Spoken};
+use crate::spoken::speak;
 use crate::thread::online_cpus;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::worker::{Worker, WorkerConfiguration};
@@ -157,7 +158,7 @@ impl<E: Exchange + 'static> Threads<'_, E> {
     }
 }
 
-/// Whether so many threads may look for work to be punctual: that takes a whole processor, which only a machine with more
+/// Whether this number of threads may look for work to be punctual: that takes a whole processor, which only a machine with more
 /// of them than threads can spare.
 pub(crate) fn may_spin(threads: usize) -> bool {
     online_cpus().is_some_and(|cpus| cpus > threads)

@@ -6,11 +6,7 @@ use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
 use crate::result::TlsSummary;
-use crate::spoken::{Protocol, Speaker};
-
-/// What nobody has seen.
-#[derive(Clone, Debug)]
-pub(crate) enum Look {}
+use crate::speaker::{Look, Protocol, Speaker};
 
 /// Refuses to speak over TLS.
 ///

@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use loadcurve_plan::{HttpLoad, Tls as Plan};
 use loadcurve_record::Recorder;
-pub(crate) use loadcurve_tls::Look;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
 use loadcurve_wire::Exchange;
 
 use crate::clock;
 use crate::error::StartError;
 use crate::result::{Agreed, Certificate, Handshakes, TlsSummary};
-use crate::spoken::{Protocol, Speaker, Spoken};
+use crate::speaker::{Look, Protocol, Speaker, Spoken};
 
 /// Lets `speaker` speak over TLS.
 ///
-/// One handshake of its own looks at the server first, so that what cannot be agreed on is known before anything is
+/// A separate handshake looks at the server first, so that what cannot be agreed on is known before anything is
 /// measured. A server that cannot be reached has nothing to show yet; the load says why.
 ///
 /// # Errors

@@ -1,0 +1,41 @@
+//! What connections speak, before it is known which type of exchange speaks it.
+
+use loadcurve_wire::Exchange;
+
+use crate::error::StartError;
+
+/// What a server shows of itself in a TLS handshake.
+#[cfg(feature = "tls")]
+pub(crate) use loadcurve_tls::Look;
+
+/// What no server shows in a build without TLS.
+#[cfg(not(feature = "tls"))]
+#[derive(Clone, Debug)]
+pub(crate) enum Look {}
+
+/// A protocol as it is named in a TLS handshake.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "nothing is protected"))]
+pub(crate) struct Protocol {
+    pub(crate) name: &'static str,
+    /// Whether a server must name it, too.
+    pub(crate) is_required: bool,
+}
+
+/// How connections speak, and what the server has shown of itself when it was asked whether it does.
+pub(crate) struct Spoken<S> {
+    pub(crate) settings: S,
+    /// None for clear text, and where the server could not be reached.
+    pub(crate) look: Option<Look>,
+}
+
+/// What is done with the exchange of a plan, whatever its type.
+pub(crate) trait Speaker {
+    type Outcome;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// As the speaker says.
+    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError>;
+}
