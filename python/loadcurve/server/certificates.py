@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve import _engine
+from loadcurve._engine import make_certificates
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.privileges import ServerUser
 
@@ -51,7 +51,7 @@ class CertificateFiles:
         """
         names = [*dict.fromkeys((*LISTENED_NAMES, address))]
         try:
-            authority, certificate, key = _engine.make_certificates(kind, names)
+            authority, certificate, key = make_certificates(kind, names)
         except RuntimeError as error:
             raise ServerFailure("not_started", f"The server cannot be started with TLS: {error}.") from None
         self.folder.mkdir(mode=0o700)
