@@ -19,7 +19,7 @@ from loadcurve.result.load import LoadResult
 
 @dataclass(frozen=True)
 class Case:
-    """One load, and how the other generator is told it."""
+    """One load, and how the other generator takes it."""
 
     title: str
     server: str

@@ -65,7 +65,7 @@ class DatabaseError(ValueError):
 
 @final
 class Load:
-    """A load that runs on native threads of its own from its start on."""
+    """A load that runs on separate native threads from its start on."""
 
     @staticmethod
     def start(plan: str, *, begins_on_request: bool = False) -> Load:
@@ -116,7 +116,7 @@ class Load:
 
 @final
 class Levels:
-    """A load that goes through several levels without a pause, on native threads of its own."""
+    """A load that goes through several levels without a pause, on separate native threads."""
 
     @staticmethod
     def start(plans: list[str]) -> Levels:

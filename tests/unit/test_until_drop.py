@@ -38,7 +38,7 @@ def at(connections, rate_rps, like=QUIET, attempt=1):
 def gone_through(rates, share, *, most=0, disturbed=None):
     """The places of the sweep that a trial with these throughputs measures, one after the other.
 
-    The first attempts at places that are ``disturbed``, so many of them, answer a third less.
+    The first attempts at places that are ``disturbed``, as many as it says, answer a third less.
     """
     sweep = [{"connections": place + 1} for place in range(len(rates))]
     points = RepeatedPoints(UntilDrop(SweptPoints(sweep), share), most, at_once=True)

@@ -79,7 +79,7 @@ pub enum HttpVersion {
     #[default]
     #[serde(rename = "1.1")]
     Http11,
-    /// Many requests share a connection, each on a stream of its own.
+    /// Many requests share a connection, each on a separate stream.
     #[serde(rename = "2")]
     Http2,
 }

@@ -202,7 +202,7 @@ table! {
     }
     StreamInternalError {
         code: "stream_internal_error", origin: Origin::Server,
-        happened: "were ended by the server because of an error of its own",
+        happened: "were ended by the server because of an internal error",
         remark: Some("over HTTP/2, with the code INTERNAL_ERROR"),
     }
     StreamCancelled {

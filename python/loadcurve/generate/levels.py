@@ -30,7 +30,7 @@ def run_levels(plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadRes
             time.sleep(LOOK_INTERVAL_S)
             try:
                 observe(*looking.look(progress_of(load.progress())))
-            except Exception as error:  # noqa: BLE001 -- it is raised when the levels before it are told
+            except Exception as error:  # noqa: BLE001 -- it is raised when the levels before it are reported
                 failure = error
                 break
             while (text := load.take_result()) is not None:

@@ -34,7 +34,7 @@ struct Level {
 }
 
 impl Home {
-    /// Of levels with so many threads each; `counters` are those before the first one.
+    /// Of levels with this number of threads each; `counters` are those before the first one.
     pub(crate) fn new(threads: impl Iterator<Item = usize>, counters: TcpCounters) -> Self {
         let mut levels: Vec<Level> = threads
             .map(|threads| Level { threads, parts: Vec::new(), is_stopped: false, counters: None })

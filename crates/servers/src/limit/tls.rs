@@ -130,7 +130,7 @@ mod tests {
         (identity, ClientConnection::new(Arc::new(config), name).unwrap())
     }
 
-    /// What a client has to say, in pieces of so many bytes, and what the server makes of it.
+    /// What a client has to say, in pieces of this number of bytes, and what the server makes of it.
     fn heard(client: &mut ClientConnection, server: &mut Tls, piece_bytes: usize) -> (Vec<u8>, Peer) {
         let (mut sent, mut plain, mut peer) = (Vec::new(), Vec::new(), Peer::Open);
         while client.wants_write() {

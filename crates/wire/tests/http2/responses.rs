@@ -77,7 +77,7 @@ fn a_header_block_may_come_in_many_frames() {
     );
 }
 
-/// The only event of these bytes is that the request alone is refused, and the server is told so.
+/// The only event of these bytes is that the request alone is refused, and the server is informed.
 fn assert_refused(method: &str, bytes: &[u8], problem: Malformed) {
     let mut exchange = with_requests(&[method, "GET"]);
     let mut events = events_of(&mut exchange, bytes).unwrap();
@@ -122,7 +122,7 @@ fn a_body_of_another_length_than_content_length_is_refused_and_that_of_no_body_i
     let length = [(":status", "200"), ("content-length", "5")];
     for (body, received_bytes) in [(&b"four"[..], 4), (b"sixsix", 6), (b"", 0)] {
         let bytes = [headers(0, 1, &length), data(END_STREAM, 1, body)].concat();
-        // A stream that has ended needs no reset, but a server that thinks otherwise is told.
+        // A stream that has ended needs no reset, but a server that thinks otherwise is informed.
         assert_refused("GET", &bytes, Http2Error::ContentLength { stated_bytes: 5, received_bytes }.into());
     }
     let conflict = [(":status", "200"), ("content-length", "5"), ("content-length", "6")];
