@@ -320,7 +320,7 @@ impl Http2 {
             // The server has answered without the rest of the body, which nobody needs any more.
             self.give_up(tag, CANCEL);
         } else {
-            self.streams.take(tag);
+            self.streams.end(tag);
         }
         Some(Event::Answered(tag, response))
     }
@@ -339,7 +339,7 @@ impl Http2 {
             Named::GivenUp | Named::Ended => return Ok(None),
             Named::Idle => return Err(Http2Error::FrameStream { kind, stream }.into()),
         };
-        if self.streams.take(tag).is_some_and(|stream| stream.upload.is_some()) {
+        if self.streams.end(tag).is_some_and(|ended| ended.was_uploading) {
             self.uploads.retain(|uploading| *uploading != tag);
         }
         // What the server had sent before may still be under way to us, but not behind this frame.
@@ -422,7 +422,7 @@ impl Http2 {
         let last_id = self.last_answered.unwrap_or(LAST_ID);
         let moved = self.streams.any_behind(last_id);
         if let Some(tag) = moved
-            && self.streams.take(tag).is_some_and(|stream| stream.upload.is_some())
+            && self.streams.end(tag).is_some_and(|ended| ended.was_uploading)
         {
             self.uploads.retain(|uploading| *uploading != tag);
         }

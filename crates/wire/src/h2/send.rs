@@ -76,12 +76,12 @@ impl Http2 {
 
     /// Gives a request up on its stream, which ends with this code; whatever the peer has sent on it meanwhile is ignored.
     pub(super) fn give_up(&mut self, tag: Tag, code: u32) {
-        let Some(stream) = self.streams.take(tag) else { return };
-        if stream.upload.is_some() {
+        let Some(ended) = self.streams.end(tag) else { return };
+        if ended.was_uploading {
             self.uploads.retain(|uploading| *uploading != tag);
         }
-        self.streams.give_up(stream.id);
-        frame::write(kind::RST_STREAM, 0, stream.id, &code.to_be_bytes(), &mut self.output);
+        self.streams.give_up(ended.id);
+        frame::write(kind::RST_STREAM, 0, ended.id, &code.to_be_bytes(), &mut self.output);
     }
 
     /// Ends the connection because of a fault of the peer, which is informed (RFC 9113 §5.4.1).

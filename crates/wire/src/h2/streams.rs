@@ -35,6 +35,14 @@ pub(super) struct Upload {
     pub(super) offset: usize,
 }
 
+/// What is left of a stream that has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) id: u32,
+    /// Whether a part of its request's body had not been sent.
+    pub(super) was_uploading: bool,
+}
+
 impl Stream {
     /// Whether the answer can have a body (RFC 9110 §6.4.1).
     pub(super) fn can_have_body(&self) -> bool {
@@ -71,7 +79,7 @@ impl Streams {
     pub(super) fn new(most: usize) -> Self {
         Self {
             by_tag: (0..most).map(|_| None).collect(),
-            by_id: vec![None; (2 * most).next_power_of_two()].into(),
+            by_id: vec![None; (2 * most).max(2).next_power_of_two()].into(),
             open: 0,
             next_id: 1,
             given_up: VecDeque::with_capacity(most.max(16)),
@@ -174,15 +182,18 @@ impl Streams {
 
     /// Ends a stream.
     #[inline]
-    pub(super) fn take(&mut self, tag: Tag) -> Option<Stream> {
-        let stream = self.by_tag.get_mut(tag)?.take()?;
+    pub(super) fn end(&mut self, tag: Tag) -> Option<Ended> {
+        let place = self.by_tag.get_mut(tag)?;
+        let Stream { id, ref upload, .. } = *place.as_ref()?;
+        let was_uploading = upload.is_some();
+        *place = None;
         self.open -= 1;
-        let mut place = self.home(stream.id);
-        while self.by_id[place] != Some((stream.id, tag)) {
+        let mut place = self.home(id);
+        while self.by_id[place] != Some((id, tag)) {
             place = self.behind(place);
         }
         self.close_gap(place);
-        Some(stream)
+        Some(Ended { id, was_uploading })
     }
 
     /// Notes that the client has given a stream up, whose frames are ignored from now on.
@@ -196,7 +207,11 @@ impl Streams {
 
     #[inline]
     fn home(&self, id: u32) -> usize {
-        (id >> 1) as usize & (self.by_id.len() - 1)
+        // The streams of a connection have consecutive numbers. Side by side they would be one long run, which each that
+        // ends would have to walk; multiplied by the golden ratio they lie far apart (Knuth, TAOCP 6.4).
+        const GOLDEN_RATIO: u32 = 0x9e37_79b9;
+        let bits = self.by_id.len().trailing_zeros();
+        ((id >> 1).wrapping_mul(GOLDEN_RATIO) >> (u32::BITS - bits)) as usize
     }
 
     #[inline]
@@ -246,7 +261,7 @@ mod tests {
                 // A third of the steps end a stream; the others open one where there is room.
                 let step = step.index(3 * most);
                 if step < most {
-                    let ended = streams.take(step).map(|stream| stream.id);
+                    let ended = streams.end(step).map(|stream| stream.id);
                     prop_assert_eq!(ended, open.remove(&step));
                 } else if let Some(tag) = (0..most).find(|tag| !open.contains_key(tag)) {
                     open.insert(tag, streams.open(tag, RequestKind::Other, (0, 0)));
