@@ -1,42 +1,124 @@
-"""Loads over TLS and HTTP/2 beside wrk and h2load, against the same server, in pairs taken in turn.
+"""Loads over TLS and HTTP/2 beside wrk, h2load, OpenSSL's s_time and the floor, in pairs taken in turn.
 
 The server has one CPU and the generator another; certificates are accepted unseen, as the others do. Medians
 count. Where the server is the limit, requests per second show nothing, and CPU per request does.
 """
 
 import argparse
+import json
 import re
+import shutil
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
+from pathlib import Path
 
-from benches.generators import LOADCURVE
+from benches.generators import FLOOR, LOADCURVE
 from benches.rig import PATH, Finished, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.result.load import LoadResult
+from loadcurve.server.here import Server
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A running server, and how it is loaded."""
+
+    server: Server
+    folder: Path
+    """For what a generator keeps from one run to the next."""
+    duration_s: int
+    cpu: int
+
+    @property
+    def url(self) -> str:
+        """Where generators are sent."""
+        return f"{self.server.url}{PATH}"
+
+
+@dataclass(frozen=True)
+class Other:
+    """What the engine is compared with in one case."""
+
+    name: str
+    command: Callable[[Rig], list[str]]
+    """What stands behind the program."""
+    ours: tuple[str, ...] = ()
+    """What the engine's load has beside that of the case, to be the same as this one."""
+    goals: Mapping[str, float] = field(default_factory=dict)
+    """What is to be reached, by the name of the quantity."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One load, and how the other generator takes it."""
+    """One load, and what it is compared with."""
 
     title: str
     server: str
     settings: Mapping[str, object]
     ours: tuple[str, ...]
-    other: str
-    theirs: tuple[str, ...]
-    goals: Mapping[str, float] = field(default_factory=dict)
-    """What is to be reached, by the name of the quantity."""
+    others: tuple[Other, ...]
 
 
 TLS = {"tls": True}
 TLS_HTTP2 = {"tls": True, "http2": True}
 HTTP2 = {"http2": True}
 CLOSED = ("-H", "Connection: close")
-"""How wrk opens a connection for each request."""
+"""How others open a connection for each request."""
+X25519 = ("--groups", "x25519")
+"""The group of every other generator's key exchange, by default or by its version of OpenSSL."""
 
+
+def _wrk(connections: int, *options: str, goals: Mapping[str, float]) -> Other:
+    return Other(
+        "wrk",
+        lambda rig: [
+            *("-t1", f"-c{connections}", f"-d{rig.duration_s}s", *options, rig.url),
+        ],
+        goals=goals,
+    )
+
+
+def _h2load(*options: str, goals: Mapping[str, float], resumes: bool = False) -> Other:
+    def command(rig: Rig) -> list[str]:
+        # The first of its runs has no session yet, and the median is that of the others.
+        session = ("--tls-session-file", str(rig.folder / "session.pem")) if resumes else ()
+        return ["-t1", f"-D{rig.duration_s}", *options, *session, rig.url]
+
+    return Other(
+        "h2load",
+        command,
+        goals=goals,
+    )
+
+
+def _s_time(option: str, goals: Mapping[str, float]) -> Other:
+    """OpenSSL's own client for handshakes, one after the other."""
+    return Other(
+        "openssl",
+        lambda rig: [
+            *("s_time", "-connect", rig.server.address, option, "-www", PATH, "-time", str(rig.duration_s)),
+        ],
+        goals=goals,
+    )
+
+
+def _floor(connections: int, streams: int) -> Other:
+    return Other(
+        "floor",
+        lambda rig: [
+            *("frames", "--address", rig.server.address, "--path", PATH, "--streams", str(streams)),
+            *("--connections", str(connections), "--duration", str(rig.duration_s)),
+        ],
+        # The floor's header blocks enter no table.
+        ours=("--hpack", "literal"),
+        goals={"CPU": 1.10},
+    )
+
+
+HANDSHAKES = {"requests/s": 1.5, "CPU": 1 / 1.5}
 CASES = (
     *(
         Case(
@@ -44,9 +126,12 @@ CASES = (
             server,
             TLS,
             ("-c", str(connections)),
-            "wrk",
-            ("-t1", f"-c{connections}"),
-            {"requests/s": 1.20, "CPU": 1.0} if server == "limit" else {"CPU": 1.0},
+            (
+                _wrk(
+                    connections,
+                    goals={"requests/s": 1.20, "CPU": 1.0} if server == "limit" else {"CPU": 1.0},
+                ),
+            ),
         )
         for server in ("limit", "nginx")
         for connections in (50, 500)
@@ -57,21 +142,40 @@ CASES = (
             "h2o",
             settings,
             ("-c", str(connections), "--http", "2", "--streams", str(streams)),
-            "h2load",
-            ("-t1", f"-c{connections}", f"-m{streams}"),
-            {"requests/s": 1.30, "CPU": 0.7},
+            (
+                _h2load(f"-c{connections}", f"-m{streams}", goals={"requests/s": 1.30, "CPU": 0.7}),
+                *([_floor(connections, streams)] if settings == HTTP2 else []),
+            ),
         )
         for over, settings in (("", HTTP2), (" over TLS", TLS_HTTP2))
         for connections, streams in ((10, 100), (100, 1))
     ),
     Case(
-        "full handshakes, a connection per request",
+        "full handshakes, 50 connections",
         "limit",
         TLS,
-        ("-c", "50", "--calls", "1", "--groups", "x25519"),
-        "wrk",
-        ("-t1", "-c50", *CLOSED),
-        {"requests/s": 1.5, "CPU": 1 / 1.5},
+        ("-c", "50", "--calls", "1", "--full-handshakes", "1", *X25519),
+        (
+            _wrk(50, *CLOSED, goals=HANDSHAKES),
+            _h2load("--h1", "-c50", *CLOSED, goals=HANDSHAKES),
+        ),
+    ),
+    Case(
+        "resumed handshakes, 50 connections",
+        "limit",
+        TLS,
+        ("-c", "50", "--calls", "1", "--full-handshakes", "0", *X25519),
+        (_h2load("--h1", "-c50", *CLOSED, resumes=True, goals=HANDSHAKES),),
+    ),
+    *(
+        Case(
+            f"{kind} handshakes, 1 connection",
+            "limit",
+            TLS,
+            ("-c", "1", "--calls", "1", "--full-handshakes", share, *X25519),
+            (_s_time(option, goals={"CPU": 1 / 1.5}),),
+        )
+        for kind, share, option in (("full", "1", "-new"), ("resumed", "0", "-reuse"))
     ),
 )
 
@@ -102,9 +206,24 @@ def _read_theirs(requests: str, rate: str) -> Callable[[Finished], Measured]:
     return read
 
 
+def _read_floor(finished: Finished) -> Measured:
+    cost = json.loads(finished.output)
+    return Measured(cost["rps"], cost["cpu_per_request_us"])
+
+
+def _read_s_time(finished: Finished) -> Measured:
+    found = re.search(r"(\d+) connections in (\d+) real seconds", finished.output)
+    if found is None or not int(found[1]):
+        sys.exit(f"what OpenSSL's s_time printed cannot be read: {finished.output}")
+    # Whole seconds are counted, one more than were asked for.
+    return Measured(int(found[1]) / (int(found[2]) - 1), finished.cpu_s / int(found[1]) * 1e6)
+
+
 READERS = {
     "wrk": _read_theirs(r"(\d+) requests in", r"Requests/sec:\s*([0-9.]+)"),
     "h2load": _read_theirs(r"(\d+) succeeded", r"([0-9.]+) req/s"),
+    "openssl": _read_s_time,
+    "floor": _read_floor,
 }
 
 
@@ -114,38 +233,52 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--duration", type=int, default=3, metavar="SECONDS", help="of each run")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose title has it")
+    parser.add_argument("--against", nargs="+", choices=READERS, default=list(READERS), metavar="GENERATOR")
+    parser.add_argument("--h2load", default="h2load", metavar="PROGRAM", help="another build of h2load")
     arguments = parser.parse_args()
+    programs = {name: name for name in READERS} | {"floor": FLOOR, "h2load": arguments.h2load}
+    missing = sorted(name for name in arguments.against if shutil.which(programs[name]) is None)
     cpus = own_cpus()
     print(machine())
+    if missing:
+        print(f"not compared, because they are not installed: {', '.join(missing)}")
     columns = f"{'quantity':<10} {'median':>6} {'lowest':>7} {'highest':>7}  goal"
-    print(f"{'load':<42} {'server':<6} {'against':<7} {columns}")
+    print(f"{'load':<35} {'server':<6} {'against':<7} {columns}")
     for case in (one for one in CASES if arguments.only in one.title):
-        with running_web_server(case.server, case.settings, cpus.server) as server:
-            pairs = [
-                _pair(case, f"{server.url}{PATH}", arguments.duration, cpus.generator, ours_first=first)
-                for first in islice(cycle((True, False)), arguments.pairs)
-            ]
-        _print(case, "requests/s", [ours.rps / theirs.rps for ours, theirs in pairs])
-        _print(case, "CPU", [ours.cpu_per_request_us / theirs.cpu_per_request_us for ours, theirs in pairs])
+        for other in case.others:
+            if other.name in missing or other.name not in arguments.against:
+                continue
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                running_web_server(case.server, case.settings, cpus.server) as server,
+            ):
+                rig = Rig(server, Path(folder), arguments.duration, cpus.generator)
+                pairs = [
+                    _pair(rig, case, other, programs[other.name], ours_first=ours_first)
+                    for ours_first in islice(cycle((True, False)), arguments.pairs)
+                ]
+            _print(case, other, "requests/s", [ours.rps / theirs.rps for ours, theirs in pairs])
+            cpu = [ours.cpu_per_request_us / theirs.cpu_per_request_us for ours, theirs in pairs]
+            _print(case, other, "CPU", cpu)
 
 
-def _pair(case: Case, url: str, duration_s: int, cpu: int, *, ours_first: bool) -> tuple[Measured, Measured]:
-    insecure = ("--insecure",) if url.startswith("https") else ()
-    length = f"-d{duration_s}s" if case.other == "wrk" else f"-D{duration_s}"
-    commands = {
-        LOADCURVE: [LOADCURVE, "load", url, "--json", "-d", f"{duration_s}s", *insecure, *case.ours],
-        case.other: [case.other, *case.theirs, length, url],
-    }
-    names = [LOADCURVE, case.other] if ours_first else [case.other, LOADCURVE]
-    finished = {name: run_or_exit(commands[name], cpu, (0, 3)) for name in names}
-    return _read_ours(finished[LOADCURVE]), READERS[case.other](finished[case.other])
+def _pair(rig: Rig, case: Case, other: Other, program: str, *, ours_first: bool) -> tuple[Measured, Measured]:
+    insecure = ("--insecure",) if rig.url.startswith("https") else ()
+    load = ("load", rig.url, "--json", "-d", f"{rig.duration_s}s", *insecure)
+    ours = [LOADCURVE, *load, *case.ours, *other.ours]
+    theirs = [program, *other.command(rig)]
+    commands = [ours, theirs] if ours_first else [theirs, ours]
+    finished = [run_or_exit(command, rig.cpu, (0, 1, 3)) for command in commands]
+    if not ours_first:
+        finished.reverse()
+    return _read_ours(finished[0]), READERS[other.name](finished[1])
 
 
-def _print(case: Case, quantity: str, ratios: list[float]) -> None:
-    goal = case.goals.get(quantity)
+def _print(case: Case, other: Other, quantity: str, ratios: Sequence[float]) -> None:
+    goal = other.goals.get(quantity)
     sign = "" if goal is None else f"{'≤' if quantity == 'CPU' else '≥'} {goal:.2f}"
     print(
-        f"{case.title:<42} {case.server:<6} {case.other:<7} {quantity:<10} {statistics.median(ratios):>6.2f} "
+        f"{case.title:<35} {case.server:<6} {other.name:<7} {quantity:<10} {statistics.median(ratios):>6.2f} "
         f"{min(ratios):>7.2f} {max(ratios):>7.2f}  {sign}",
         flush=True,
     )

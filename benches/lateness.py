@@ -7,10 +7,11 @@ of the engine's lateness is its own.
 import argparse
 import json
 import statistics
+from collections.abc import Sequence
 from typing import Literal
 
 from benches.generators import FLOOR, LOADCURVE
-from benches.rig import Target, machine, own_cpus, run_or_exit, running_server
+from benches.rig import PATH, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.result.load import Lateness, LoadResult
 
 Quantile = Literal["p50", "p99", "p99_9", "max"]
@@ -28,20 +29,25 @@ def main() -> None:
     parser.add_argument("--duration", type=int, default=3, metavar="SECONDS", help="of each run")
     parser.add_argument("--rate", type=int, default=10_000, help="requests per second")
     parser.add_argument("--connections", type=int, default=50)
+    parser.add_argument("--streams", type=int, help="on each connection, over HTTP/2 (default: HTTP/1.1)")
+    parser.add_argument("--tls", action="store_true", help="the same over TLS")
     parser.add_argument("--server", default="limit", help="of the catalogue")
     arguments = parser.parse_args()
     cpus = own_cpus()
+    streams = () if arguments.streams is None else ("--http", "2", "--streams", str(arguments.streams))
+    load = ("-R", str(arguments.rate), "-c", str(arguments.connections), "-d", f"{arguments.duration}s")
+    security = ("--insecure",) if arguments.tls else ()
+    settings = {"tls": arguments.tls, "http2": arguments.streams is not None}
     pairs = []
-    with running_server(arguments.server, cpus.server) as target:
+    with running_web_server(arguments.server, settings, cpus.server) as server:
         for _ in range(arguments.pairs):
-            engine = _engine(
-                target, arguments.rate, arguments.connections, arguments.duration, cpus.generator
-            )
+            engine = _engine(f"{server.url}{PATH}", (*load, *streams, *security), cpus.generator)
             timer = _timer(arguments.rate, arguments.duration, cpus.generator)
             pairs.append((engine, timer))
     print(machine())
     print(
         f"{arguments.rate} per second; the engine with {arguments.connections} connections "
+        f"{f'of {arguments.streams} streams ' if streams else ''}{'over TLS ' if arguments.tls else ''}"
         f"against {arguments.server} on another CPU; medians of {arguments.pairs} pairs\n"
     )
     print(f"{'lateness':>8}  {'engine µs':>9}  {'timer µs':>9}  {'ratio':>7}  {'lowest':>7}  {'highest':>7}")
@@ -49,9 +55,8 @@ def main() -> None:
         _print_quantile(quantile, pairs)
 
 
-def _engine(target: Target, rate_rps: int, connections: int, duration_s: int, cpu: int) -> Lateness:
-    options = ["-R", str(rate_rps), "-c", str(connections), "-d", f"{duration_s}s"]
-    finished = run_or_exit([LOADCURVE, "load", target.url, "--json", *options], cpu, EXIT_MEASURED)
+def _engine(url: str, options: Sequence[str], cpu: int) -> Lateness:
+    finished = run_or_exit([LOADCURVE, "load", url, "--json", *options], cpu, EXIT_MEASURED)
     lateness_ms = LoadResult.model_validate_json(finished.output).generator.lateness_ms
     assert lateness_ms is not None, "an open loop has times to be late against"
     return lateness_ms

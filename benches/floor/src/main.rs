@@ -7,16 +7,21 @@ use std::time::Duration;
 use lexopt::prelude::*;
 
 use crate::exchange::Exchange;
+use crate::frames::Frames;
 
+mod busy;
 mod clock;
 mod exchange;
+mod frames;
 mod timer;
 
 const USAGE: &str = "\
 Usage: loadcurve-floor exchange --address ADDRESS:PORT --request TEXT --answer-bytes N --connections N --duration SECONDS
+       loadcurve-floor frames --address ADDRESS:PORT --path PATH --streams N --connections N --duration SECONDS
        loadcurve-floor timer --rate N --duration SECONDS
 
   exchange  keeps the connections busy with one request whose answers all have one length
+  frames    keeps streams of HTTP/2 busy on each connection with one request, in clear text
   timer     wakes N times in a second and does nothing
 
 One JSON object on stdout.
@@ -24,6 +29,7 @@ One JSON object on stdout.
 
 enum Asked {
     Exchange { exchange: Exchange, connections: usize, duration: Duration },
+    Frames { frames: Frames, connections: usize, duration: Duration },
     Timer { rate_rps: f64, duration: Duration },
     Usage,
 }
@@ -53,6 +59,9 @@ fn perform(asked: &Asked) -> Result<String, String> {
         Asked::Exchange { exchange, connections, duration } => {
             serde_json::to_string(&exchange::run(exchange, *connections, *duration)?)
         }
+        Asked::Frames { frames, connections, duration } => {
+            serde_json::to_string(&frames::run(frames, *connections, *duration)?)
+        }
         Asked::Timer { rate_rps, duration } => serde_json::to_string(&timer::run(*rate_rps, *duration)?),
         Asked::Usage => return Ok(USAGE.trim_end().into()),
     };
@@ -60,13 +69,16 @@ fn perform(asked: &Asked) -> Result<String, String> {
 }
 
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut kind, mut address, mut request, mut answer_bytes, mut connections, mut rate_rps, mut duration) =
-        (None, None::<SocketAddr>, None, None, None, None, None);
+    let (mut kind, mut address, mut request, mut answer_bytes, mut path, mut streams) =
+        (None, None::<SocketAddr>, None, None, None, None);
+    let (mut connections, mut rate_rps, mut duration) = (None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("address") => address = Some(parser.value()?.parse()?),
             Long("request") => request = Some(parser.value()?.string()?.into_bytes()),
             Long("answer-bytes") => answer_bytes = Some(parser.value()?.parse()?),
+            Long("path") => path = Some(parser.value()?.string()?),
+            Long("streams") => streams = Some(parser.value()?.parse()?),
             Long("connections") => connections = Some(parser.value()?.parse()?),
             Long("rate") => rate_rps = Some(parser.value()?.parse_with(positive)?),
             Long("duration") => duration = Some(parser.value()?.parse_with(seconds)?),
@@ -86,11 +98,20 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             connections: connections.ok_or("missing --connections")?,
             duration: duration?,
         }),
+        Some("frames") => Ok(Asked::Frames {
+            frames: Frames {
+                address: address.ok_or("missing --address")?,
+                path: path.ok_or("missing --path")?,
+                streams: streams.ok_or("missing --streams")?,
+            },
+            connections: connections.ok_or("missing --connections")?,
+            duration: duration?,
+        }),
         Some("timer") => {
             Ok(Asked::Timer { rate_rps: rate_rps.ok_or("missing --rate")?, duration: duration? })
         }
-        Some(other) => Err(format!("unknown kind {other:?}; expected exchange or timer").into()),
-        None => Err("missing kind; expected exchange or timer".into()),
+        Some(other) => Err(format!("unknown kind {other:?}; expected exchange, frames or timer").into()),
+        None => Err("missing kind; expected exchange, frames or timer".into()),
     }
 }
 

@@ -3,8 +3,10 @@
 
 mod conversations;
 mod exchanges;
+mod http2;
 mod levels;
 mod md1;
+mod peer;
 mod queue;
 mod shares;
 mod simulated;

@@ -1,24 +1,15 @@
 //! A protocol with a handshake of one round trip, whose answers come in any order: what HTTP/1.x never asks of a worker.
 
-use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::rc::Rc;
-
-use loadcurve_plan::{Conversation, HttpLoad, Nanos, Share, Stop};
-use loadcurve_record::{Failure, Recorder};
+use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
+use loadcurve_record::Failure;
 use loadcurve_wire::{
     ErrorCode, Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Refusal, Request, Response,
     Tag,
 };
 
-use super::simulated::START;
+use super::peer::{self, Outcome, Peer, Written};
 use super::{closed, ms};
-use crate::io::{self, Io, Notify, Slot};
-use crate::load::numbers;
-use crate::requests::RequestSource;
-use crate::scheduler::Scheduler;
-use crate::worker::{Worker, WorkerConfiguration};
+use crate::io::Slot;
 
 const CONNECTING: Nanos = ms(10);
 const ROUND_TRIP: Nanos = ms(30);
@@ -129,100 +120,27 @@ impl Exchange for Multiplexed {
 /// What the server sends, and how long after request `number` of the load has arrived under a tag.
 type Service = dyn Fn(u64, u8) -> Vec<(Nanos, Frame)>;
 
-/// When something was written, since the start, and what.
-type Written = (Nanos, Vec<u8>);
-/// When something happens to the connection of this number on a slot; without a frame it is established.
-type Coming = (Nanos, u32, Slot, Option<Frame>);
-
-/// A server of the protocol on a clock that jumps. It never answers a hello where `is_mute`.
+/// A server of the protocol. It never answers a hello where `is_mute`.
 struct Server {
-    clock: Rc<Cell<Nanos>>,
     is_mute: bool,
     service: Box<Service>,
     arrived: u64,
-    written: Rc<RefCell<Vec<Written>>>,
-    /// The connection of each slot, counted from 1 in each; none where it is closed.
-    open: BTreeMap<Slot, u32>,
-    connected: u32,
-    coming: BinaryHeap<Reverse<Coming>>,
-    ready: VecDeque<(Slot, u32, Option<[u8; 2]>)>,
-    bytes: [u8; 2],
 }
 
-impl Io for Server {
-    const NAME: &'static str = "simulated";
-
-    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
-        self.connected += 1;
-        assert!(self.open.insert(slot, self.connected).is_none(), "slot {slot} is in use");
-        self.coming.push(Reverse((self.clock.get() + CONNECTING, self.connected, slot, None)));
-        Ok(())
-    }
-
-    fn send(&mut self, slot: Slot, bytes: &[u8], _: Notify) -> Result<(), Failure> {
-        let now = self.clock.get();
-        self.written.borrow_mut().push((now - START, bytes.to_vec()));
+impl Peer for Server {
+    fn answers(&mut self, _: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        let mut answers = Vec::new();
         for frame in bytes.chunks(2) {
-            let answers = match frame[0] {
-                b'h' if !self.is_mute => vec![(ROUND_TRIP, Frame::Hello)],
+            match frame[0] {
+                b'h' if !self.is_mute => answers.push((ROUND_TRIP, Frame::Hello)),
                 b'r' => {
                     self.arrived += 1;
-                    (self.service)(self.arrived - 1, frame[1])
+                    answers.extend((self.service)(self.arrived - 1, frame[1]));
                 }
-                _ => vec![],
-            };
-            for (delay, answer) in answers {
-                self.coming.push(Reverse((now + delay, self.open[&slot], slot, Some(answer))));
+                _ => {}
             }
         }
-        Ok(())
-    }
-
-    fn retransmits(&self, _: Slot) -> Option<u32> {
-        None
-    }
-
-    fn close(&mut self, slot: Slot) {
-        self.open.remove(&slot);
-    }
-
-    fn wait(&mut self, until: Nanos) -> Nanos {
-        let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
-        let now = self.clock.get().max(next);
-        self.clock.set(now);
-        while let Some(Reverse((_, connection, slot, frame))) =
-            self.coming.peek().copied().filter(|Reverse((time, ..))| *time <= now)
-        {
-            self.coming.pop();
-            self.ready.push_back((slot, connection, frame.map(Frame::bytes)));
-        }
-        now
-    }
-
-    fn next(&mut self) -> Option<(Slot, io::Event<'_>)> {
-        loop {
-            let (slot, connection, frame) = self.ready.pop_front()?;
-            if self.open.get(&slot) == Some(&connection) {
-                let Some(bytes) = frame else { return Some((slot, io::Event::Connected)) };
-                self.bytes = bytes;
-                return Some((slot, io::Event::Received(&self.bytes)));
-            }
-        }
-    }
-}
-
-/// What one load brings.
-struct Outcome {
-    recorder: Recorder,
-    written: Vec<Written>,
-}
-
-impl Outcome {
-    /// The latencies of the slowest requests, in the order of the load.
-    fn latencies(&self) -> Vec<Nanos> {
-        let mut slowest = self.recorder.slowest.in_order();
-        slowest.sort_by_key(|request| request.number);
-        slowest.iter().map(|request| request.latency).collect()
+        answers.into_iter().map(|(delay, frame)| (now + delay, frame.bytes().to_vec())).collect()
     }
 }
 
@@ -231,28 +149,8 @@ fn run(
     is_mute: bool,
     service: impl Fn(u64, u8) -> Vec<(Nanos, Frame)> + 'static,
 ) -> Outcome {
-    let clock = Rc::new(Cell::new(START));
-    let written = Rc::default();
-    let server = Server {
-        clock: Rc::clone(&clock),
-        is_mute,
-        service: Box::new(service),
-        arrived: 0,
-        written: Rc::clone(&written),
-        open: BTreeMap::new(),
-        connected: 0,
-        coming: BinaryHeap::new(),
-        ready: VecDeque::new(),
-        bytes: [0; 2],
-    };
-    let requests = RequestSource::<Multiplexed>::open(plan).unwrap();
-    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, (), false);
-    let mut worker = Worker::new(server, numbers(plan, Share::whole()), configuration);
-    worker.open_all(|| false);
-    let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
-    worker.run(&mut scheduler, || false, |_| {});
-    let (recorder, _) = worker.finish(&scheduler);
-    Outcome { recorder, written: written.take() }
+    let server = Server { is_mute, service: Box::new(service), arrived: 0 };
+    peer::run::<Multiplexed>(plan, (), CONNECTING, server)
 }
 
 /// One connection with this number of requests under way.

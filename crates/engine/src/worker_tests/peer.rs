@@ -1,0 +1,154 @@
+//! A server that is a function of what arrives, on a clock that jumps: for protocols with more than one answer under way.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::rc::Rc;
+
+use loadcurve_plan::{HttpLoad, Nanos, Share};
+use loadcurve_record::{Failure, Recorder};
+use loadcurve_wire::Exchange;
+
+use super::simulated::START;
+use crate::io::{self, Io, Notify, Slot};
+use crate::load::numbers;
+use crate::requests::RequestSource;
+use crate::scheduler::Scheduler;
+use crate::worker::{Worker, WorkerConfiguration};
+
+/// The other end of all connections.
+pub(super) trait Peer {
+    /// What arrives at the client, and when, because these bytes have arrived on a slot's connection.
+    fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)>;
+}
+
+/// When something was written, since the start, and what.
+pub(super) type Written = (Nanos, Vec<u8>);
+
+/// What happens to one connection; without bytes it is established. What comes at one time comes in order.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Coming {
+    time: Nanos,
+    position: u64,
+    slot: Slot,
+    connection: u32,
+    bytes: Option<Vec<u8>>,
+}
+
+/// Connections to a peer.
+struct PeerIo<P> {
+    peer: P,
+    clock: Rc<Cell<Nanos>>,
+    connecting: Nanos,
+    written: Rc<RefCell<Vec<Written>>>,
+    /// The number of each slot's connection; none where it is closed.
+    open: BTreeMap<Slot, u32>,
+    connected: u32,
+    position: u64,
+    coming: BinaryHeap<Reverse<Coming>>,
+    ready: VecDeque<Coming>,
+    bytes: Vec<u8>,
+}
+
+impl<P> PeerIo<P> {
+    fn come(&mut self, time: Nanos, slot: Slot, bytes: Option<Vec<u8>>) {
+        self.position += 1;
+        let (position, connection) = (self.position, self.open[&slot]);
+        self.coming.push(Reverse(Coming { time, position, slot, connection, bytes }));
+    }
+}
+
+impl<P: Peer> Io for PeerIo<P> {
+    const NAME: &'static str = "simulated";
+
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
+        self.connected += 1;
+        assert!(self.open.insert(slot, self.connected).is_none(), "slot {slot} is in use");
+        self.come(self.clock.get() + self.connecting, slot, None);
+        Ok(())
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8], _: Notify) -> Result<(), Failure> {
+        let now = self.clock.get();
+        self.written.borrow_mut().push((now - START, bytes.to_vec()));
+        for (time, answer) in self.peer.answers(slot, now, bytes) {
+            self.come(time, slot, Some(answer));
+        }
+        Ok(())
+    }
+
+    fn retransmits(&self, _: Slot) -> Option<u32> {
+        None
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.open.remove(&slot);
+    }
+
+    fn wait(&mut self, until: Nanos) -> Nanos {
+        let next = self.coming.peek().map_or(until, |Reverse(next)| until.min(next.time));
+        let now = self.clock.get().max(next);
+        self.clock.set(now);
+        while self.coming.peek().is_some_and(|Reverse(next)| next.time <= now) {
+            self.ready.extend(self.coming.pop().map(|Reverse(next)| next));
+        }
+        now
+    }
+
+    fn next(&mut self) -> Option<(Slot, io::Event<'_>)> {
+        loop {
+            let Coming { slot, connection, bytes, .. } = self.ready.pop_front()?;
+            if self.open.get(&slot) == Some(&connection) {
+                let Some(bytes) = bytes else { return Some((slot, io::Event::Connected)) };
+                self.bytes = bytes;
+                return Some((slot, io::Event::Received(&self.bytes)));
+            }
+        }
+    }
+}
+
+/// What one load brings.
+pub(super) struct Outcome {
+    pub(super) recorder: Recorder,
+    pub(super) written: Vec<Written>,
+}
+
+impl Outcome {
+    /// The latencies of the slowest requests, in the order of the load.
+    pub(super) fn latencies(&self) -> Vec<Nanos> {
+        let mut slowest = self.recorder.slowest.in_order();
+        slowest.sort_by_key(|request| request.number);
+        slowest.iter().map(|request| request.latency).collect()
+    }
+}
+
+/// Runs a load on a peer, with which connecting takes a time.
+pub(super) fn run<E: Exchange>(
+    plan: &HttpLoad,
+    settings: E::Settings,
+    connecting: Nanos,
+    peer: impl Peer,
+) -> Outcome {
+    let clock = Rc::new(Cell::new(START));
+    let written = Rc::default();
+    let io = PeerIo {
+        peer,
+        clock: Rc::clone(&clock),
+        connecting,
+        written: Rc::clone(&written),
+        open: BTreeMap::new(),
+        connected: 0,
+        position: 0,
+        coming: BinaryHeap::new(),
+        ready: VecDeque::new(),
+        bytes: Vec::new(),
+    };
+    let requests = RequestSource::<E>::open(plan).unwrap();
+    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, settings, false);
+    let mut worker = Worker::new(io, numbers(plan, Share::whole()), configuration);
+    worker.open_all(|| false);
+    let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
+    worker.run(&mut scheduler, || false, |_| {});
+    let (recorder, _) = worker.finish(&scheduler);
+    Outcome { recorder, written: written.take() }
+}
