@@ -1,6 +1,6 @@
 """Handshakes of TLS: when they are much of the work, and when they should have been fewer."""
 
-from support.explained_run import Data, evidence, found
+from support.explained_run import CONNECTIONS, Data, evidence, found
 
 
 def shaken(record: Data, full: int, resumed: int, *, calls: float, full_handshakes: float = 1.0) -> None:
@@ -24,6 +24,16 @@ def test_one_full_handshake_for_every_two_answers_is_much_of_the_work():
     assert "every 2 answers" in finding.seen
     assert "RSA 2048" in finding.cause
     assert evidence(finding)["full handshakes"] == 1000
+
+
+def test_points_with_different_shares_of_full_handshakes_are_said_to_differ():
+    # Every second of 1,000 connections has a full handshake at one load, and every one at the others.
+    def plant(record: Data, _trial: int, connections: float) -> None:
+        full = 500 if connections == CONNECTIONS[0] else 1000
+        shaken(record, full, 1000 - full, calls=1, full_handshakes=full / 1000)
+
+    [finding] = found(plant).values()
+    assert "every 1 to 2 answers" in finding.seen
 
 
 def test_handshakes_that_are_few_for_their_answers_are_no_finding():

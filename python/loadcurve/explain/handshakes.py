@@ -91,10 +91,9 @@ def _handshaking(record: PointRecord) -> Handshaking | None:
 
 def _explain_many(_: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
     details = [one.detail for one in seen]
-    most = max(details, key=lambda detail: detail.per_answer)
+    agreed = max(details, key=lambda detail: detail.per_answer).agreed
     cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
-    answers = "answer" if most.per_answer >= 1 else f"{rounded(1 / most.per_answer)} answers"
-    often = f"one full handshake of TLS for every {answers}"
+    often = f"one full handshake of TLS for every {_answers([1 / detail.per_answer for detail in details])}"
     return Explanation(
         weight="explains",
         certainty="likely",
@@ -107,11 +106,19 @@ def _explain_many(_: Subject, seen: Sequence[Observation[Handshaking]]) -> Expla
             *ranged("CPU of the server", "CPUs", cpus),
         ],
         cause="A full handshake exchanges keys and signs with the certificate's key, which costs a server as "
-        f"much as many small answers ({most.agreed}).",
+        f"much as many small answers ({agreed}).",
         advice="Keep connections open (calls, keep-alive), let sessions go on (full_handshakes below 1), or "
         'compare certificates: certificate = "ecdsa" signs for much less than "rsa".',
         briefly=often,
     )
+
+
+def _answers(each: Sequence[float]) -> str:
+    """Say how many answers there were for one handshake, at one point or at several."""
+    least, most = (rounded(max(1.0, answers)) for answers in (min(each), max(each)))
+    if least != most:
+        return f"{least} to {most} answers"
+    return "answer" if least == "1" else f"{least} answers"
 
 
 def _explain_refused(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
