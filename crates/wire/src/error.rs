@@ -88,6 +88,16 @@ pub enum Malformed {
     Http2(Http2Error),
 }
 
+impl Malformed {
+    /// The code with which HTTP/2 ends a stream or a connection because of it (RFC 9113 §7).
+    pub(crate) fn code(self) -> ErrorCode {
+        match self {
+            Self::Http2(error) => error.into(),
+            _ => ErrorCode::ProtocolError,
+        }
+    }
+}
+
 impl Display for Malformed {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -8,9 +8,8 @@
 //! The requests' header blocks are encoded once ([`Http2Template`]); in the steady state a request is a copy of its block
 //! behind a header of nine bytes.
 
-mod codes;
 mod fields;
-mod frame;
+pub mod frame;
 pub mod hpack;
 mod receive;
 mod send;
@@ -32,6 +31,7 @@ use settings::PeerSettings;
 use streams::Streams;
 
 pub use crate::error::{ErrorCode, Http2Error};
+pub(crate) use settings::id::INITIAL_WINDOW_SIZE;
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;
 
@@ -180,7 +180,7 @@ impl Exchange for Http2 {
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {
-        self.give_up(tag, codes::CANCEL);
+        self.give_up(tag, ErrorCode::Cancel);
         true
     }
 }

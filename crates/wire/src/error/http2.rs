@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use super::Malformed;
+use crate::h2::INITIAL_WINDOW_SIZE;
 
 /// Why a stream or a connection was ended (RFC 9113 §7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,50 @@ impl From<u32> for ErrorCode {
             0xd => Self::Http11Required,
             code => Self::Other(code),
         }
+    }
+}
+
+impl From<ErrorCode> for u32 {
+    fn from(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::NoError => 0x0,
+            ErrorCode::ProtocolError => 0x1,
+            ErrorCode::InternalError => 0x2,
+            ErrorCode::FlowControlError => 0x3,
+            ErrorCode::SettingsTimeout => 0x4,
+            ErrorCode::StreamClosed => 0x5,
+            ErrorCode::FrameSizeError => 0x6,
+            ErrorCode::RefusedStream => 0x7,
+            ErrorCode::Cancel => 0x8,
+            ErrorCode::CompressionError => 0x9,
+            ErrorCode::ConnectError => 0xa,
+            ErrorCode::EnhanceYourCalm => 0xb,
+            ErrorCode::InadequateSecurity => 0xc,
+            ErrorCode::Http11Required => 0xd,
+            ErrorCode::Other(code) => code,
+        }
+    }
+}
+
+/// The code with which a stream or a connection ends because of a fault.
+impl From<Http2Error> for ErrorCode {
+    fn from(error: Http2Error) -> Self {
+        match error {
+            Http2Error::FrameTooLarge { .. } | Http2Error::FrameLength { .. } => Self::FrameSizeError,
+            Http2Error::WindowOverflow
+            | Http2Error::FlowControl
+            | Http2Error::Setting { setting: INITIAL_WINDOW_SIZE, .. } => Self::FlowControlError,
+            Http2Error::StreamClosed { .. } => Self::StreamClosed,
+            Http2Error::Compression(_) => Self::CompressionError,
+            Http2Error::Flood | Http2Error::ContinuationFlood => Self::EnhanceYourCalm,
+            _ => Self::ProtocolError,
+        }
+    }
+}
+
+impl From<HpackError> for ErrorCode {
+    fn from(error: HpackError) -> Self {
+        Http2Error::Compression(error).into()
     }
 }
 

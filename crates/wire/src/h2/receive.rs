@@ -1,7 +1,6 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
 use super::Http2;
-use super::codes::{CANCEL, code_of};
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
 use crate::chunked::shorter;
@@ -318,7 +317,7 @@ impl Http2 {
         };
         if stream.upload.is_some() {
             // The server has answered without the rest of the body, which nobody needs any more.
-            self.give_up(tag, CANCEL);
+            self.give_up(tag, ErrorCode::Cancel);
         } else {
             self.streams.end(tag);
         }
@@ -327,7 +326,7 @@ impl Http2 {
 
     /// Ends a stream whose answer is none; the connection goes on.
     fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
-        self.give_up(tag, code_of(problem));
+        self.give_up(tag, problem.code());
         Event::Refused(tag, Refusal::Malformed(problem))
     }
 

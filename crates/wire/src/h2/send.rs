@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::Http2;
-use super::codes::code_of;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
 use super::settings::id;
 use super::streams::Upload;
 use super::template::Http2Template;
-use crate::error::Malformed;
+use crate::error::{ErrorCode, Malformed};
 use crate::exchange::Tag;
 
 impl Http2 {
@@ -75,18 +74,18 @@ impl Http2 {
     }
 
     /// Gives a request up on its stream, which ends with this code; whatever the peer has sent on it meanwhile is ignored.
-    pub(super) fn give_up(&mut self, tag: Tag, code: u32) {
+    pub(super) fn give_up(&mut self, tag: Tag, code: ErrorCode) {
         let Some(ended) = self.streams.end(tag) else { return };
         if ended.was_uploading {
             self.uploads.retain(|uploading| *uploading != tag);
         }
         self.streams.give_up(ended.id);
-        frame::write(kind::RST_STREAM, 0, ended.id, &code.to_be_bytes(), &mut self.output);
+        frame::write(kind::RST_STREAM, 0, ended.id, &u32::from(code).to_be_bytes(), &mut self.output);
     }
 
     /// Ends the connection because of a fault of the peer, which is informed (RFC 9113 §5.4.1).
     pub(super) fn end_connection(&mut self, fault: Malformed) {
-        let payload = [[0; 4], code_of(fault).to_be_bytes()].concat();
+        let payload = [[0; 4], u32::from(fault.code()).to_be_bytes()].concat();
         frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.output);
         self.complaint = Some(fault.to_string());
         self.is_over = true;

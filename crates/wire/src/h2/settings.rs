@@ -63,11 +63,11 @@ impl Default for Http2Settings {
 }
 
 /// The identifiers of settings.
-pub(super) mod id {
+pub(crate) mod id {
     pub(in crate::h2) const HEADER_TABLE_SIZE: u16 = 1;
     pub(in crate::h2) const ENABLE_PUSH: u16 = 2;
     pub(in crate::h2) const MAX_CONCURRENT_STREAMS: u16 = 3;
-    pub(in crate::h2) const INITIAL_WINDOW_SIZE: u16 = 4;
+    pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
     pub(in crate::h2) const MAX_FRAME_SIZE: u16 = 5;
     pub(in crate::h2) const MAX_HEADER_LIST_SIZE: u16 = 6;
 }

@@ -50,7 +50,8 @@ impl Decoder {
     }
 
     /// How often the table has changed. A block that is decoded without a change says the same until the next one.
-    pub(crate) fn changes(&self) -> u64 {
+    #[must_use]
+    pub fn changes(&self) -> u64 {
         self.table.changes()
     }
 
