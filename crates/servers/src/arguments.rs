@@ -9,8 +9,8 @@ use loadcurve_servers::{persistent, pipelined, simple};
 
 use crate::forking::{ServeClient, Settings};
 use crate::limit::options::{self, FaultOptions};
-use crate::limit::{Faults, Identity};
-use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, count, parsed, value_of};
+use crate::limit::{self, Identity};
+use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, TRUTH, count, parsed, value_of};
 
 const USAGE: &str = "\
 Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
@@ -30,6 +30,8 @@ Options:
                             (default 8192, for pipelined 51200; not for limit)
   --certificate FILE        a certificate (PEM) lets limit speak TLS instead of clear text; empty: none
   --certificate-key FILE    the key of that (PEM)
+  --http2 BOOLEAN           whether limit speaks HTTP/2 besides HTTP/1.x: negotiated by ALPN with TLS, with prior
+                            knowledge in clear text (default false)
   --version                 the version
 ";
 
@@ -40,7 +42,7 @@ const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A command line that makes sense.
 pub(crate) enum Asked {
-    Limit { listen: SocketAddr, backlog: i32, root: PathBuf, faults: Faults, identity: Option<Identity> },
+    Limit { settings: limit::Settings, root: PathBuf },
     Forking { settings: Settings, root: PathBuf, serve_client: ServeClient },
     Print(String),
 }
@@ -51,6 +53,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let (mut idle_timeout, mut buffer_bytes) = (None, None);
     let (mut fault_options, mut fault_option) = (FaultOptions::default(), None);
     let (mut certificate, mut certificate_key) = (PathBuf::new(), PathBuf::new());
+    let mut speaks_http2 = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(value_of(&mut parser, "listen", &ADDRESS)?),
@@ -64,6 +67,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             }
             Long("certificate") => certificate = PathBuf::from(parser.value()?),
             Long("certificate-key") => certificate_key = PathBuf::from(parser.value()?),
+            Long("http2") => speaks_http2 = Some(value_of(&mut parser, "http2", &TRUTH)?),
             Long("help") | Short('h') => return Ok(Asked::Print(format!("{USAGE}{}", options::USAGE))),
             Long("version") => {
                 return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
@@ -86,14 +90,18 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         "limit" if buffer_bytes.is_some() => return Err("limit does not know --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
+            let speaks_http2 = speaks_http2.unwrap_or(false);
             let is_encrypted = !certificate.as_os_str().is_empty();
-            let identity =
-                is_encrypted.then(|| Identity::read(&certificate, &certificate_key)).transpose()?;
-            return Ok(Asked::Limit { listen, backlog, root, faults, identity });
+            let identity = is_encrypted
+                .then(|| Identity::read(&certificate, &certificate_key, speaks_http2))
+                .transpose()?;
+            let settings = limit::Settings { listen, backlog, faults, identity, speaks_http2 };
+            return Ok(Asked::Limit { settings, root });
         }
         _ if !certificate.as_os_str().is_empty() => {
             return Err(format!("{kind} does not know --certificate").into());
         }
+        _ if speaks_http2.is_some() => return Err(format!("{kind} does not know --http2").into()),
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
         "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),

@@ -1,12 +1,10 @@
 //! The files that a server answers with.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// File bodies by the path that a request names, such as `/pictures/a.png`.
-pub(crate) type Content = HashMap<String, Vec<u8>>;
+use loadcurve_servers::reply::Content;
 
 /// Reads every regular file under `root`, those that a link leads to included; nothing else is waited for or followed.
 pub(crate) fn read(root: &Path) -> io::Result<Content> {
@@ -22,7 +20,7 @@ fn add_folder(folder: &Path, prefix: &str, content: &mut Content) -> io::Result<
         if entry.file_type()?.is_dir() {
             add_folder(&entry.path(), &path, content)?;
         } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
-            content.insert(path, fs::read(entry.path())?);
+            content.insert(path, fs::read(entry.path())?.into());
         }
     }
     Ok(())

@@ -43,9 +43,10 @@ fn obey(asked: Asked) -> Result<(), String> {
             print!("{text}");
             Ok(())
         }
-        Asked::Limit { listen, backlog, root, faults, identity } => {
+        Asked::Limit { settings, root } => {
+            let listen = settings.listen;
             let content = content::read(&root).map_err(|error| unreadable(&root, error))?;
-            let Err(error) = limit::serve(listen, backlog, content, faults, identity);
+            let Err(error) = limit::serve(settings, content);
             Err(format!("cannot serve on {listen}: {error}"))
         }
         Asked::Forking { settings, root, serve_client } => {

@@ -29,6 +29,26 @@ pub enum Status {
     VersionNotSupported,
 }
 
+impl Status {
+    /// The code.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Ok => 200,
+            Self::BadRequest => 400,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::ContentTooLarge => 413,
+            Self::UriTooLong => 414,
+            Self::HeaderFieldsTooLarge => 431,
+            Self::InternalServerError => 500,
+            Self::NotImplemented => 501,
+            Self::VersionNotSupported => 505,
+        }
+    }
+}
+
 impl fmt::Display for Status {
     /// The code and its phrase, as the status line has them.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

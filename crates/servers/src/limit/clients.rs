@@ -1,17 +1,17 @@
 //! The connections of all clients.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use loadcurve_servers::http2;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::net::{SendFlags, SocketFlags, sockopt};
+use rustix::net::{SocketFlags, sockopt};
 
-use super::tls::Tls;
+use super::http1::Http1;
+use super::transport::Transport;
 
 /// Goes on with a connection, or breaks off because it is to be closed.
 pub(super) type Step<T = ()> = ControlFlow<(), T>;
@@ -26,36 +26,26 @@ pub(super) struct ClientId {
     serial: u64,
 }
 
-/// How a connection ends after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Close,
-    /// It is reset instead of the answer.
-    Reset,
-}
-
-/// An answer that waits for its time.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) due: Duration,
-    pub(super) bytes: Vec<u8>,
-    pub(super) end: Option<End>,
+/// What a client speaks.
+pub(super) enum Protocol {
+    /// The first bytes decide; these are a part of what HTTP/2 begins with.
+    Undecided(Vec<u8>),
+    Http1(Http1),
+    /// Boxed so that a connection of HTTP/1.x has next to nothing of it.
+    Http2(Box<http2::Connection>),
 }
 
 /// One client's connection.
 pub(super) struct Connection {
-    pub(super) descriptor: OwnedFd,
     pub(super) id: ClientId,
-    /// The beginning of a request whose end has not arrived.
-    pub(super) partial: Vec<u8>,
-    pub(super) tls: Option<Tls>,
-    /// What the kernel has not taken yet of the answers, encrypted where they are.
-    pub(super) unsent: Vec<u8>,
-    pub(super) close_when_sent: bool,
-    /// Used by scripts alone, as is what follows: the answers that wait for their time, in order.
-    pub(super) held: VecDeque<Held>,
-    /// How many answers the connection was given.
+    pub(super) transport: Transport,
+    pub(super) protocol: Protocol,
+    /// Whether more may be to be read than the client was asked for.
+    pub(super) is_paused: bool,
+    /// Used by scripts alone, as is what follows: how many answers the connection was given.
     pub(super) answers: u64,
+    /// Whether somebody will look when its next answer is due.
+    pub(super) is_awaited: bool,
     /// When the client was last heard or answered.
     pub(super) last_active: Duration,
     /// Memory that is only to be in use as long as the connection is.
@@ -65,14 +55,12 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(descriptor: OwnedFd, id: ClientId) -> Self {
         Self {
-            descriptor,
             id,
-            tls: None,
-            partial: Vec::new(),
-            unsent: Vec::new(),
-            close_when_sent: false,
-            held: VecDeque::new(),
+            transport: Transport::new(descriptor),
+            protocol: Protocol::Http1(Http1::default()),
+            is_paused: false,
             answers: 0,
+            is_awaited: false,
             last_active: Duration::ZERO,
             ballast: Vec::new(),
         }
@@ -80,66 +68,68 @@ impl Connection {
 
     /// Whether its last answer is made, so that nothing more is read.
     pub(super) fn is_ending(&self) -> bool {
-        self.close_when_sent || self.held.back().is_some_and(|held| held.end.is_some())
+        match &self.protocol {
+            Protocol::Http1(http1) => http1.is_ending(&self.transport),
+            // What still comes is read, so that the client can close without losing what it was sent.
+            Protocol::Undecided(_) | Protocol::Http2(_) => false,
+        }
     }
 
     /// Whether a client that is silent waits for nothing.
     pub(super) fn is_idle(&self) -> bool {
-        self.held.is_empty() && self.unsent.is_empty()
-    }
-
-    /// The client sends nothing more: it still gets the answers that wait for their time.
-    pub(super) fn end_of_requests(&mut self) -> Step {
-        let Some(last) = self.held.back_mut() else { return Step::Break(()) };
-        last.end.get_or_insert(End::Close);
-        Step::Continue(())
-    }
-
-    /// Writes an answer behind whatever the connection still has to send.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Step {
-        match &mut self.tls {
-            None => self.send(bytes),
-            Some(tls) => {
-                let sealed = tls.sealed(bytes, self.close_when_sent);
-                if sealed.is_empty() { Step::Continue(()) } else { self.send(&sealed) }
-            }
-        }
-    }
-
-    /// Sends bytes as they are.
-    pub(super) fn send(&mut self, bytes: &[u8]) -> Step {
-        let taken = if self.unsent.is_empty() {
-            match rustix::net::send(&self.descriptor, bytes, SendFlags::NOSIGNAL) {
-                Ok(taken) => taken,
-                Err(Errno::AGAIN | Errno::INTR) => 0,
-                Err(_) => return Step::Break(()),
-            }
-        } else {
-            0
+        let waits_for_nothing = match &self.protocol {
+            Protocol::Undecided(_) => true,
+            Protocol::Http1(http1) => http1.is_idle(),
+            Protocol::Http2(http2) => http2.is_idle(),
         };
-        self.unsent.extend_from_slice(&bytes[taken..]);
-        let is_done = self.close_when_sent && self.unsent.is_empty();
-        if is_done { Step::Break(()) } else { Step::Continue(()) }
+        waits_for_nothing && self.transport.unsent.is_empty()
     }
 
-    /// Sends the answers whose time has come, in order.
-    pub(super) fn release(&mut self, now: Duration) -> Step {
-        while let Some(held) = self.next_due(now) {
-            self.last_active = now;
-            if held.end == Some(End::Reset) {
-                // Closing then sends a reset, and drops what the kernel has not sent.
-                let _ = sockopt::set_socket_linger(&self.descriptor, Some(Duration::ZERO));
-                return Step::Break(());
-            }
-            self.close_when_sent = held.end.is_some();
-            self.write(&held.bytes)?;
+    /// When the next answer is due of those that wait for their time.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        match &self.protocol {
+            Protocol::Undecided(_) => None,
+            Protocol::Http1(http1) => http1.next_due(),
+            Protocol::Http2(http2) => http2.next_due(),
         }
-        Step::Continue(())
     }
 
-    fn next_due(&mut self, now: Duration) -> Option<Held> {
-        self.held.front().filter(|held| held.due <= now)?;
-        self.held.pop_front()
+    /// The client sends nothing more: it still gets the answers that are under way.
+    pub(super) fn end_of_requests(&mut self) -> Step {
+        match &mut self.protocol {
+            Protocol::Undecided(_) => Step::Break(()),
+            Protocol::Http1(http1) => http1.end_of_requests(),
+            Protocol::Http2(http2) => super::http2::end_of_requests(http2, &mut self.transport),
+        }
+    }
+
+    /// The socket takes more: sends what can be sent.
+    pub(super) fn go_on(&mut self, batch: &mut Vec<u8>) -> Step {
+        if !self.transport.unsent.is_empty() {
+            self.transport.send_unsent()?;
+        }
+        match &mut self.protocol {
+            Protocol::Undecided(_) | Protocol::Http1(_) => Step::Continue(()),
+            Protocol::Http2(http2) => super::http2::go_on(http2, &mut self.transport, batch),
+        }
+    }
+
+    /// Sends the answers whose time has come.
+    pub(super) fn release(&mut self, now: Duration, batch: &mut Vec<u8>) -> Step {
+        self.last_active = now;
+        match &mut self.protocol {
+            Protocol::Undecided(_) => Step::Continue(()),
+            Protocol::Http1(http1) => http1.release(now, &mut self.transport),
+            Protocol::Http2(http2) => super::http2::release(http2, now, &mut self.transport, batch),
+        }
+    }
+
+    /// Closes it, because nobody uses it.
+    pub(super) fn close(&mut self, batch: &mut Vec<u8>) -> Step {
+        match &mut self.protocol {
+            Protocol::Undecided(_) | Protocol::Http1(_) => Step::Break(()),
+            Protocol::Http2(http2) => super::http2::close(http2, &mut self.transport, batch),
+        }
     }
 }
 

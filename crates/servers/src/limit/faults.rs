@@ -3,6 +3,8 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
+use loadcurve_servers::reply::Outcome;
+
 /// What the server does besides answering as well as it can: nothing, by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Faults {
@@ -62,24 +64,14 @@ pub(crate) struct LastAnswer {
     pub(crate) is_announced: bool,
 }
 
-/// What becomes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Right,
-    Reset,
-    Error,
-    Truncated,
-    WrongLength,
-}
-
 /// The shares of requests that are not answered rightly; together at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OutcomeShares {
-    /// The connection is reset.
+    /// The connection is reset; over HTTP/2 the stream alone.
     pub(crate) reset: f64,
     /// The status is 500.
     pub(crate) error: f64,
-    /// The last byte of the answer is missing, and the connection is closed.
+    /// The last byte of the answer is missing, and the connection is closed; over HTTP/2 the stream is reset.
     pub(crate) truncated: f64,
     /// The body has another length than the right one.
     pub(crate) wrong_length: f64,
@@ -117,7 +109,9 @@ impl OutcomeShares {
 mod tests {
     use std::time::Duration;
 
-    use super::{Outcome, OutcomeShares, Stalls};
+    use loadcurve_servers::reply::Outcome;
+
+    use super::{OutcomeShares, Stalls};
 
     #[test]
     fn a_stall_begins_after_each_period_and_not_at_the_start() {

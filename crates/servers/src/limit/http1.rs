@@ -1,33 +1,185 @@
-//! Answers from memory, and each of them made only once for requests that are alike.
+//! HTTP/1.x: answers from memory, and each of them made only once for requests that are alike.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use loadcurve_servers::http::Status;
+use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
 use memchr::memmem;
 
-use crate::content::Content;
+use super::clients::Step;
+use super::script::Played;
+use super::transport::{BATCH_BYTES, End, Transport};
 
-/// An answer, ready to be written.
-#[derive(Default)]
-pub(super) struct Answer {
-    pub(super) bytes: Vec<u8>,
-    /// Whether it is the last one of its connection.
-    pub(super) close: bool,
+/// A request header longer than this is refused.
+const LONGEST_HEADER_BYTES: usize = 16 * 1024;
+
+/// One connection's end of HTTP/1.x.
+#[derive(Debug, Default)]
+pub(super) struct Http1 {
+    /// The beginning of a request whose end has not arrived.
+    partial: Vec<u8>,
+    /// Used by scripts alone: the answers that wait for their time, in order.
+    held: VecDeque<Held>,
 }
 
-/// How an answer differs from the right one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// It announces that it is the last one of its connection.
-    Last,
-    /// The status 500, without a body.
-    Error,
-    /// A body that is one byte longer, as its length says.
-    WrongLength,
-    /// The last byte is missing, and nothing follows.
-    Truncated,
+/// An answer that waits for its time.
+#[derive(Debug)]
+struct Held {
+    due: Duration,
+    bytes: Vec<u8>,
+    end: Option<End>,
+}
+
+/// What requests are answered with, and how they go.
+pub(super) struct Answering<'a> {
+    pub(super) answers: &'a mut Answers,
+    pub(super) played: Option<Played<'a>>,
+    /// Answers that wait to be written with the next ones; empty in between.
+    pub(super) batch: &'a mut Vec<u8>,
+}
+
+impl Http1 {
+    /// Answers every complete request of `bytes` and keeps the rest.
+    pub(super) fn answer(
+        &mut self,
+        transport: &mut Transport,
+        bytes: &[u8],
+        answering: &mut Answering<'_>,
+    ) -> Step {
+        if self.partial.is_empty() {
+            let consumed = self.answer_from(transport, bytes, answering)?;
+            self.partial.extend_from_slice(&bytes[consumed..]);
+        } else {
+            let mut joined = std::mem::take(&mut self.partial);
+            joined.extend_from_slice(bytes);
+            let consumed = self.answer_from(transport, &joined, answering)?;
+            joined.drain(..consumed);
+            self.partial = joined;
+        }
+        if self.partial.len() > LONGEST_HEADER_BYTES { Step::Break(()) } else { Step::Continue(()) }
+    }
+
+    /// Answers the complete requests of `bytes`, up to one that ends the connection; returns how many bytes they have.
+    fn answer_from(
+        &mut self,
+        transport: &mut Transport,
+        bytes: &[u8],
+        answering: &mut Answering<'_>,
+    ) -> Step<usize> {
+        let Answering { answers, played, batch } = answering;
+        if let Some(played) = played {
+            return self.play(transport, bytes, answers, played);
+        }
+        let mut consumed = 0;
+        batch.clear();
+        while let Some(length) = answers.prepare(&bytes[consumed..]) {
+            consumed += length;
+            let answer = answers.last();
+            transport.close_when_sent |= answer.close;
+            let is_last = consumed == bytes.len() || answer.close;
+            // What is written at once anyway need not be copied.
+            if batch.is_empty() && (is_last || answer.bytes.len() >= BATCH_BYTES) {
+                transport.write(&answer.bytes)?;
+            } else {
+                batch.extend_from_slice(&answer.bytes);
+                if is_last || batch.len() >= BATCH_BYTES {
+                    transport.write(batch)?;
+                    batch.clear();
+                }
+            }
+            if answer.close {
+                return Step::Continue(bytes.len());
+            }
+        }
+        if !batch.is_empty() {
+            transport.write(batch)?;
+            batch.clear();
+        }
+        Step::Continue(consumed)
+    }
+
+    /// The same, each at its time.
+    fn play(
+        &mut self,
+        transport: &mut Transport,
+        bytes: &[u8],
+        answers: &mut Answers,
+        played: &mut Played<'_>,
+    ) -> Step<usize> {
+        let mut consumed = 0;
+        while let Some(length) = answers.prepare(&bytes[consumed..]) {
+            consumed += length;
+            let held = scripted_answer(answers, played);
+            self.held.push_back(held);
+            let is_last = self.is_ending(transport);
+            self.release(played.script.time_after_stall(), transport)?;
+            if is_last {
+                return Step::Continue(bytes.len());
+            }
+        }
+        Step::Continue(consumed)
+    }
+
+    /// Whether its last answer is made, so that nothing more is read.
+    pub(super) fn is_ending(&self, transport: &Transport) -> bool {
+        transport.close_when_sent || self.held.back().is_some_and(|held| held.end.is_some())
+    }
+
+    /// Whether no answer waits for its time.
+    pub(super) fn is_idle(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// When the next answer is due.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        self.held.front().map(|held| held.due)
+    }
+
+    /// The client sends nothing more: it still gets the answers that wait for their time.
+    pub(super) fn end_of_requests(&mut self) -> Step {
+        let Some(last) = self.held.back_mut() else { return Step::Break(()) };
+        last.end.get_or_insert(End::Close);
+        Step::Continue(())
+    }
+
+    /// Sends the answers whose time has come, in order.
+    pub(super) fn release(&mut self, now: Duration, transport: &mut Transport) -> Step {
+        while self.held.front().is_some_and(|held| held.due <= now) {
+            let Some(held) = self.held.pop_front() else { break };
+            if held.end == Some(End::Reset) {
+                return transport.reset();
+            }
+            transport.close_when_sent = held.end.is_some();
+            transport.write(&held.bytes)?;
+        }
+        Step::Continue(())
+    }
+}
+
+/// The answer to the latest request of a connection, as the script has it.
+fn scripted_answer(answers: &Answers, played: &mut Played<'_>) -> Held {
+    let fate = played.fate();
+    let due = fate.due.unwrap_or(played.came);
+    if fate.outcome == Outcome::Reset {
+        return Held { due, bytes: Vec::new(), end: Some(End::Reset) };
+    }
+    let is_announced = fate.last.is_some_and(|last| last.is_announced);
+    let Answer { bytes, close } = answers.changed(fate.outcome, is_announced);
+    Held { due, bytes, end: (close || fate.last.is_some()).then_some(End::Close) }
+}
+
+/// An answer, ready to be written.
+#[derive(Clone, Default)]
+pub(super) struct Answer {
+    bytes: Vec<u8>,
+    /// Whether it is the last one of its connection.
+    close: bool,
 }
 
 /// The content, and the answer to the latest request: one that equals it, byte for byte, is not read again.
 pub(super) struct Answers {
-    content: Content,
+    pub(super) content: Content,
     last_request: Vec<u8>,
     last_answer: Answer,
 }
@@ -38,37 +190,31 @@ impl Answers {
     }
 
     /// Makes [`Self::last`] the answer to the first request of `bytes`; returns that request's length if it is whole.
-    pub(super) fn prepare(&mut self, bytes: &[u8]) -> Option<usize> {
+    fn prepare(&mut self, bytes: &[u8]) -> Option<usize> {
         if !self.last_request.is_empty() && bytes.starts_with(&self.last_request) {
             return Some(self.last_request.len());
         }
         let length = memmem::find(bytes, b"\r\n\r\n")? + 4;
-        self.last_answer = Reply::to(&bytes[..length], &self.content).encoded();
+        self.last_answer = Directed::to(&bytes[..length], &self.content).encoded();
         self.last_request = bytes[..length].to_vec();
         Some(length)
     }
 
     /// The answer to the latest request.
-    pub(super) fn last(&self) -> &Answer {
+    fn last(&self) -> &Answer {
         &self.last_answer
     }
 
-    /// The same, with these changes.
-    pub(super) fn changed(&self, changes: &[Change]) -> Answer {
-        let mut reply = Reply::to(&self.last_request, &self.content);
-        for change in changes {
-            match change {
-                Change::Last => reply.connection = Persistence::Close,
-                Change::Error => {
-                    reply =
-                        Reply { connection: reply.connection, ..Reply::plain("500 Internal Server Error") };
-                }
-                Change::WrongLength => reply.padding_bytes = 1,
-                Change::Truncated => {}
-            }
+    /// The same with this outcome, and as the last one of its connection if that is announced.
+    fn changed(&self, outcome: Outcome, announces_end: bool) -> Answer {
+        if outcome == Outcome::Right && !announces_end {
+            return self.last_answer.clone();
         }
-        let mut answer = reply.encoded();
-        if changes.contains(&Change::Truncated) {
+        let Directed { reply, connection } = Directed::to(&self.last_request, &self.content);
+        let connection = if announces_end { Persistence::Close } else { connection };
+        let directed = Directed { reply: reply.with_outcome(outcome), connection };
+        let mut answer = directed.encoded();
+        if directed.reply.ending == Ending::Truncated {
             answer.bytes.pop();
             answer.close = true;
         }
@@ -79,39 +225,34 @@ impl Answers {
 /// What a field says of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Persistence {
-    /// HTTP/1.1 persists unless told otherwise.
+    /// HTTP/1.1 persists unless it is said otherwise.
     Understood,
-    /// A client of HTTP/1.0 wants to be told.
+    /// To a client of HTTP/1.0 it has to be said.
     KeepAlive,
     Close,
 }
 
-/// The parts of an answer.
-struct Reply<'a> {
-    status: &'static str,
-    body: &'a [u8],
-    /// How many bytes follow the body.
-    padding_bytes: usize,
-    /// Whether the body follows the head, or only its length is told.
-    has_body: bool,
+/// A reply, and what it says of its connection.
+struct Directed {
+    reply: Reply,
     connection: Persistence,
 }
 
-impl<'a> Reply<'a> {
-    /// A status without a body, at the end of its connection.
-    fn plain(status: &'static str) -> Self {
-        Self { status, body: &[], padding_bytes: 0, has_body: true, connection: Persistence::Close }
+impl Directed {
+    /// A status at the end of its connection.
+    fn closing(status: Status) -> Self {
+        Self { reply: Reply::plain(status), connection: Persistence::Close }
     }
 
     /// The reply to one request header.
-    fn to(request: &[u8], content: &'a Content) -> Self {
+    fn to(request: &[u8], content: &Content) -> Self {
         let text = String::from_utf8_lossy(request);
         let mut lines = text.split("\r\n");
         let mut parts = lines.next().unwrap_or_default().split(' ');
         let (Some(method), Some(target), Some(version), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Self::plain("400 Bad Request");
+            return Self::closing(Status::BadRequest);
         };
         let wants = |wish: &str| {
             lines.clone().filter_map(|line| line.split_once(':')).any(|(name, value)| {
@@ -123,17 +264,14 @@ impl<'a> Reply<'a> {
             "HTTP/1.1" => Persistence::Understood,
             "HTTP/1.0" if wants("keep-alive") => Persistence::KeepAlive,
             "HTTP/1.0" => Persistence::Close,
-            _ => return Self::plain("505 HTTP Version Not Supported"),
+            _ => return Self::closing(Status::VersionNotSupported),
         };
-        if !matches!(method, "GET" | "HEAD") {
-            // A body may follow, which this server does not read.
-            return Self::plain("405 Method Not Allowed");
+        let reply = Reply::to(method.as_bytes(), target.as_bytes(), content);
+        if reply.status == Status::MethodNotAllowed {
+            // A body may follow, which is not read in this version.
+            return Self { reply, connection: Persistence::Close };
         }
-        let path = target.split_once('?').map_or(target, |(path, _)| path);
-        match content.get(path) {
-            Some(body) => Self { body, has_body: method == "GET", connection, ..Self::plain("200 OK") },
-            None => Self { connection, ..Self::plain("404 Not Found") },
-        }
+        Self { reply, connection }
     }
 
     fn encoded(&self) -> Answer {
@@ -142,26 +280,24 @@ impl<'a> Reply<'a> {
             Persistence::KeepAlive => "Connection: keep-alive\r\n",
             Persistence::Close => "Connection: close\r\n",
         };
-        let length_bytes = self.body.len() + self.padding_bytes;
-        let status = self.status;
+        let Reply { status, .. } = self.reply;
+        let length_bytes = self.reply.stated_bytes();
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length_bytes}\r\n{connection}\r\n");
         let mut bytes = head.into_bytes();
-        if self.has_body {
-            bytes.extend_from_slice(self.body);
-            bytes.resize(bytes.len() + self.padding_bytes, b' ');
-        }
+        self.reply.append_body(0..self.reply.body_bytes(), &mut bytes);
         Answer { bytes, close: self.connection == Persistence::Close }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Answers, Change, Reply};
-    use crate::content::Content;
+    use loadcurve_servers::reply::{Content, Outcome};
+
+    use super::{Answers, Directed};
 
     fn answer(request: &str) -> (String, bool) {
-        let content = Content::from([("/a.txt".into(), b"abc".to_vec())]);
-        let answer = Reply::to(request.as_bytes(), &content).encoded();
+        let content = Content::from([("/a.txt".into(), b"abc".as_slice().into())]);
+        let answer = Directed::to(request.as_bytes(), &content).encoded();
         (String::from_utf8(answer.bytes).unwrap(), answer.close)
     }
 
@@ -205,19 +341,19 @@ mod tests {
 
     #[test]
     fn a_changed_answer_is_well_formed_but_for_a_truncated_one() {
-        let mut answers = Answers::new(Content::from([("/a.txt".into(), b"abc".to_vec())]));
+        let mut answers = Answers::new(Content::from([("/a.txt".into(), b"abc".as_slice().into())]));
         answers.prepare(b"GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n");
-        let changed = |changes: &[Change]| {
-            let answer = answers.changed(changes);
+        let changed = |outcome, announces_end| {
+            let answer = answers.changed(outcome, announces_end);
             (String::from_utf8(answer.bytes).unwrap(), answer.close)
         };
         let ok = "HTTP/1.1 200 OK\r\nContent-Length: ";
         let error = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n";
         let close = "Connection: close\r\n";
-        assert_eq!(changed(&[Change::Last]), (format!("{ok}3\r\n{close}\r\nabc"), true));
-        assert_eq!(changed(&[Change::Error]), (format!("{error}\r\n"), false));
-        assert_eq!(changed(&[Change::Last, Change::Error]), (format!("{error}{close}\r\n"), true));
-        assert_eq!(changed(&[Change::WrongLength]), (format!("{ok}4\r\n\r\nabc "), false));
-        assert_eq!(changed(&[Change::Truncated]), (format!("{ok}3\r\n\r\nab"), true));
+        assert_eq!(changed(Outcome::Right, true), (format!("{ok}3\r\n{close}\r\nabc"), true));
+        assert_eq!(changed(Outcome::Error, false), (format!("{error}\r\n"), false));
+        assert_eq!(changed(Outcome::Error, true), (format!("{error}{close}\r\n"), true));
+        assert_eq!(changed(Outcome::WrongLength, false), (format!("{ok}4\r\n\r\nabc "), false));
+        assert_eq!(changed(Outcome::Truncated, false), (format!("{ok}3\r\n\r\nab"), true));
     }
 }

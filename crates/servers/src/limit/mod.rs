@@ -9,23 +9,28 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
+use loadcurve_servers::http2::{Connection as Http2, PREFACE};
+use loadcurve_servers::reply::Content;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags};
 
-use crate::content::Content;
+use crate::clock;
 use crate::listening;
 
-use answer::Answers;
-use clients::{Clients, Connection, LISTENER, Step};
+use clients::{Clients, Connection, LISTENER, Protocol, Step};
 pub(crate) use faults::Faults;
-use script::Script;
+use http1::{Answering, Answers, Http1};
+use http2::Streams;
+use script::{Played, Script};
 pub(crate) use tls::Identity;
 use tls::{Peer, Tls};
+use transport::Transport;
 
-mod answer;
 mod clients;
 mod faults;
+mod http1;
+mod http2;
 pub(crate) mod options;
 mod script;
 #[cfg(feature = "tls")]
@@ -33,27 +38,30 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
+mod transport;
 
 const EVENTS_PER_WAIT: usize = 64;
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Answers to requests that came together are written together up to about this length.
-const BATCH_BYTES: usize = 64 * 1024;
-/// A request header longer than this is refused.
-const LONGEST_HEADER_BYTES: usize = 16 * 1024;
+
+/// How the server is to be.
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) backlog: i32,
+    pub(crate) faults: Faults,
+    /// What clients are shown where they are to speak TLS.
+    pub(crate) identity: Option<Identity>,
+    /// Whether clients may speak HTTP/2 as well.
+    pub(crate) speaks_http2: bool,
+}
 
 /// Serves `content` until the process is ended: in clear text, or with an identity in TLS.
 ///
 /// # Errors
 /// When the address cannot be listened on, or the kernel refuses to wait.
-pub(crate) fn serve(
-    listen: SocketAddr,
-    backlog: i32,
-    content: Content,
-    faults: Faults,
-    identity: Option<Identity>,
-) -> io::Result<Infallible> {
+pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallible> {
+    let Settings { listen, backlog, faults, identity, speaks_http2 } = settings;
     let mut clients = Clients::new(listening::listen(listen, backlog, SocketFlags::NONBLOCK)?)?;
-    let mut server = Server { identity, ..Server::new(content, Script::of(faults)) };
+    let mut server = Server { identity, speaks_http2, ..Server::new(content, Script::of(faults)) };
     if !server.script.as_ref().is_some_and(Script::accepts_slowly) {
         clients.watch_listener()?;
     }
@@ -88,19 +96,30 @@ struct Server {
     script: Option<Script>,
     /// What clients are shown where they are to speak TLS.
     identity: Option<Identity>,
+    speaks_http2: bool,
     /// What was decrypted last.
     plain: Vec<u8>,
 }
 
 impl Server {
     fn new(content: Content, script: Option<Script>) -> Self {
-        Self { answers: Answers::new(content), batch: Vec::new(), script, identity: None, plain: Vec::new() }
+        Self {
+            answers: Answers::new(content),
+            batch: Vec::new(),
+            script,
+            identity: None,
+            speaks_http2: false,
+            plain: Vec::new(),
+        }
     }
 
     /// Accepts the next client; false when none waits.
     fn accept(&mut self, clients: &mut Clients) -> bool {
         let Some(connection) = clients.accept() else { return false };
-        connection.tls = self.identity.as_ref().map(Tls::begin);
+        connection.transport.tls = self.identity.as_ref().map(Tls::begin);
+        if self.speaks_http2 {
+            connection.protocol = Protocol::Undecided(Vec::new());
+        }
         if let Some(script) = &mut self.script {
             script.welcome(connection);
             script.keep_up_threads(clients.open());
@@ -111,7 +130,7 @@ impl Server {
     /// Does what the script has for this time.
     fn keep_time(&mut self, clients: &mut Clients) {
         let Some(script) = &mut self.script else { return };
-        script.keep_time(clients);
+        script.keep_time(clients, &mut self.batch);
         if script.is_time_to_accept() {
             self.accept(clients);
         }
@@ -119,17 +138,20 @@ impl Server {
 
     /// Everything that can be done with a connection that is ready.
     fn turn(&mut self, connection: &mut Connection, flags: EventFlags, buffer: &mut [u8]) -> Step {
-        if flags.contains(EventFlags::OUT) && !connection.unsent.is_empty() {
-            let unsent = std::mem::take(&mut connection.unsent);
-            connection.send(&unsent)?;
+        if flags.contains(EventFlags::OUT) {
+            connection.go_on(&mut self.batch)?;
         }
         let is_readable =
             flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-        if !is_readable {
+        if !is_readable && !connection.is_paused {
             return Step::Continue(());
         }
         while !connection.is_ending() {
-            match rustix::net::recv(&connection.descriptor, &mut *buffer, RecvFlags::empty()) {
+            connection.is_paused = connection.transport.is_congested();
+            if connection.is_paused {
+                return Step::Continue(());
+            }
+            match rustix::net::recv(&connection.transport.descriptor, &mut *buffer, RecvFlags::empty()) {
                 Ok((0, _)) => return connection.end_of_requests(),
                 Ok((received, _)) => {
                     self.take_in(connection, &buffer[..received])?;
@@ -147,12 +169,16 @@ impl Server {
 
     /// Does what bytes of a client ask for, in clear text or encrypted.
     fn take_in(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step {
-        let Some(tls) = &mut connection.tls else { return self.answer_all(connection, bytes) };
+        let Some(tls) = &mut connection.transport.tls else { return self.answer(connection, bytes) };
+        if connection.transport.is_shut {
+            return Step::Continue(());
+        }
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         let peer = tls.open(bytes, &mut plain);
         // Also where there is no request, its handshake may be to be answered.
-        let step = if plain.is_empty() { connection.write(&[]) } else { self.answer_all(connection, &plain) };
+        let step =
+            if plain.is_empty() { connection.transport.write(&[]) } else { self.answer(connection, &plain) };
         self.plain = plain;
         step?;
         match peer {
@@ -162,51 +188,52 @@ impl Server {
         }
     }
 
-    /// Answers every complete request of `bytes` and keeps the rest.
-    fn answer_all(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step {
-        if connection.partial.is_empty() {
-            let consumed = self.answer_from(connection, bytes)?;
-            connection.partial.extend_from_slice(&bytes[consumed..]);
-        } else {
-            let mut joined = std::mem::take(&mut connection.partial);
-            joined.extend_from_slice(bytes);
-            let consumed = self.answer_from(connection, &joined)?;
-            joined.drain(..consumed);
-            connection.partial = joined;
+    /// Answers what bytes of a client ask for, in what it speaks.
+    fn answer(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step {
+        if let Protocol::Undecided(begun) = &mut connection.protocol {
+            let mut first = std::mem::take(begun);
+            first.extend_from_slice(bytes);
+            let Some(protocol) = self.decided(&mut connection.transport, &first) else {
+                connection.protocol = Protocol::Undecided(first);
+                return Step::Continue(());
+            };
+            connection.protocol = protocol;
+            return self.answer(connection, &first);
         }
-        if connection.partial.len() > LONGEST_HEADER_BYTES { Step::Break(()) } else { Step::Continue(()) }
+        let Connection { transport, protocol, answers: count, last_active, .. } = connection;
+        let played = self.script.as_mut().map(|script| {
+            *last_active = clock::monotonic();
+            Played { script, answers: count, came: *last_active }
+        });
+        match protocol {
+            Protocol::Undecided(_) => {}
+            Protocol::Http1(http1) => {
+                let mut answering = Answering { answers: &mut self.answers, played, batch: &mut self.batch };
+                http1.answer(transport, bytes, &mut answering)?;
+            }
+            Protocol::Http2(http2) => {
+                let mut streams = Streams { content: &self.answers.content, played };
+                http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
+            }
+        }
+        if let Some(script) = &mut self.script {
+            script.watch(connection);
+        }
+        Step::Continue(())
     }
 
-    /// Answers the complete requests of `bytes`, up to one that ends the connection; returns how many bytes they have.
-    fn answer_from(&mut self, connection: &mut Connection, bytes: &[u8]) -> Step<usize> {
-        if let Some(script) = &mut self.script {
-            return script.answer_from(&mut self.answers, connection, bytes);
+    /// What a client speaks that has begun with these bytes; none while they may be the beginning of either.
+    fn decided(&mut self, transport: &mut Transport, first: &[u8]) -> Option<Protocol> {
+        let is_http2 = match &transport.tls {
+            Some(tls) => tls.has_agreed_on_http2(),
+            None if first.len() < PREFACE.len() && PREFACE.starts_with(first) => return None,
+            None => first.starts_with(PREFACE),
+        };
+        if !is_http2 {
+            return Some(Protocol::Http1(Http1::default()));
         }
-        let mut consumed = 0;
-        self.batch.clear();
-        while let Some(length) = self.answers.prepare(&bytes[consumed..]) {
-            consumed += length;
-            let answer = self.answers.last();
-            connection.close_when_sent |= answer.close;
-            let is_last = consumed == bytes.len() || answer.close;
-            // What is written at once anyway need not be copied.
-            if self.batch.is_empty() && (is_last || answer.bytes.len() >= BATCH_BYTES) {
-                connection.write(&answer.bytes)?;
-            } else {
-                self.batch.extend_from_slice(&answer.bytes);
-                if is_last || self.batch.len() >= BATCH_BYTES {
-                    connection.write(&self.batch)?;
-                    self.batch.clear();
-                }
-            }
-            if answer.close {
-                return Step::Continue(bytes.len());
-            }
-        }
-        if !self.batch.is_empty() {
-            connection.write(&self.batch)?;
-        }
-        Step::Continue(consumed)
+        transport.lingers = true;
+        Some(Protocol::Http2(Box::new(Http2::open(&mut self.batch))))
     }
 }
 
@@ -215,18 +242,20 @@ mod tests {
     use std::io::Read;
     use std::os::unix::net::UnixStream;
 
+    use loadcurve_servers::reply::Content;
+
+    use super::Server;
     use super::clients::{ClientId, Connection, Step};
-    use super::{BATCH_BYTES, Server};
-    use crate::content::Content;
+    use super::transport::BATCH_BYTES;
 
     /// What a client reads after it has sent `pieces`, and whether the server goes on with the connection.
     fn conversation(body_bytes: usize, pieces: &[&[u8]]) -> (Vec<u8>, Step) {
-        let content = Content::from([("/a".into(), vec![b'x'; body_bytes])]);
+        let content = Content::from([("/a".into(), vec![b'x'; body_bytes].into())]);
         let (mut client, server) = UnixStream::pair().unwrap();
         let mut connection = Connection::new(server.into(), ClientId::default());
         let mut server = Server::new(content, None);
-        let step = pieces.iter().try_for_each(|piece| server.answer_all(&mut connection, piece));
-        assert_eq!(connection.unsent.len(), 0, "the socket took everything");
+        let step = pieces.iter().try_for_each(|piece| server.answer(&mut connection, piece));
+        assert_eq!(connection.transport.unsent.len(), 0, "the socket took everything");
         drop(connection);
         let mut answers = Vec::new();
         client.read_to_end(&mut answers).unwrap();

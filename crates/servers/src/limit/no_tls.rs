@@ -10,7 +10,7 @@ impl Identity {
     ///
     /// # Errors
     /// Always.
-    pub(crate) fn read(_certificate: &Path, _key: &Path) -> Result<Self, String> {
+    pub(crate) fn read(_certificate: &Path, _key: &Path, _speaks_http2: bool) -> Result<Self, String> {
         Err("this build has no TLS, as that of a first demo: build all of it by `make setup`".into())
     }
 }
@@ -28,6 +28,10 @@ pub(super) enum Tls {}
 impl Tls {
     pub(super) fn begin(identity: &Identity) -> Self {
         match *identity {}
+    }
+
+    pub(super) fn has_agreed_on_http2(&self) -> bool {
+        match *self {}
     }
 
     pub(super) fn open(&mut self, _sealed: &[u8], _plain: &mut Vec<u8>) -> Peer {

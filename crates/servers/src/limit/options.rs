@@ -26,6 +26,8 @@ Faults of limit, none of which is there by default (0):
   --connection-memory SIZE    memory in use for each connection: 64KiB
   --leak SIZE                 memory lost with each request: 100B
   --connections-per-thread N  one more idle thread begins with each N connections that are open at once
+Over HTTP/2 each is about the same requests: a delayed answer holds back no other of its connection, what is reset or
+truncated is one stream and not its connection, and the last answer of a connection is announced by GOAWAY.
 ";
 
 /// What the command line says of the faults.

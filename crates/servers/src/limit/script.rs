@@ -7,13 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use loadcurve_plan::{Purpose, Random};
+use loadcurve_servers::http2::{Fate, Last};
+use loadcurve_servers::reply::Outcome;
 use rustix::event::Timespec;
 
 use crate::clock;
 
-use super::answer::{Answers, Change};
-use super::clients::{ClientId, Clients, Connection, End, Held, Step};
-use super::faults::{Faults, Outcome};
+use super::clients::{ClientId, Clients, Connection, Step};
+use super::faults::Faults;
 
 /// How many additions lie between two looks at the processor time: about a microsecond.
 const ADDITIONS_PER_LOOK: u64 = 1000;
@@ -101,36 +102,24 @@ impl Script {
         }
     }
 
-    /// Answers the whole requests of `bytes`, each at its time, up to one that ends the connection; returns how many
-    /// bytes they have.
-    pub(super) fn answer_from(
-        &mut self,
-        answers: &mut Answers,
-        connection: &mut Connection,
-        bytes: &[u8],
-    ) -> Step<usize> {
-        let came = clock::monotonic();
-        connection.last_active = came;
-        let mut consumed = 0;
-        while let Some(length) = answers.prepare(&bytes[consumed..]) {
-            consumed += length;
-            self.use_resources();
-            let held = self.scripted_answer(answers, connection, came);
-            connection.held.push_back(held);
-            let is_last = connection.is_ending();
-            connection.release(self.time_after_stall())?;
-            if is_last {
-                return Step::Continue(bytes.len());
-            }
+    /// Has somebody look at a connection when its next answer is due.
+    pub(super) fn watch(&mut self, connection: &mut Connection) {
+        if let Some(due) = connection.next_due().filter(|_| !connection.is_awaited) {
+            connection.is_awaited = true;
+            self.delayed.add(due, connection.id);
         }
-        Step::Continue(consumed)
     }
 
     /// Does what has become due: sends answers, closes silent clients.
-    pub(super) fn keep_time(&mut self, clients: &mut Clients) {
+    pub(super) fn keep_time(&mut self, clients: &mut Clients, batch: &mut Vec<u8>) {
         let now = self.time_after_stall();
         while let Some(client) = self.delayed.next_due(now) {
-            clients.with_client(client, |connection| connection.release(now));
+            clients.with_client(client, |connection| {
+                connection.is_awaited = false;
+                connection.release(now, batch)?;
+                self.watch(connection);
+                Step::Continue(())
+            });
         }
         let Some(idle_timeout) = self.faults.idle_timeout else { return };
         while let Some(client) = self.silent.next_due(now) {
@@ -138,7 +127,7 @@ impl Script {
                 let silent_since = if connection.is_idle() { connection.last_active } else { now };
                 let end = silent_since.saturating_add(idle_timeout);
                 if end <= now {
-                    return Step::Break(());
+                    return connection.close(batch);
                 }
                 self.silent.add(end, client);
                 Step::Continue(())
@@ -170,27 +159,17 @@ impl Script {
         }
     }
 
-    /// The answer to the latest request of a connection, as the script has it.
-    fn scripted_answer(&mut self, answers: &Answers, connection: &mut Connection, came: Duration) -> Held {
+    /// What becomes of the next request, on a connection that was given so many answers.
+    fn fate(&mut self, answers: &mut u64, came: Duration) -> Fate {
+        self.use_resources();
         let (delay, outcome) = self.draw();
-        let due = came.saturating_add(delay);
-        if due > came {
-            self.delayed.add(due, connection.id);
-        }
+        let due = (delay > Duration::ZERO).then_some(came.saturating_add(delay));
         if outcome == Outcome::Reset {
-            return Held { due, bytes: Vec::new(), end: Some(End::Reset) };
+            return Fate { due, outcome, last: None };
         }
-        connection.answers += 1;
-        let last = self.faults.last_answer.filter(|last| last.number.get() <= connection.answers);
-        let announcement = last.filter(|last| last.is_announced).map(|_| Change::Last);
-        let changes: Vec<Change> = announcement.into_iter().chain(outcome.change()).collect();
-        let (bytes, closes) = if changes.is_empty() {
-            (answers.last().bytes.clone(), answers.last().close)
-        } else {
-            let answer = answers.changed(&changes);
-            (answer.bytes, answer.close)
-        };
-        Held { due, bytes, end: (closes || last.is_some()).then_some(End::Close) }
+        *answers += 1;
+        let last = self.faults.last_answer.filter(|last| last.number.get() <= *answers);
+        Fate { due, outcome, last: last.map(|last| Last { is_announced: last.is_announced }) }
     }
 
     /// How late the next request is answered, and how.
@@ -206,15 +185,19 @@ impl Script {
     }
 }
 
-impl Outcome {
-    /// How the answer differs from the right one.
-    fn change(self) -> Option<Change> {
-        match self {
-            Self::Right | Self::Reset => None,
-            Self::Error => Some(Change::Error),
-            Self::Truncated => Some(Change::Truncated),
-            Self::WrongLength => Some(Change::WrongLength),
-        }
+/// A script that is played on a connection.
+pub(super) struct Played<'a> {
+    pub(super) script: &'a mut Script,
+    /// How many answers the connection was given.
+    pub(super) answers: &'a mut u64,
+    /// When the requests came.
+    pub(super) came: Duration,
+}
+
+impl Played<'_> {
+    /// What becomes of the next request.
+    pub(super) fn fate(&mut self) -> Fate {
+        self.script.fate(self.answers, self.came)
     }
 }
 

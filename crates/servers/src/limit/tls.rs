@@ -13,16 +13,19 @@ use rustls::{ServerConfig, ServerConnection};
 const RECORD_OVERHEAD_BYTES: usize = 5 + 256;
 const RECORD_BYTES: usize = 16 * 1024;
 
+/// The name that HTTP/2 has in a handshake (RFC 9113 §3.1).
+const HTTP2: &[u8] = b"h2";
+
 /// What all encrypted connections have in common.
 #[derive(Clone)]
 pub(crate) struct Identity(Arc<ServerConfig>);
 
 impl Identity {
-    /// Reads a certificate and its key (PEM).
+    /// Reads a certificate and its key (PEM). Clients may agree on HTTP/1.1, and on HTTP/2 where that is spoken.
     ///
     /// # Errors
     /// When one of the files cannot be read, or they do not belong to each other.
-    pub(crate) fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
+    pub(crate) fn read(certificate: &Path, key: &Path, speaks_http2: bool) -> Result<Self, String> {
         let unusable = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
         let chain: Vec<_> = chain.map_err(|error| unusable(certificate, &error))?;
@@ -31,7 +34,8 @@ impl Identity {
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, private))
             .map_err(|error| unusable(certificate, &error))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let protocols: &[&[u8]] = if speaks_http2 { &[HTTP2, b"http/1.1"] } else { &[b"http/1.1"] };
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         // Tickets hold the sessions, so that any number of clients can resume theirs and none is searched for.
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config)))
@@ -59,6 +63,11 @@ impl Tls {
         // What the kernel does not take is kept by the connection anyway.
         connection.set_buffer_limit(None);
         Self(Box::new(connection))
+    }
+
+    /// Whether the client has agreed on HTTP/2.
+    pub(super) fn has_agreed_on_http2(&self) -> bool {
+        self.0.alpn_protocol() == Some(HTTP2)
     }
 
     /// Takes in bytes of the client and appends to `plain` what they carry; the server's part of a handshake is then to be
@@ -117,7 +126,7 @@ mod tests {
         let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
         std::fs::write(&certificate, &made.certificate).unwrap();
         std::fs::write(&key, &made.key).unwrap();
-        let identity = Identity::read(&certificate, &key).unwrap();
+        let identity = Identity::read(&certificate, &key, true).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(made.authority.as_bytes()).unwrap()).unwrap();

@@ -1,4 +1,5 @@
-//! The forking servers: what they answer, in memory and as the real program over sockets. And the faults of `limit`.
+//! The forking servers: what they answer, in memory and as the real program over sockets. And the faults of `limit`, and
+//! its HTTP/2.
 
 mod answers;
 mod cases;
@@ -6,6 +7,9 @@ mod clock;
 mod connections;
 mod faults;
 mod folder;
+mod frames;
+mod http2;
+mod limit_http2;
 mod memory;
 mod options;
 mod pipelining;

@@ -1,0 +1,103 @@
+//! Answers as frames.
+
+use std::ops::Range;
+
+use loadcurve_wire::ErrorCode;
+use loadcurve_wire::h2::frame::{self, FrameHeader, flag, kind};
+
+use crate::http::Status;
+use crate::reply::{Ending, Reply};
+
+/// The longest header block: a status and a length as literals.
+const BLOCK_BYTES_MAX: usize = 28;
+/// Where the static table has `content-length`, in front of a literal that goes into no table.
+const CONTENT_LENGTH: [u8; 2] = [0x0f, 28 - 15];
+/// An entry of the static table, and a literal with the name `:status`.
+const INDEXED: u8 = 0x80;
+const STATUS_LITERAL: [u8; 2] = [0x08, 3];
+
+/// A reply with its header block, which puts nothing into the client's table, so that it is the same every time.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) reply: Reply,
+    block: [u8; BLOCK_BYTES_MAX],
+    block_bytes: usize,
+}
+
+impl Answer {
+    pub(super) fn new(reply: Reply) -> Self {
+        let mut answer = Self { block: [0; BLOCK_BYTES_MAX], block_bytes: 0, reply };
+        if let Some(index) = static_index(answer.reply.status) {
+            answer.append(&[INDEXED | index]);
+        } else {
+            answer.append(&STATUS_LITERAL);
+            answer.append_decimal(usize::from(answer.reply.status.code()));
+        }
+        answer.append(&CONTENT_LENGTH);
+        let length_at = answer.block_bytes;
+        answer.append(&[0]);
+        answer.append_decimal(answer.reply.stated_bytes());
+        let digits = answer.block_bytes - length_at - 1;
+        answer.block[length_at] = digits.to_le_bytes()[0];
+        answer
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        self.block[self.block_bytes..][..bytes.len()].copy_from_slice(bytes);
+        self.block_bytes += bytes.len();
+    }
+
+    fn append_decimal(&mut self, number: usize) {
+        if number >= 10 {
+            self.append_decimal(number / 10);
+        }
+        self.append(&[b'0' + (number % 10).to_le_bytes()[0]]);
+    }
+
+    /// How many bytes of the body are sent.
+    pub(super) fn sent_bytes(&self) -> usize {
+        let body_bytes = self.reply.body_bytes();
+        match self.reply.ending {
+            Ending::Whole => body_bytes,
+            Ending::Truncated | Ending::Reset => body_bytes.saturating_sub(1),
+        }
+    }
+
+    /// Appends the HEADERS frame, its block behind this; says whether it ends the stream.
+    #[inline]
+    pub(super) fn write_head(&self, stream: u32, prefix: &[u8], to: &mut Vec<u8>) -> bool {
+        let is_all = self.reply.ending == Ending::Whole && self.reply.body_bytes() == 0;
+        let flags = flag::END_HEADERS | if is_all { flag::END_STREAM } else { 0 };
+        let length = prefix.len() + self.block_bytes;
+        to.extend_from_slice(&FrameHeader { length, kind: kind::HEADERS, flags, stream }.bytes());
+        to.extend_from_slice(prefix);
+        to.extend_from_slice(&self.block[..self.block_bytes]);
+        is_all
+    }
+
+    /// Appends a DATA frame with a part of the body; says whether it ends the stream.
+    #[inline]
+    pub(super) fn write_data(&self, stream: u32, part: Range<usize>, to: &mut Vec<u8>) -> bool {
+        let is_last = self.reply.ending == Ending::Whole && part.end == self.reply.body_bytes();
+        let flags = if is_last { flag::END_STREAM } else { 0 };
+        to.extend_from_slice(&FrameHeader { length: part.len(), kind: kind::DATA, flags, stream }.bytes());
+        self.reply.append_body(part, to);
+        is_last
+    }
+}
+
+/// Appends a frame that ends a stream.
+pub(super) fn write_reset(stream: u32, code: ErrorCode, to: &mut Vec<u8>) {
+    frame::write(kind::RST_STREAM, 0, stream, &u32::from(code).to_be_bytes(), to);
+}
+
+/// Where the static table has the whole field (RFC 7541 appendix A).
+fn static_index(status: Status) -> Option<u8> {
+    match status {
+        Status::Ok => Some(8),
+        Status::BadRequest => Some(12),
+        Status::NotFound => Some(13),
+        Status::InternalServerError => Some(14),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! What is sent: answers as the windows allow, and what the protocol itself has to say.
+
+use loadcurve_wire::ErrorCode;
+use loadcurve_wire::h2::frame::{self, DEFAULT_WINDOW_BYTES, kind};
+
+use crate::reply::{Ending, Outcome};
+
+use super::answer::{Answer, write_reset};
+use super::settings::{PeerSettings, id};
+use super::streams::{Sent, State, Stream};
+use super::{Connection, Fate, Output, RESET_IDS_MAX, STREAMS_MAX, Service, WINDOW_BYTES};
+
+/// A change of the table's size to nothing, which a client of a small table has to learn (RFC 7541 §4.2).
+const EMPTY_TABLE: [u8; 1] = [0x20];
+
+/// Appends the settings, and what makes the window of the connection as large as those of its streams.
+pub(super) fn write_settings(to: &mut Vec<u8>) {
+    let settings = [
+        (id::MAX_CONCURRENT_STREAMS, u32::try_from(STREAMS_MAX).unwrap_or(u32::MAX)),
+        (id::INITIAL_WINDOW_SIZE, u32::try_from(WINDOW_BYTES).unwrap_or(u32::MAX)),
+    ];
+    let mut payload = [0; 12];
+    for (bytes, (setting, value)) in payload.as_chunks_mut::<6>().0.iter_mut().zip(settings) {
+        bytes[..2].copy_from_slice(&setting.to_be_bytes());
+        bytes[2..].copy_from_slice(&value.to_be_bytes());
+    }
+    frame::write(kind::SETTINGS, 0, 0, &payload, to);
+    write_window_update(0, WINDOW_BYTES - DEFAULT_WINDOW_BYTES, to);
+}
+
+/// Appends a frame that enlarges a window.
+pub(super) fn write_window_update(stream: u32, increment: i64, to: &mut Vec<u8>) {
+    let increment = u32::try_from(increment).unwrap_or(0);
+    frame::write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), to);
+}
+
+/// Appends a frame that ends the connection behind a stream.
+pub(super) fn write_go_away(last_id: u32, code: ErrorCode, to: &mut Vec<u8>) {
+    let payload = [last_id.to_be_bytes(), u32::from(code).to_be_bytes()];
+    frame::write(kind::GOAWAY, 0, 0, payload.as_flattened(), to);
+}
+
+impl Connection {
+    /// Ends a stream because of a fault of the client. What it has sent on it meanwhile is ignored.
+    pub(super) fn reset(&mut self, stream: u32, code: ErrorCode, output: &mut Output<'_>) {
+        self.streams.remove(stream);
+        if self.reset_ids.len() == RESET_IDS_MAX {
+            self.reset_ids.pop_front();
+        }
+        self.reset_ids.push_back(stream);
+        write_reset(stream, code, output.bytes);
+    }
+
+    /// Answers the request that was read last, which is whole: at once where nothing holds the answer back.
+    #[inline]
+    pub(super) fn answer_last(&mut self, id: u32, service: &mut impl Service, output: &mut Output<'_>) {
+        let fate = service.fate();
+        let answer = &self.heads.last.answer;
+        let body_bytes = answer.sent_bytes();
+        let window_bytes = i64::try_from(body_bytes).unwrap_or(i64::MAX);
+        let is_held = fate != Fate::default()
+            || self.peer.has_small_table
+            || body_bytes > self.peer.frame_bytes_max
+            || window_bytes > self.send_window.min(self.peer.initial_window_bytes)
+            || !output.has_room();
+        if is_held {
+            let answer = answer.clone();
+            let state = State::Sending(Sent::Nothing);
+            self.streams.push(Stream { id, answer, state, send_window: self.peer.initial_window_bytes });
+            self.decide(id, fate, output);
+        } else if !answer.write_head(id, &[], output.bytes) {
+            answer.write_data(id, 0..body_bytes, output.bytes);
+            self.send_window -= window_bytes;
+        }
+    }
+
+    /// Has a stream whose request is whole answered as its fate is.
+    pub(super) fn decide(&mut self, id: u32, fate: Fate, output: &mut Output<'_>) {
+        if let Some(last) = fate.last {
+            self.last_answered.get_or_insert(id);
+            if last.is_announced {
+                self.go_away(output.bytes);
+            }
+        }
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        if fate.outcome != Outcome::Right {
+            stream.answer = Answer::new(stream.answer.reply.clone().with_outcome(fate.outcome));
+        }
+        stream.state = fate.due.map_or(State::Sending(Sent::Nothing), State::Held);
+    }
+
+    /// Sends what the windows and the output allow of the answers that are under way, the oldest first.
+    pub fn send(&mut self, output: &mut Output<'_>) {
+        if self.streams.is_empty() {
+            return;
+        }
+        let Self { streams, send_window, peer, .. } = self;
+        streams.retain(|stream| {
+            let is_done = output.has_room() && stream.send(send_window, peer, output);
+            !is_done
+        });
+    }
+}
+
+impl Stream {
+    /// Sends what can be sent; says whether that was the last of it.
+    fn send(
+        &mut self,
+        connection_window: &mut i64,
+        peer: &mut PeerSettings,
+        output: &mut Output<'_>,
+    ) -> bool {
+        let State::Sending(sent) = self.state else { return false };
+        if self.answer.reply.ending == Ending::Reset {
+            write_reset(self.id, ErrorCode::InternalError, output.bytes);
+            return true;
+        }
+        let mut offset = match sent {
+            Sent::Head(offset) => offset,
+            Sent::Nothing => {
+                let prefix: &[u8] =
+                    if std::mem::take(&mut peer.has_small_table) { &EMPTY_TABLE } else { &[] };
+                if self.answer.write_head(self.id, prefix, output.bytes) {
+                    return true;
+                }
+                0
+            }
+        };
+        let end = self.answer.sent_bytes();
+        while offset < end && output.has_room() {
+            let window = self.send_window.min(*connection_window);
+            let allowed = usize::try_from(window).unwrap_or(0).min(peer.frame_bytes_max);
+            let length = allowed.min(end - offset);
+            if length == 0 {
+                break;
+            }
+            self.answer.write_data(self.id, offset..offset + length, output.bytes);
+            offset += length;
+            // It fits, because it is not longer than a window.
+            let taken = i64::try_from(length).unwrap_or(i64::MAX);
+            self.send_window -= taken;
+            *connection_window -= taken;
+        }
+        self.state = State::Sending(Sent::Head(offset));
+        if offset == end && self.answer.reply.ending == Ending::Truncated {
+            write_reset(self.id, ErrorCode::InternalError, output.bytes);
+        }
+        offset == end
+    }
+}

@@ -1,0 +1,106 @@
+//! The streams on which something is under way, in the order of their numbers.
+
+use std::time::Duration;
+
+use super::answer::Answer;
+
+/// A request, or its answer, of which a part is to come.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    pub(super) answer: Answer,
+    pub(super) state: State,
+    /// What may be sent before the client gives more.
+    pub(super) send_window: i64,
+}
+
+/// What a stream waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The rest of its request.
+    Receiving {
+        /// What the client may still send.
+        window: i64,
+        /// How much its content's length leaves, where that was stated.
+        remaining_bytes: Option<u64>,
+    },
+    /// The time of its answer.
+    Held(Duration),
+    /// Windows, or room in the output.
+    Sending(Sent),
+}
+
+/// How much of an answer was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Nothing,
+    /// The head, and so much of the body.
+    Head(usize),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    all: Vec<Stream>,
+}
+
+impl Streams {
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+    }
+
+    /// Adds a stream, whose number is above all others'.
+    pub(super) fn push(&mut self, stream: Stream) {
+        self.all.push(stream);
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
+        let place = self.place(id)?;
+        Some(&mut self.all[place])
+    }
+
+    pub(super) fn remove(&mut self, id: u32) -> Option<Stream> {
+        let place = self.place(id)?;
+        Some(self.all.remove(place))
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        self.all.binary_search_by_key(&id, |stream| stream.id).ok()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.all.iter_mut()
+    }
+
+    /// Keeps those of which something is left.
+    pub(super) fn retain(&mut self, has_more: impl FnMut(&mut Stream) -> bool) {
+        self.all.retain_mut(has_more);
+    }
+
+    pub(super) fn forget_requests_under_way(&mut self) {
+        self.all.retain(|stream| !matches!(stream.state, State::Receiving { .. }));
+    }
+
+    pub(super) fn release(&mut self, now: Duration) {
+        for stream in &mut self.all {
+            if matches!(stream.state, State::Held(due) if due <= now) {
+                stream.state = State::Sending(Sent::Nothing);
+            }
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        let dues = self.all.iter().filter_map(|stream| match stream.state {
+            State::Held(due) => Some(due),
+            _ => None,
+        });
+        dues.min()
+    }
+}

@@ -1,0 +1,111 @@
+//! What a request is answered with from memory, in whichever version of HTTP: what is common to all of them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::http::Status;
+
+/// The bodies of files by the path that a request names, such as `/pictures/a.png`.
+pub type Content = HashMap<String, Arc<[u8]>>;
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is answered as well as possible.
+    #[default]
+    Right,
+    /// It is reset instead of answered.
+    Reset,
+    /// It is answered with the status 500, without a body.
+    Error,
+    /// The last byte of the answer is missing, and nothing follows.
+    Truncated,
+    /// The body is one byte longer, as its length says.
+    WrongLength,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With its last byte.
+    Whole,
+    /// Before its last byte.
+    Truncated,
+    /// Before it has begun.
+    Reset,
+}
+
+/// The parts of an answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// How the request went.
+    pub status: Status,
+    /// How it ends.
+    pub ending: Ending,
+    body: Option<Arc<[u8]>>,
+    /// How many bytes follow the body.
+    padding_bytes: usize,
+    /// Whether the body follows the head, or only its length is stated.
+    has_body: bool,
+}
+
+impl Reply {
+    /// A status without a body.
+    #[must_use]
+    pub fn plain(status: Status) -> Self {
+        Self { status, ending: Ending::Whole, body: None, padding_bytes: 0, has_body: true }
+    }
+
+    /// The reply to a request of this method and target.
+    #[must_use]
+    pub fn to(method: &[u8], target: &[u8], content: &Content) -> Self {
+        let has_body = match method {
+            b"GET" => true,
+            b"HEAD" => false,
+            _ => return Self::plain(Status::MethodNotAllowed),
+        };
+        let end = memchr::memchr(b'?', target).unwrap_or(target.len());
+        let body = str::from_utf8(&target[..end]).ok().and_then(|path| content.get(path));
+        match body {
+            Some(body) => Self { body: Some(Arc::clone(body)), has_body, ..Self::plain(Status::Ok) },
+            None => Self::plain(Status::NotFound),
+        }
+    }
+
+    /// The same, as this outcome has it.
+    #[must_use]
+    pub fn with_outcome(self, outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Right => self,
+            Outcome::Reset => Self { ending: Ending::Reset, ..self },
+            Outcome::Error => Self::plain(Status::InternalServerError),
+            Outcome::Truncated => Self { ending: Ending::Truncated, ..self },
+            Outcome::WrongLength => Self { padding_bytes: 1, ..self },
+        }
+    }
+
+    /// The length of the body that the head states.
+    #[must_use]
+    pub fn stated_bytes(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.len()) + self.padding_bytes
+    }
+
+    /// The length of the body that follows the head.
+    #[must_use]
+    pub fn body_bytes(&self) -> usize {
+        if self.has_body { self.stated_bytes() } else { 0 }
+    }
+
+    /// Appends a part of the body that follows the head.
+    #[inline]
+    pub fn append_body(&self, part: Range<usize>, to: &mut Vec<u8>) {
+        let body = self.body.as_deref().unwrap_or_default();
+        let kept = part.start.min(body.len())..part.end.min(body.len());
+        let padding_bytes = part.len() - kept.len();
+        to.extend_from_slice(&body[kept]);
+        if padding_bytes > 0 {
+            to.resize(to.len() + padding_bytes, b' ');
+        }
+    }
+}
