@@ -1,8 +1,8 @@
 //! One connection slot and what it carries.
 
 use loadcurve_plan::{BackOff, Nanos};
-use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer};
-use loadcurve_wire::{Exchange, Readiness, Response, Tag};
+use loadcurve_record::{Answer, ConnectionLimits, FailedRequest, Failure, HttpAnswer};
+use loadcurve_wire::{Exchange, Http2Counts, Readiness, Response, Tag};
 
 use crate::places::Places;
 
@@ -62,8 +62,8 @@ pub(crate) struct Connection<E> {
     pub(crate) rests_until: Option<Nanos>,
     /// Whether the slot stands in the list of those that can take a request.
     pub(crate) is_listed: bool,
-    /// Since when the slot can take a request.
-    pub(crate) free_since: Nanos,
+    /// Since when the slot can take a request; none where it could take no more when it was last written to.
+    pub(crate) free_since: Option<Nanos>,
     /// Whether its last connection was left because of bytes between two answers. The next request of the slot fails
     /// for it: it would have found them on that connection.
     pub(crate) is_spoiled: bool,
@@ -88,7 +88,7 @@ impl<E: Exchange> Connection<E> {
             is_unwritten: false,
             rests_until: None,
             is_listed: false,
-            free_since: Nanos::ZERO,
+            free_since: Some(Nanos::ZERO),
             is_spoiled: false,
             back_off: BackOff::default(),
             exchange: E::new(at_once, settings),
@@ -111,6 +111,20 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn has_room(&self, at_once: usize) -> bool {
         let is_willing = self.state != State::Open || self.exchange.readiness() == Readiness::Ready;
         self.requests.len() < at_once && is_willing
+    }
+
+    /// Takes what was counted of the connection that is open, if there is one whose protocol counts anything.
+    pub(crate) fn take_counts(&mut self) -> Option<ConnectionLimits> {
+        let is_established = self.state == State::Open || self.state.is_handshaking();
+        let counts = if is_established { self.exchange.take_counts() } else { None };
+        counts.map(recorded)
+    }
+
+    /// Since when a request that is due then waits because the peer takes no more at once, where it had to wait for the
+    /// slot for this reason.
+    pub(crate) fn limited_since(&self, due: Nanos) -> Option<Nanos> {
+        let has_waited = self.state == State::Open && self.free_since.is_some_and(|since| due < since);
+        (has_waited && self.exchange.is_limited()).then_some(due)
     }
 
     /// Takes a request that was answered; `None` if no request was sent under this tag.
@@ -149,5 +163,19 @@ impl<E: Exchange> Connection<E> {
             connect: request.connect,
             failure,
         })
+    }
+}
+
+/// What was counted of a connection as results count it.
+fn recorded(counts: Http2Counts) -> ConnectionLimits {
+    ConnectionLimits {
+        streams_allowed: counts.streams_allowed,
+        was_limited: counts.was_limited,
+        was_ended: counts.was_ended,
+        was_ended_by_error: counts.was_ended_by_error,
+        streams_refused: counts.streams_refused,
+        bodies_delayed: counts.bodies_delayed,
+        windows_used_up: counts.windows_used_up,
+        answers_behind_long: counts.answers_behind_long,
     }
 }

@@ -1,6 +1,6 @@
 //! What the result of a load on a web server has beside those of every load.
 
-use loadcurve_plan::HttpLoad;
+use loadcurve_plan::{HttpLoad, HttpVersion};
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
 use loadcurve_wire::Exchange;
 
@@ -44,6 +44,8 @@ impl<E: Exchange> HttpSummary<'_, E> {
         let mut summary = Summary::new(terms, finished);
         let recorder = &summary.merged.recorder;
         summary.result.tls = protection::summary(self.plan, recorder, self.look);
+        let speaks_http2 = self.plan.work.http == HttpVersion::Http2;
+        summary.result.http2 = speaks_http2.then(|| (&recorder.multiplexing).into());
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));

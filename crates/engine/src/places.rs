@@ -22,6 +22,8 @@ pub(crate) struct InFlight {
     pub(crate) reused: bool,
     /// Whether it was sent before, to a server that did not look at it.
     pub(crate) is_moved: bool,
+    /// Since when it waits because the peer takes no more at once; none where it does not.
+    pub(crate) limited_since: Option<Nanos>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +100,17 @@ impl Places {
         self.places[tag].request.is_some_and(|request| request.is_moved)
     }
 
+    /// Notes that the requests that wait to be written do so because the peer takes no more at once.
+    pub(crate) fn limit_unwritten(&mut self, now: Nanos) {
+        let mut tag = self.first_unwritten;
+        while let Some(place) = self.places.get_mut(tag) {
+            if let Some(request) = &mut place.request {
+                request.limited_since.get_or_insert(now);
+            }
+            tag = place.next;
+        }
+    }
+
     /// The tags of the requests that wait to be written, in their order.
     pub(crate) fn unwritten(&self) -> impl Iterator<Item = Tag> {
         let first = Some(self.first_unwritten).filter(|tag| *tag != NONE);
@@ -167,6 +180,7 @@ mod tests {
             connect,
             reused: true,
             is_moved: false,
+            limited_since: None,
         }
     }
 

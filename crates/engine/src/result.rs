@@ -3,7 +3,8 @@
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    Distribution, Failure, FailureCounts, Gap, Period, Recorder, SlowRequest, StatusCounts, TimeHistogram,
+    Distribution, Failure, FailureCounts, Gap, Multiplexing, Period, Recorder, SlowRequest, StatusCounts,
+    TimeHistogram,
 };
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ pub struct LoadResult {
     pub connections: Connections,
     /// None where connections carry clear text.
     pub tls: Option<TlsSummary>,
+    /// None where connections do not speak HTTP/2.
+    pub http2: Option<Http2Summary>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.
@@ -83,6 +86,47 @@ pub struct Connections {
     pub rate_cps: Option<f64>,
     pub replies_per_connection: Option<f64>,
     pub lifetime_ms: Distribution,
+}
+
+/// What the limits of HTTP/2 and the ends of its connections did, over the whole load, warm-up included.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Http2Summary {
+    /// None where no connection has a limit.
+    pub streams_allowed: Option<StreamsAllowed>,
+    pub connections_limited: u64,
+    /// Of the measured requests that could not be sent because of that limit, until they were.
+    pub stream_wait_ms: Distribution,
+    pub streams_refused: u64,
+    pub connections_ended: u64,
+    pub connections_ended_by_error: u64,
+    pub bodies_delayed: u64,
+    pub windows_used_up: u64,
+    pub answers_behind_long: u64,
+}
+
+/// How many streams at once servers have allowed on a connection.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct StreamsAllowed {
+    pub min: u32,
+    pub max: u32,
+}
+
+impl From<&Multiplexing> for Http2Summary {
+    fn from(counted: &Multiplexing) -> Self {
+        Self {
+            streams_allowed: counted.streams_allowed.map(|(min, max)| StreamsAllowed { min, max }),
+            connections_limited: counted.connections_limited,
+            stream_wait_ms: (&counted.stream_wait).into(),
+            streams_refused: counted.streams_refused,
+            connections_ended: counted.connections_ended,
+            connections_ended_by_error: counted.connections_ended_by_error,
+            bodies_delayed: counted.bodies_delayed,
+            windows_used_up: counted.windows_used_up,
+            answers_behind_long: counted.answers_behind_long,
+        }
+    }
 }
 
 /// What the handshakes of TLS have agreed on, over the whole load, warm-up included.

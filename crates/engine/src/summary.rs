@@ -82,6 +82,7 @@ impl Summary {
             transfer_ms: (&recorder.transfer).into(),
             connections: merged.connections(),
             tls: None,
+            http2: None,
             bytes: speaks_http.then(|| Bytes::from(recorder)),
             status,
             errors: recorder.failures,

@@ -211,7 +211,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         // The first request is due at the epoch at the earliest, so the turn's clock must have passed it.
         self.turn(None, Nanos::ZERO);
         for connection in &mut self.connections {
-            connection.free_since = self.now;
+            connection.free_since = Some(self.now);
         }
         let started = self.now;
         self.go_through(scheduler, should_stop, observe);
@@ -304,7 +304,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(crate) fn finish(mut self, scheduler: &Scheduler) -> (Recorder, Nanos) {
         self.give_up_waiting();
         self.record_unsent(scheduler);
+        self.record_all_counts();
         (self.recorder, self.now)
+    }
+
+    /// Records what was counted of the connections that are open.
+    fn record_all_counts(&mut self) {
+        for slot in 0..self.connections.len() {
+            self.record_counts(slot);
+        }
     }
 
     /// What is still under way is unanswered.

@@ -5,6 +5,7 @@ mod conversations;
 mod exchanges;
 mod http2;
 mod levels;
+mod limits;
 mod md1;
 mod peer;
 mod queue;

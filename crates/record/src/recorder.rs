@@ -7,8 +7,8 @@ use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
     Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer,
-    MismatchedBody, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass, StatusCounts,
-    TimeHistogram,
+    MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass,
+    StatusCounts, TimeHistogram,
 };
 
 mod levels;
@@ -113,6 +113,9 @@ pub struct Recorder {
     pub handshake: TimeHistogram,
     /// What was agreed on in those that leave a choice, warm-up included.
     pub agreements: Agreements,
+    /// What a protocol's limits on requests that are under way together did; nothing where it has none.
+    #[serde(default)]
+    pub multiplexing: Multiplexing,
     /// From the begin of connecting to the close, of the connections that were closed.
     pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
@@ -166,6 +169,7 @@ impl Recorder {
             connect: TimeHistogram::default(),
             handshake: TimeHistogram::default(),
             agreements: Agreements::default(),
+            multiplexing: Multiplexing::default(),
             lifetime: TimeHistogram::default(),
             first_byte: TimeHistogram::default(),
             transfer: TimeHistogram::default(),
@@ -415,6 +419,7 @@ impl Recorder {
         self.connect.merge(&other.connect);
         self.handshake.merge(&other.handshake);
         self.agreements.merge(&other.agreements);
+        self.multiplexing.merge(&other.multiplexing);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
         self.transfer.merge(&other.transfer);

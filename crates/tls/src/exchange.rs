@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loadcurve_wire::{
-    Agreement, Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Request, Tag,
+    Agreement, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received, Request, Tag,
 };
 use rustls::Error;
 
@@ -81,6 +81,14 @@ impl<E: Exchange> Exchange for Tls<E> {
 
     fn complaint(&self) -> Option<&str> {
         self.complaint.as_deref().or(self.inner.complaint())
+    }
+
+    fn is_limited(&self) -> bool {
+        self.inner.is_limited()
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        self.inner.take_counts()
     }
 
     fn has_output(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::error::ErrorCode;
 use crate::error::Malformed;
+use crate::h2::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
@@ -41,6 +42,17 @@ pub trait Exchange: Send {
 
     /// Why the last bytes were refused, where more can be said than the kind of the refusal.
     fn complaint(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether the peer takes fewer requests at once than the connection was made for, and for no other reason.
+    fn is_limited(&self) -> bool {
+        false
+    }
+
+    /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol
+    /// counts nothing, and before the peer has said how it speaks.
+    fn take_counts(&mut self) -> Option<Http2Counts> {
         None
     }
 

@@ -8,6 +8,8 @@
 //! The requests' header blocks are encoded once ([`Http2Template`]); in the steady state a request is a copy of its block
 //! behind a header of nine bytes.
 
+mod counts;
+mod endings;
 mod fields;
 pub mod frame;
 pub mod hpack;
@@ -23,6 +25,7 @@ use crate::error::Malformed;
 use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
 use crate::request::{InvalidRequest, Request};
 
+use counts::{Granted, Run};
 use fields::HeadReader;
 use frame::DEFAULT_WINDOW_BYTES;
 use hpack::{DEFAULT_TABLE_BYTES, Encoder};
@@ -31,6 +34,7 @@ use settings::PeerSettings;
 use streams::Streams;
 
 pub use crate::error::{ErrorCode, Http2Error};
+pub use counts::Http2Counts;
 pub(crate) use settings::id::INITIAL_WINDOW_SIZE;
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;
@@ -62,6 +66,10 @@ pub struct Http2 {
     /// What the peer may still send, and what may be sent to it, on all streams together.
     receive_window: i64,
     send_window: i64,
+    /// The first of the two as far as the peer knows it.
+    granted: Granted,
+    /// How often the protocol has written something.
+    writes: u32,
     /// The tags of requests whose bodies wait for a window, in turn.
     uploads: VecDeque<Tag>,
     /// What the protocol itself has to send.
@@ -70,6 +78,8 @@ pub struct Http2 {
     framing_bytes: u64,
     /// Frames that had to be answered since anything came that is part of a response.
     unproductive_frames: u32,
+    counts: Http2Counts,
+    run: Run,
 }
 
 impl Exchange for Http2 {
@@ -99,10 +109,14 @@ impl Exchange for Http2 {
             encoder: Encoder::new(settings.hpack, settings.scheme),
             receive_window: 0,
             send_window: DEFAULT_WINDOW_BYTES,
+            granted: Granted::default(),
+            writes: 0,
             uploads: VecDeque::with_capacity(most),
             output: Vec::new(),
             framing_bytes: 0,
             unproductive_frames: 0,
+            counts: Http2Counts::default(),
+            run: Run::default(),
         };
         exchange.open();
         exchange
@@ -126,6 +140,8 @@ impl Exchange for Http2 {
         self.output.clear();
         self.framing_bytes = 0;
         self.unproductive_frames = 0;
+        self.counts = Http2Counts::default();
+        self.run = Run::default();
         self.write_preface();
     }
 
@@ -148,11 +164,23 @@ impl Exchange for Http2 {
         self.complaint.as_deref()
     }
 
+    fn is_limited(&self) -> bool {
+        self.peer.concurrent_streams_max < self.most && self.last_answered.is_none()
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        let counts = std::mem::take(&mut self.counts);
+        // What the peer allows goes on.
+        self.count_streams_allowed();
+        self.has_peer_settings.then_some(counts)
+    }
+
     fn has_output(&self) -> bool {
         !self.output.is_empty() || self.can_upload()
     }
 
     fn write_output(&mut self, to: &mut Vec<u8>) {
+        self.writes = self.writes.wrapping_add(u32::from(!self.output.is_empty()));
         to.append(&mut self.output);
         for _ in 0..self.uploads.len() {
             let Some(tag) = self.uploads.pop_front() else { break };

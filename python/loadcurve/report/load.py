@@ -15,6 +15,7 @@ from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import (
     Connections,
     ErrorMessage,
+    Http2Result,
     Lateness,
     LoadResult,
     Requests,
@@ -151,6 +152,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table.add_row("connections", _connections(result.connections))
     if result.tls is not None:
         table.add_row("TLS", _tls(result.tls))
+    if result.http2 is not None and (limits := _http2(result.http2)):
+        table.add_row("HTTP/2", limits)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
         table.add_row("received", f"{_size(received)}, of it {_size(body)} in bodies")
@@ -172,6 +175,21 @@ def _tls(tls: TlsResult) -> str:
         ", ".join([one.version, one.suite, *([one.group] if one.group else [])]) for one in tls.agreed[:1]
     ]
     return "\n".join(reversed(lines))
+
+
+def _http2(http2: Http2Result) -> str:
+    """Say what its limits have done; nothing where they have done nothing."""
+    allowed, waited = http2.streams_allowed, http2.stream_wait_ms.count
+    facts: list[str] = []
+    if allowed is not None and http2.connections_limited:
+        facts.append(f"at most {allowed.min:,} streams at once, for which {waited:,} requests waited")
+    counts = {
+        "streams refused": http2.streams_refused,
+        "connections ended by the server": http2.connections_ended,
+        "bodies that waited for windows": http2.bodies_delayed,
+    }
+    facts += [f"{count:,} {name}" for name, count in counts.items() if count]
+    return "\n".join(facts)
 
 
 def _lateness(lateness: Lateness) -> str:

@@ -53,6 +53,36 @@ class Connections(Record):
     """From the begin of connecting to the close, of the connections that were closed."""
 
 
+class StreamsAllowed(Record):
+    """How many streams at once servers have allowed on a connection (MAX_CONCURRENT_STREAMS)."""
+
+    min: Count
+    max: Count
+
+
+class Http2Result(Record):
+    """What the limits of HTTP/2 and the ends of its connections did in the whole load, warm-up included."""
+
+    streams_allowed: StreamsAllowed | None
+    """``None`` where no connection has a limit."""
+    connections_limited: Count
+    """Connections whose server allowed fewer streams than the load asked for."""
+    stream_wait_ms: Distribution
+    """Of the measured requests that could not be sent because of that limit, until they were."""
+    streams_refused: Count
+    """Streams that the server refused without looking at them (REFUSED_STREAM), retried or not."""
+    connections_ended: Count
+    """Connections whose end the server announced (GOAWAY)."""
+    connections_ended_by_error: Count
+    """Those of them for which it gave an error as the reason."""
+    bodies_delayed: Count
+    """Requests whose bodies had to wait for a window of the server."""
+    windows_used_up: Count
+    """How often a server had sent all that the client's windows let it, and more was to come."""
+    answers_behind_long: Count
+    """Answers below 256 KiB that were under way while 256 KiB of another one came without a break."""
+
+
 class Bytes(Record):
     """Bytes over the measured window; header and body are the two parts of the answers received."""
 
@@ -201,6 +231,8 @@ class LoadResult(Record):
     connections: Connections
     tls: TlsResult | None = None
     """``None`` where the connections carry clear text."""
+    http2: Http2Result | None = None
+    """``None`` where the connections speak HTTP/1.x; records may lack it."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None

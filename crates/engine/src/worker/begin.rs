@@ -21,13 +21,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if due > self.now {
                 break;
             }
-            let Some(slot) = self.free.pop_front() else { break };
-            let connection = &mut self.connections[slot];
-            connection.is_listed = false;
-            // A server may have announced the end of the connection since the slot came free.
-            if connection.rests_until.is_some() || !connection.has_room(self.configuration.at_once) {
-                continue;
-            }
+            let Some(slot) = self.next_free() else { break };
+            self.free.pop_front();
+            self.connections[slot].is_listed = false;
             scheduler.take(due);
             match self.configuration.unit {
                 Unit::Request => {
@@ -44,6 +40,21 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             }
         }
         self.write_begun();
+        self.next_free();
+    }
+
+    /// The slot that has been free for longest; those in front of it that are not any more are taken off the list.
+    fn next_free(&mut self) -> Option<Slot> {
+        loop {
+            let slot = *self.free.front()?;
+            let connection = &mut self.connections[slot];
+            // Since the slot came free, a server may have announced the end of the connection, or take no more at once.
+            if connection.rests_until.is_none() && connection.has_room(self.configuration.at_once) {
+                return Some(slot);
+            }
+            connection.is_listed = false;
+            self.free.pop_front();
+        }
     }
 
     fn note_lateness(&mut self, slot: Slot, due: Nanos, scheduler: &Scheduler) {
@@ -51,7 +62,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         // A request that opens its connection is written when the server lets it.
         let can_be_late = connection.state == State::Open || self.configuration.unit == Unit::Session;
         if scheduler.is_scheduled() && can_be_late {
-            self.recorder.late_by(due, self.now - due.max(connection.free_since));
+            self.recorder.late_by(due, self.now - due.max(connection.free_since.unwrap_or(self.now)));
         }
     }
 
@@ -64,6 +75,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.recorder.begun(due);
         let connection = &mut self.connections[slot];
         connection.calls += 1;
+        let limited_since = connection.limited_since(due);
         connection.requests.insert(InFlight {
             number,
             operation,
@@ -73,6 +85,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connect: None,
             reused: connection.state == State::Open,
             is_moved: false,
+            limited_since,
         });
         match connection.state {
             State::Closed if std::mem::take(&mut connection.is_spoiled) => {
@@ -125,6 +138,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if is_established && connection.upload.is_none() {
                 self.write(slot);
             }
+            let connection = &mut self.connections[slot];
+            if !connection.has_room(self.configuration.at_once) {
+                connection.free_since = None;
+            }
         }
     }
 
@@ -166,11 +183,14 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             return Ok(false);
         }
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
-        let InFlight { number, operation, due, reused, is_moved, .. } = *request;
+        let InFlight { number, operation, due, reused, is_moved, limited_since, .. } = *request;
         let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
         let target = self.targets.target(number)?;
         connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
         request.sent = Some(self.now);
+        if let Some(since) = limited_since {
+            self.recorder.waited_for_stream(due, self.now - since);
+        }
         let bytes = self.scratch.len() - before;
         if is_moved {
             self.recorder.sent_more(due, bytes);
@@ -188,7 +208,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Gives what cannot be written yet, because the peer takes no more at once, the time that an answer has.
     fn limit_waits(&mut self, slot: Slot) {
         let first_place = slot * self.configuration.at_once;
-        for tag in self.connections[slot].requests.unwritten() {
+        let connection = &mut self.connections[slot];
+        if connection.exchange.is_limited() {
+            connection.requests.limit_unwritten(self.now);
+        }
+        for tag in connection.requests.unwritten() {
             if !self.answer_deadlines.is_set(first_place + tag) {
                 self.answer_deadlines.set(first_place + tag, self.now + self.configuration.timeout);
             }

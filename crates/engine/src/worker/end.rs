@@ -109,6 +109,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         if ended || self.connections[slot].session.is_some() {
             self.settle(slot, scheduler);
+        } else {
+            self.list_again(slot);
         }
         true
     }
@@ -207,7 +209,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn settle(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
         let calls = self.configuration.calls;
         let connection = &mut self.connections[slot];
-        connection.free_since = self.now;
+        // A slot that could take a request before is not free only now.
+        if !connection.is_listed || connection.free_since.is_none() {
+            connection.free_since = Some(self.now);
+        }
         if !connection.requests.is_empty() {
             self.list_if_free(slot);
             return;
@@ -255,7 +260,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             return;
         }
         connection.rests_until = None;
-        connection.free_since = end;
+        connection.free_since = Some(end);
         if connection.session.is_some() && scheduler.is_none_or(|scheduler| scheduler.is_over(self.now)) {
             self.end_session(slot);
         } else {
@@ -310,7 +315,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         if self.connections[slot].requests.is_empty() {
             // It was opened for no request, but because a level of the load uses it.
-            self.connections[slot].free_since = self.now;
+            self.connections[slot].free_since = Some(self.now);
             self.list_if_free(slot);
         }
     }
@@ -319,6 +324,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn connect_failed(&mut self, slot: Slot, failure: Failure) {
         self.recorder.connect_failed();
         self.connecting -= 1;
+        self.record_counts(slot);
         self.end_requests(slot, failure);
         self.io.close(slot);
         self.connect_deadlines.clear(slot);
@@ -340,7 +346,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.end_session(slot);
         } else {
             self.disconnect(slot);
-            self.connections[slot].free_since = self.now;
+            self.connections[slot].free_since = Some(self.now);
             self.list_if_free(slot);
         }
     }
@@ -357,7 +363,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Records the failure of a request, if there is one under this tag.
     fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
         let connection = &mut self.connections[slot];
+        let unsent = connection.requests.get_mut(tag).filter(|request| request.sent.is_none());
+        let limited_since = unsent.and_then(|request| request.limited_since);
         let Some(failed) = connection.take_failed(tag, failure, self.now) else { return };
+        if let Some(since) = limited_since {
+            self.recorder.waited_for_stream(failed.due, self.now - since);
+        }
         if let (Failure::TlsFailed | Failure::Malformed, Some(text)) =
             (failure, connection.exchange.complaint())
         {
@@ -369,7 +380,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.in_flight -= 1;
     }
 
+    /// Records what was counted of a slot's connection.
+    pub(super) fn record_counts(&mut self, slot: Slot) {
+        if let Some(counts) = self.connections[slot].take_counts() {
+            self.recorder.multiplexing.add(&counts);
+        }
+    }
+
     pub(super) fn disconnect(&mut self, slot: Slot) {
+        self.record_counts(slot);
         let connection = &mut self.connections[slot];
         if connection.state == State::Open {
             self.recorder.disconnected(Some(self.now - connection.since));
@@ -379,6 +398,17 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         connection.reset();
         self.io.close(slot);
+    }
+
+    /// Lists a slot of which no request has ended, but whose peer takes more at once than before.
+    fn list_again(&mut self, slot: Slot) {
+        if self.connections[slot].state == State::Open && !self.connections[slot].is_listed {
+            self.list_if_free(slot);
+            let connection = &mut self.connections[slot];
+            if connection.is_listed {
+                connection.free_since = Some(self.now);
+            }
+        }
     }
 
     /// Lists a slot that can take a request; a slot stands in the list at most once.

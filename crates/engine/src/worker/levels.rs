@@ -54,6 +54,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         observe: impl FnMut(&mut Self),
     ) -> Nanos {
         self.record_unsent(last);
+        self.record_all_counts();
         self.leave_slots(level.slots);
         self.recorder.begin_level(begins);
         self.recorder.open_window(scheduler.window());
@@ -111,7 +112,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.surplus.retain(|slot| !new.contains(slot));
         for slot in new {
             self.connections[slot].rests_until = None;
-            self.connections[slot].free_since = self.now;
+            self.connections[slot].free_since = Some(self.now);
             match self.connections[slot].state {
                 State::Closed => self.connect(slot),
                 State::Open => self.list_if_free(slot),

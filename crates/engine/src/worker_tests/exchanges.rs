@@ -3,8 +3,8 @@
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::Failure;
 use loadcurve_wire::{
-    ErrorCode, Event, Exchange, InvalidRequest, Malformed, Readiness, Received, Refusal, Request, Response,
-    Tag,
+    ErrorCode, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received, Refusal,
+    Request, Response, Tag,
 };
 
 use super::peer::{self, Outcome, Peer, Written};
@@ -12,12 +12,14 @@ use super::{closed, ms};
 use crate::io::Slot;
 
 const CONNECTING: Nanos = ms(10);
-const ROUND_TRIP: Nanos = ms(30);
+pub(super) const ROUND_TRIP: Nanos = ms(30);
 
 /// Frames of a letter and a tag. The client says `h`ello, `r`equest, `c`ancel and p`o`ng.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Frame {
+pub(super) enum Frame {
     Hello,
+    /// So many requests may be under way at once.
+    Limit(u8),
     Begun(u8),
     Answered(u8),
     Refused(u8),
@@ -31,6 +33,7 @@ impl Frame {
     fn bytes(self) -> [u8; 2] {
         match self {
             Self::Hello => [b'H', 0],
+            Self::Limit(most) => [b'L', most],
             Self::Begun(tag) => [b'B', tag],
             Self::Answered(tag) => [b'A', tag],
             Self::Refused(tag) => [b'R', tag],
@@ -45,6 +48,9 @@ impl Frame {
 struct Multiplexed {
     readiness: Readiness,
     own: Vec<u8>,
+    most: usize,
+    allowed: usize,
+    under_way: usize,
 }
 
 impl Exchange for Multiplexed {
@@ -55,16 +61,28 @@ impl Exchange for Multiplexed {
         Ok(())
     }
 
-    fn new(_: usize, (): &()) -> Self {
-        Self { readiness: Readiness::Handshaking, own: Vec::new() }
+    fn new(most: usize, (): &()) -> Self {
+        Self { readiness: Readiness::Handshaking, own: Vec::new(), most, allowed: usize::MAX, under_way: 0 }
     }
 
     fn open(&mut self) {
-        *self = Self { readiness: Readiness::Handshaking, own: b"h\0".to_vec() };
+        *self = Self { own: b"h\0".to_vec(), ..Self::new(self.most, &()) };
     }
 
     fn readiness(&self) -> Readiness {
-        self.readiness
+        match self.readiness {
+            Readiness::Ready if self.allowed == 0 && self.under_way == 0 => Readiness::Handshaking,
+            Readiness::Ready if self.under_way >= self.allowed => Readiness::Busy,
+            readiness => readiness,
+        }
+    }
+
+    fn is_limited(&self) -> bool {
+        self.allowed < self.most
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        Some(Http2Counts { was_limited: self.is_limited(), ..Http2Counts::default() })
     }
 
     fn has_output(&self) -> bool {
@@ -76,6 +94,7 @@ impl Exchange for Multiplexed {
     }
 
     fn begin(&mut self, tag: Tag, (): &(), _: Option<&[u8]>, to: &mut Vec<u8>) {
+        self.under_way += 1;
         to.extend([b'r', tag.try_into().unwrap()]);
     }
 
@@ -83,6 +102,7 @@ impl Exchange for Multiplexed {
         let (letter, tag) = (bytes[0], usize::from(bytes[1]));
         let mut event = None;
         match letter {
+            b'L' => self.allowed = tag,
             b'H' => self.readiness = Readiness::Ready,
             b'G' => self.readiness = Readiness::Busy,
             b'C' => self.readiness = Readiness::Closed,
@@ -98,6 +118,7 @@ impl Exchange for Multiplexed {
             }
             _ => return Err(Malformed::Unasked),
         }
+        self.under_way -= usize::from(matches!(letter, b'A' | b'R' | b'M'));
         let is_more = event.is_none() && bytes.len() > 2;
         if is_more {
             self.receive(&bytes[2..]).map(|rest| Received { consumed: 2 + rest.consumed, ..rest })
@@ -112,6 +133,7 @@ impl Exchange for Multiplexed {
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {
+        self.under_way -= 1;
         self.own.extend([b'c', tag.try_into().unwrap()]);
         true
     }
@@ -120,9 +142,10 @@ impl Exchange for Multiplexed {
 /// What the server sends, and how long after request `number` of the load has arrived under a tag.
 type Service = dyn Fn(u64, u8) -> Vec<(Nanos, Frame)>;
 
-/// A server of the protocol. It never answers a hello where `is_mute`.
+/// A server of the protocol.
 struct Server {
-    is_mute: bool,
+    /// What it answers to a hello.
+    welcome: Vec<(Nanos, Frame)>,
     service: Box<Service>,
     arrived: u64,
 }
@@ -132,7 +155,7 @@ impl Peer for Server {
         let mut answers = Vec::new();
         for frame in bytes.chunks(2) {
             match frame[0] {
-                b'h' if !self.is_mute => answers.push((ROUND_TRIP, Frame::Hello)),
+                b'h' => answers.extend(&self.welcome),
                 b'r' => {
                     self.arrived += 1;
                     answers.extend((self.service)(self.arrived - 1, frame[1]));
@@ -149,12 +172,21 @@ fn run(
     is_mute: bool,
     service: impl Fn(u64, u8) -> Vec<(Nanos, Frame)> + 'static,
 ) -> Outcome {
-    let server = Server { is_mute, service: Box::new(service), arrived: 0 };
+    run_welcomed(plan, if is_mute { vec![] } else { vec![(ROUND_TRIP, Frame::Hello)] }, service)
+}
+
+/// The same where the server answers a hello as given.
+pub(super) fn run_welcomed(
+    plan: &HttpLoad,
+    welcome: Vec<(Nanos, Frame)>,
+    service: impl Fn(u64, u8) -> Vec<(Nanos, Frame)> + 'static,
+) -> Outcome {
+    let server = Server { welcome, service: Box::new(service), arrived: 0 };
     peer::run::<Multiplexed>(plan, (), CONNECTING, server)
 }
 
 /// One connection with this number of requests under way.
-fn streams(under_way: usize, total: u64) -> HttpLoad {
+pub(super) fn streams(under_way: usize, total: u64) -> HttpLoad {
     let conversation = Conversation { pipeline: under_way, ..Conversation::default() };
     closed(1, Stop::RequestsTotal(total)).with(|http| http.conversation = conversation)
 }

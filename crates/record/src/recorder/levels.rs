@@ -55,6 +55,14 @@ impl Recorder {
         is_earlier.then(|| self.level_of(due))
     }
 
+    /// A request that is sent now, or will never be, waited so long because the server took no more at once.
+    pub fn waited_for_stream(&mut self, due: Nanos, length: Nanos) {
+        let level = self.level_of(due);
+        if level.window.measures(due) {
+            level.multiplexing.waited(length);
+        }
+    }
+
     /// A request of this level was written during a later one.
     pub(super) fn sent_after_its_end(&mut self, due: Nanos, bytes: usize) {
         if self.window.measures(due) {

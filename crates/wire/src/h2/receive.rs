@@ -153,6 +153,7 @@ impl Http2 {
         if self.receive_window < 0 {
             return Err(Http2Error::FlowControl.into());
         }
+        let is_connection_used_up = self.granted.take(window_bytes(length), self.writes);
         self.refill_connection_window();
         let rest = length - frame.payload.len();
         let Some(tag) = self.tag_of(frame.header)? else {
@@ -160,6 +161,7 @@ impl Http2 {
             self.skip(rest, None, false);
             return Ok(None);
         };
+        self.run.data(id, body_bytes, self.streams.next_id());
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
         stream.receive_window -= window_bytes(length);
         if stream.receive_window < 0 {
@@ -182,9 +184,12 @@ impl Http2 {
             self.unproductive_frames = 0;
         }
         let ends_stream = frame.header.has(flag::END_STREAM);
+        let mut is_used_up = is_connection_used_up && (!ends_stream || self.streams.len() > 1);
         if !ends_stream {
+            is_used_up |= self.is_stream_window_used_up(tag, length);
             self.refill_stream_window(tag);
         }
+        self.counts.windows_used_up += u64::from(is_used_up);
         self.skip(rest, Some((tag, id)), ends_stream);
         Ok(None)
     }
@@ -269,6 +274,7 @@ impl Http2 {
             return Ok(None);
         };
         self.unproductive_frames = 0;
+        self.run.header();
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
         stream.framing_bytes += framing_bytes as u64;
         let has_header = stream.status.is_some();
@@ -303,6 +309,7 @@ impl Http2 {
     #[inline]
     fn answered(&mut self, tag: Tag) -> Option<Event> {
         let stream = self.streams.get_mut(tag)?;
+        self.counts.answers_behind_long += u64::from(self.run.has_delayed(stream));
         let received_bytes = stream.body_bytes;
         let stated_bytes = stream.content_length.filter(|_| stream.can_have_body());
         if let Some(stated_bytes) = stated_bytes.filter(|stated| *stated != received_bytes) {
@@ -330,24 +337,6 @@ impl Http2 {
         Event::Refused(tag, Refusal::Malformed(problem))
     }
 
-    fn reset_stream(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
-        let FrameHeader { kind, stream, .. } = frame.header;
-        let code = u32::from_be_bytes(*payload_of(frame)?);
-        let tag = match self.streams.named(stream) {
-            Named::Open(tag) => tag,
-            Named::GivenUp | Named::Ended => return Ok(None),
-            Named::Idle => return Err(Http2Error::FrameStream { kind, stream }.into()),
-        };
-        if self.streams.end(tag).is_some_and(|ended| ended.was_uploading) {
-            self.uploads.retain(|uploading| *uploading != tag);
-        }
-        // What the server had sent before may still be under way to us, but not behind this frame.
-        Ok(Some(match ErrorCode::from(code) {
-            ErrorCode::RefusedStream => Event::Moved(tag),
-            code => Event::Refused(tag, Refusal::Reset(code)),
-        }))
-    }
-
     fn settings(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
         let FrameHeader { kind, stream, length: bytes, .. } = frame.header;
         if stream != 0 {
@@ -364,6 +353,7 @@ impl Http2 {
         let window_before = self.peer.initial_window_bytes;
         self.peer.take(frame.payload)?;
         self.encoder.limit_table(self.peer.header_table_bytes);
+        self.count_streams_allowed();
         let change = self.peer.initial_window_bytes - window_before;
         if change != 0 {
             for stream in self.streams.iter_mut() {
@@ -398,35 +388,6 @@ impl Http2 {
     fn count_unproductive(&mut self) -> Result<(), Http2Error> {
         self.unproductive_frames += 1;
         if self.unproductive_frames > UNPRODUCTIVE_MAX { Err(Http2Error::Flood) } else { Ok(()) }
-    }
-
-    /// The peer answers no stream behind the one that it names. It may name an earlier one later.
-    fn go_away(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
-        let FrameHeader { kind, stream, length: bytes, .. } = frame.header;
-        if stream != 0 {
-            return Err(Http2Error::FrameStream { kind, stream }.into());
-        }
-        let Some((last, _)) = frame.payload.split_first_chunk::<4>().filter(|_| bytes >= 8) else {
-            return Err(Http2Error::FrameLength { kind, bytes }.into());
-        };
-        let last_id = u32::from_be_bytes(*last) & LAST_ID;
-        let last_id = self.last_answered.map_or(last_id, |earlier| earlier.min(last_id));
-        self.last_answered = Some(last_id);
-        self.is_moving = self.streams.any_behind(last_id).is_some();
-        Ok(())
-    }
-
-    /// The next request that moves to another connection; `held` bytes are consumed with the last one.
-    fn next_moved(&mut self, held: usize) -> Received {
-        let last_id = self.last_answered.unwrap_or(LAST_ID);
-        let moved = self.streams.any_behind(last_id);
-        if let Some(tag) = moved
-            && self.streams.end(tag).is_some_and(|ended| ended.was_uploading)
-        {
-            self.uploads.retain(|uploading| *uploading != tag);
-        }
-        self.is_moving = self.streams.any_behind(last_id).is_some();
-        Received { consumed: if self.is_moving { 0 } else { held }, event: moved.map(Event::Moved) }
     }
 
     fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
@@ -489,12 +450,12 @@ fn ends_directly(following: &[u8], stream: u32) -> bool {
 }
 
 /// The payload of a frame of fixed length.
-fn payload_of<'a, const BYTES: usize>(frame: &Frame<'a>) -> Result<&'a [u8; BYTES], Http2Error> {
+pub(super) fn payload_of<'a, const BYTES: usize>(frame: &Frame<'a>) -> Result<&'a [u8; BYTES], Http2Error> {
     let FrameHeader { kind, length: bytes, .. } = frame.header;
     frame.payload.try_into().map_err(|_| Http2Error::FrameLength { kind, bytes })
 }
 
 /// A frame's length as a part of a window; it is below 2^14.
-fn window_bytes(length: usize) -> i64 {
+pub(super) fn window_bytes(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }

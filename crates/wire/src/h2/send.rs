@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::Http2;
+use super::counts::Granted;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
+use super::receive::window_bytes;
 use super::settings::id;
 use super::streams::Upload;
 use super::template::Http2Template;
@@ -30,6 +32,7 @@ impl Http2 {
         }
         frame::write(kind::SETTINGS, 0, 0, &payload, &mut self.output);
         self.receive_window = DEFAULT_WINDOW_BYTES;
+        self.granted = Granted::known(DEFAULT_WINDOW_BYTES);
         self.enlarge_connection_window();
     }
 
@@ -42,6 +45,7 @@ impl Http2 {
         let increment = self.connection_window() - self.receive_window;
         if increment > 0 {
             self.receive_window += increment;
+            self.granted.give(increment, self.writes);
             self.write_window_update(0, increment);
         }
     }
@@ -60,8 +64,15 @@ impl Http2 {
         if stream.receive_window <= whole / 2 {
             let (id, increment) = (stream.id, whole - stream.receive_window);
             stream.receive_window = whole;
+            stream.granted.give(increment, self.writes);
             self.write_window_update(id, increment);
         }
+    }
+
+    /// Whether a stream that goes on has sent all that its window lets it, with data of this length.
+    pub(super) fn is_stream_window_used_up(&mut self, tag: Tag, length: usize) -> bool {
+        let writes = self.writes;
+        self.streams.get_mut(tag).is_some_and(|stream| stream.granted.take(window_bytes(length), writes))
     }
 
     fn stream_window(&self) -> i64 {
@@ -119,6 +130,7 @@ impl Http2 {
             stream.upload = Some(Upload { body: Arc::clone(&template.body), offset: 0 });
             if !self.upload(tag, to) {
                 self.uploads.push_back(tag);
+                self.counts.bodies_delayed += 1;
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::counts::Granted;
 use crate::exchange::Tag;
 use crate::request::RequestKind;
 
@@ -22,6 +23,8 @@ pub(super) struct Stream {
     pub(super) framing_bytes: u64,
     /// What the peer may still send before it is given more.
     pub(super) receive_window: i64,
+    /// The same as far as the peer knows it.
+    pub(super) granted: Granted,
     /// What may be sent before the peer gives more.
     pub(super) send_window: i64,
     /// The rest of the body of the request.
@@ -100,6 +103,11 @@ impl Streams {
         self.open
     }
 
+    /// The number of the next stream to be opened.
+    pub(super) fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
     /// Whether the numbers of streams are used up.
     pub(super) fn are_used_up(&self) -> bool {
         self.next_id > LAST_ID
@@ -124,6 +132,7 @@ impl Streams {
             body_bytes: 0,
             framing_bytes: 0,
             receive_window,
+            granted: Granted::known(receive_window),
             send_window,
             upload: None,
         });

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod corpus;
+mod counts;
 mod differential;
 mod endings;
 mod hostile;
