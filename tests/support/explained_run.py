@@ -164,3 +164,23 @@ def doubt(record: Data, code: str) -> None:
 def use_cpus(record: Data, cpus: float, **server: object) -> None:
     """The server used so many CPUs."""
     record["probe"]["server"] |= {"cpu_share": cpus, **server}
+
+
+def speak_http2(
+    record: Data, *, streams: int = 100, opened: int = 10, replies: float = 500.0, **http2: object
+) -> None:
+    """The load spoke HTTP/2, on so many connections with so many replies each, limited as given only."""
+    load = record["load"]
+    load["load"] |= {"http": "2", "streams": streams}
+    load["connections"] |= {"opened": opened, "replies_per_connection": replies}
+    load["http2"] = {
+        "streams_allowed": {"min": 128, "max": 128},
+        "connections_limited": 0,
+        "stream_wait_ms": distribution_of([]),
+        "streams_refused": 0,
+        "connections_ended": 0,
+        "connections_ended_by_error": 0,
+        "bodies_delayed": 0,
+        "windows_used_up": 0,
+        "answers_behind_long": 0,
+    } | http2

@@ -18,7 +18,7 @@ def write(root: Path, path: str, text: str) -> None:
 
 
 def test_facts_are_read_from_where_the_kernel_tells_them(tmp_path: Path) -> None:
-    write(tmp_path, "proc/cpuinfo", "processor : 0\nmodel name : Example 3000\nflags : fpu hypervisor")
+    write(tmp_path, "proc/cpuinfo", "processor : 0\nmodel name : Example 3000\nflags : fpu aes hypervisor")
     for cpu, core in ((0, 0), (1, 0), (10, 5)):
         write(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/core_id", str(core))
         write(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", "0")
@@ -36,6 +36,7 @@ def test_facts_are_read_from_where_the_kernel_tells_them(tmp_path: Path) -> None
     write(tmp_path, "run/.containerenv", "")
     facts = host_facts(Readings(tmp_path))
     assert (facts["cpu_model"], facts["virtual_machine"]) == ("Example 3000", True)
+    assert facts["cpu_has_aes"]
     assert facts["cpu_topology"]["10"] == {"core": 5, "package": 0, "numa_node": 1}
     assert facts["cpu_topology"]["0"] == facts["cpu_topology"]["1"]
     # One CPU that differs is enough to explain a slow server.

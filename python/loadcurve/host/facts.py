@@ -71,6 +71,7 @@ def host_facts(readings: Readings | None = None) -> dict[str, Any]:
     readings = Readings() if readings is None else readings
     return {
         "cpu_model": readings.field("proc/cpuinfo", "model name"),
+        "cpu_has_aes": _has_aes(readings),
         "cpus": sorted(os.sched_getaffinity(0)),
         "cpu_topology": _topology(readings),
         "cpu_caches": _caches(readings),
@@ -175,6 +176,12 @@ def _mitigations(readings: Readings) -> dict[str, str | None]:
     """Return what the kernel does against each vulnerability that these CPUs have."""
     by_name = {path.rpartition("/")[2]: readings.text(path) for path in readings.matching(VULNERABILITIES)}
     return {name: text for name, text in by_name.items() if text != "Not affected"}
+
+
+def _has_aes(readings: Readings) -> bool | None:
+    """Say whether the processor has instructions for AES: among the flags of x86 and the features of Arm."""
+    flags = readings.field("proc/cpuinfo", "flags") or readings.field("proc/cpuinfo", "Features")
+    return None if flags is None else "aes" in flags.split()
 
 
 def _is_virtual(readings: Readings) -> bool | None:

@@ -102,6 +102,7 @@ class DatabaseAsRun(_AsRun):
     think_s: ClassVar[float] = 0.0
     closes_connections: ClassVar[bool] = True
     """Its driver does."""
+    streams: ClassVar[int] = 1
     full_handshakes: ClassVar[float] = 1.0
     has_ceiling: ClassVar[bool] = False
 

@@ -1,0 +1,94 @@
+"""A cipher that the processor does not help with, where much is encrypted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = FindingCode(
+    "slow_cipher",
+    title="The cipher has no help from the processor",
+    seen_where="most handshakes agreed on ChaCha20-Poly1305 although the processor of both ends has "
+    "instructions for AES, or on AES although it has none, and at least 20 MB/s were encrypted",
+    because="AES without instructions costs some ten times as much, a few percent of a CPU from "
+    "there on; ChaCha20 has no instructions of its own, and what it costs more depends on the processor",
+)
+
+ENCRYPTED_BYTES_PER_S = 20e6
+
+
+@dataclass(frozen=True, slots=True)
+class Ciphered:
+    """The cipher of most connections of one record, and how much it had to do."""
+
+    suite: str
+    share: float
+    bytes_per_s: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which much was encrypted by a cipher that the processor does not help with."""
+    has_aes = subject.run.host.get("cpu_has_aes")
+    if not isinstance(has_aes, bool) or not subject.is_local:
+        return []
+    seen = [
+        Observation(record, ciphered)
+        for record in subject.records
+        if (ciphered := _ciphered(record, "CHACHA20" if has_aes else "_AES_")) is not None
+    ]
+    return merged(CODE, subject, seen, _explain)
+
+
+def _ciphered(record: PointRecord, unaided: str) -> Ciphered | None:
+    load = record.load
+    if load.tls is None or load.bytes is None or not load.duration_s:
+        return None
+    agreed = load.tls.agreed
+    of_these = [one for one in agreed if unaided in one.suite]
+    connections = sum(one.count for one in agreed)
+    share = sum(one.count for one in of_these) / connections if connections else 0.0
+    bytes_per_s = (load.bytes.sent + load.bytes.received) / load.duration_s
+    if share <= 1 / 2 or bytes_per_s < ENCRYPTED_BYTES_PER_S:
+        return None
+    return Ciphered(of_these[0].suite, share, bytes_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Why a cipher is slow here, and what to do about it."""
+
+    cause: str
+    advice: str
+
+
+CHACHA = Words(
+    "The processor has instructions for AES at both ends, and ChaCha20-Poly1305 makes no use of them.",
+    "Prefer AES-GCM (suites in tls, the server's list of ciphers), or compare both: what it saves depends on "
+    "the processor.",
+)
+AES = Words(
+    "The processor has no instructions for AES, which both ends compute step by step.",
+    "Prefer ChaCha20-Poly1305 (suites in tls, the server's list of ciphers), or a machine with these "
+    "instructions.",
+)
+
+
+def _explain(subject: Subject, seen: Sequence[Observation[Ciphered]]) -> Explanation:
+    details = [one.detail for one in seen]
+    cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
+    words = CHACHA if subject.run.host["cpu_has_aes"] else AES
+    return Explanation(
+        weight="explains",
+        certainty="likely",
+        seen=f"Most connections agreed on {details[0].suite}.",
+        evidence=[
+            *ranged("handshakes that agreed on it", "share", [one.share for one in details]),
+            *ranged("encrypted", "MB/s", [one.bytes_per_s / 1e6 for one in details]),
+            *ranged("CPU of the server", "CPUs", cpus),
+        ],
+        cause=words.cause,
+        advice=words.advice,
+    )

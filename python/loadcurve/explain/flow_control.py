@@ -1,0 +1,114 @@
+"""Flow control of HTTP/2: bodies and answers that had to wait for a window."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+SERVER = FindingCode(
+    "server_windows",
+    title="Requests' bodies waited for the server's windows",
+    seen_where="at least 10 % of the requests, and at least 20, had bodies that waited for a window "
+    "of the server",
+    because="such a body takes one more round trip for each window, and as long as the server does not read",
+)
+CLIENT = FindingCode(
+    "client_windows",
+    title="Answers waited for the load's windows",
+    seen_where="servers had sent all that the load's windows allowed, while more was to come, at "
+    "least 20 times, and once for every 20 answers",
+    because="the server then waits for the load; a longer connection would hold it back more often "
+    "than is seen here",
+)
+
+BODIES_SHARE = 0.1
+ANSWERS_SHARE = 0.05
+TIMES_MIN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What windows held back in one record, by its answers."""
+
+    bodies: int
+    bodies_share: float
+    used_up: int
+    used_up_per_answer: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which many bodies, or many answers, had to wait for a window."""
+    seen = [Observation(record, held) for record in subject.records if (held := _held(record)) is not None]
+    bodies = [
+        one for one in seen if one.detail.bodies >= TIMES_MIN and one.detail.bodies_share >= BODIES_SHARE
+    ]
+    answers = [
+        one
+        for one in seen
+        if one.detail.used_up >= TIMES_MIN and one.detail.used_up_per_answer >= ANSWERS_SHARE
+    ]
+    return [
+        *merged(SERVER, subject, bodies, _explain_bodies),
+        *merged(CLIENT, subject, answers, _explain_answers),
+    ]
+
+
+def _held(record: PointRecord) -> Held | None:
+    load, connections = record.load, record.load.connections
+    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    if load.http2 is None or not replies:
+        return None
+    return Held(
+        bodies=load.http2.bodies_delayed,
+        bodies_share=min(load.http2.bodies_delayed / replies, 1.0),
+        used_up=load.http2.windows_used_up,
+        used_up_per_answer=load.http2.windows_used_up / replies,
+    )
+
+
+def _explain_bodies(subject: Subject, seen: Sequence[Observation[Held]]) -> Explanation:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda one: one.bodies_share)
+    return Explanation(
+        weight="explains",
+        certainty="likely",
+        seen=f"The bodies of up to {most.bodies_share:.0%} of the requests waited for a window of "
+        f"{subject.name} (flow control).",
+        evidence=[
+            *ranged("requests whose bodies waited", "", [one.bodies for one in details]),
+            *ranged("part of all requests", "share", [one.bodies_share for one in details]),
+            *ranged("median latency", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+        ],
+        cause="The bodies under way on a connection are longer than what the server takes before it "
+        "says that it takes more (64 KiB unless it says otherwise), or it reads them slowly.",
+        advice="Raise the server's windows (http2_body_preread_size in nginx, H2WindowSize in "
+        "Apache), or send fewer bodies at once on a connection.",
+    )
+
+
+def _explain_answers(subject: Subject, seen: Sequence[Observation[Held]]) -> Explanation:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda one: one.used_up)
+    return Explanation(
+        weight="distorts",
+        certainty="shown",
+        seen=f"Up to {most.used_up:,} times {subject.name} had sent all that the load's windows allowed, and "
+        "waited for more.",
+        evidence=[
+            *ranged("windows used up", "", [one.used_up for one in details]),
+            *ranged("windows used up per answer", "", [one.used_up_per_answer for one in details]),
+            *ranged("median transfer", "ms", [_transfer_ms(one.record) for one in seen]),
+        ],
+        cause="The load is set to windows that are small for its answers, and a server waits until "
+        "it is told that they were read.",
+        advice="Enlarge stream_window and connection_window of the load, unless small windows are "
+        "what is studied.",
+    )
+
+
+def _transfer_ms(record: PointRecord) -> float | None:
+    transfer = record.load.transfer_ms
+    return None if transfer is None else transfer.p50

@@ -1,0 +1,177 @@
+"""Head-of-line blocking: answers that wait for a lost segment, or for a long answer on their connection."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.load import SlowRequest
+from loadcurve.result.probe import ProbeSeries
+from loadcurve.result.records import PointRecord
+
+LOST = FindingCode(
+    "blocked_by_loss",
+    title="A lost segment held back the answers of its connection",
+    seen_where="over HTTP/2, at least five of the ten slowest requests were answered on one "
+    "connection within 1 ms, each after at least 20 ms and 5 times the median, and the kernel sent "
+    "segments again while they all waited",
+    because="TCP hands over nothing behind a segment that is missing, so all streams of its "
+    "connection wait for it",
+)
+LONG = FindingCode(
+    "blocked_by_long_answers",
+    title="Short answers waited behind long ones",
+    seen_where="over HTTP/2, 256 KiB of one answer came without a break while others waited on the "
+    "same connection: at least 10 % of the answers, and at least 20; and transfers took up to 5 ms or more",
+    because="answers that a server does not interleave come one after the other, however many "
+    "streams there are",
+)
+
+TOGETHER_MIN = 5
+TOGETHER_MS = 1.0
+SLOW_MS = 20.0
+SLOW_FACTOR = 5.0
+"""Recovery from a loss takes a round trip at least, and 200 ms where nothing shows the loss to the sender."""
+BEHIND_SHARE = 0.1
+BEHIND_MIN = 20
+TRANSFER_MS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Slow requests of one connection that were answered together, while segments were sent again."""
+
+    requests: int
+    longest_ms: float
+    shortest_ms: float
+    retransmits: float
+    p50_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Short answers that came behind long ones in one record."""
+
+    answers: int
+    share: float
+    transfer_max_ms: float
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which answers waited for each other on their connection."""
+    lost = [
+        Observation(record, together)
+        for record in subject.records
+        if (together := _together(record)) is not None
+    ]
+    behind = [
+        Observation(record, waiting) for record in subject.records if (waiting := _behind(record)) is not None
+    ]
+    return [*merged(LOST, subject, lost, _explain_lost), *merged(LONG, subject, behind, _explain_long)]
+
+
+def _together(record: PointRecord) -> Together | None:
+    """Return the most slow requests that ended together on a connection while segments were lost."""
+    load = record.load
+    series = record.probe.series
+    median_ms = load.latency_ms.p50
+    if load.http2 is None or load.load.streams == 1 or series is None or median_ms is None:
+        return None
+    slow_ms = max(SLOW_MS, SLOW_FACTOR * median_ms)
+    by_connection: dict[int, list[SlowRequest]] = defaultdict(list)
+    for one in load.slowest:
+        if one.error is None and (one.service_time_ms or 0.0) >= slow_ms:
+            by_connection[one.connection].append(one)
+    groups = [group for slow in by_connection.values() for group in _groups(slow)]
+    group = max(groups, key=len, default=[])
+    if len(group) < TOGETHER_MIN:
+        return None
+    # All of them were under way from when the last one was sent.
+    end_s = max(map(_done_s, group))
+    start_s = end_s - min(one.service_time_ms or 0.0 for one in group) / 1000
+    retransmits = _retransmits(series, start_s, end_s)
+    if not retransmits:
+        return None
+    times_ms = [one.service_time_ms or 0.0 for one in group]
+    return Together(len(group), max(times_ms), min(times_ms), retransmits, median_ms)
+
+
+def _groups(slow: list[SlowRequest]) -> list[list[SlowRequest]]:
+    """Return for each request those that were answered from then on, as far as that was together with it."""
+    ordered = sorted(slow, key=_done_s)
+    return [
+        [one for one in ordered[place:] if (_done_s(one) - _done_s(first)) * 1000 <= TOGETHER_MS]
+        for place, first in enumerate(ordered)
+    ]
+
+
+def _done_s(one: SlowRequest) -> float:
+    return one.due_s + one.latency_ms / 1000
+
+
+def _retransmits(series: ProbeSeries, start_s: float, end_s: float) -> float:
+    """Return how many segments were sent again in the samples that reach into a stretch of time."""
+    column = series.retransmits
+    if column is None:
+        return 0.0
+    places = range(1, len(series.t_s))
+    inside = [place for place in places if series.t_s[place] >= start_s and series.t_s[place - 1] <= end_s]
+    return sum(column[place] or 0.0 for place in inside)
+
+
+def _behind(record: PointRecord) -> Behind | None:
+    load, connections = record.load, record.load.connections
+    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    transfer_ms = load.transfer_ms.max if load.transfer_ms else None
+    if load.http2 is None or not replies or transfer_ms is None or transfer_ms < TRANSFER_MS:
+        return None
+    answers = load.http2.answers_behind_long
+    share = answers / replies
+    return Behind(answers, share, transfer_ms) if answers >= BEHIND_MIN and share >= BEHIND_SHARE else None
+
+
+def _explain_lost(_: Subject, seen: Sequence[Observation[Together]]) -> Explanation:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda one: one.longest_ms)
+    return Explanation(
+        weight="explains",
+        certainty="likely",
+        seen=f"{most.requests} of the ten slowest requests shared one connection and were answered "
+        f"within 1 ms, after up to {most.longest_ms:,.0f} ms, during which segments were sent again.",
+        evidence=[
+            *ranged("slow requests that were answered together", "", [one.requests for one in details]),
+            *ranged("the longest of them", "ms", [one.longest_ms for one in details]),
+            *ranged("median latency, to compare", "ms", [one.p50_ms for one in details]),
+            *ranged("segments retransmitted meanwhile", "", [one.retransmits for one in details]),
+            *ranged("streams on a connection", "", [one.record.load.load.streams for one in seen]),
+        ],
+        cause="TCP hands over the bytes of a connection in their order: behind a segment that was "
+        "lost, the answers of all its streams wait until it was sent again (head-of-line blocking).",
+        advice="Compare with more connections and fewer streams on each, of which a loss holds back one part "
+        "only, and look for what loses segments between load and server.",
+    )
+
+
+def _explain_long(_: Subject, seen: Sequence[Observation[Behind]]) -> Explanation:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda one: one.share)
+    first_bytes = [one.record.load.first_byte_ms for one in seen]
+    return Explanation(
+        weight="explains",
+        certainty="likely",
+        seen=f"Up to {most.share:.0%} of the answers were short and waited while 256 KiB or more of another "
+        "answer came on their connection without a break.",
+        evidence=[
+            *ranged("answers behind long ones", "", [one.answers for one in details]),
+            *ranged("part of all answers", "share", [one.share for one in details]),
+            *ranged("longest transfer", "ms", [one.transfer_max_ms for one in details]),
+            *ranged("median time to the first byte", "ms", [one.p50 for one in first_bytes if one]),
+            *ranged("streams on a connection", "", [one.record.load.load.streams for one in seen]),
+        ],
+        cause="The server sends long answers without letting others in between, or has filled the "
+        "connection with them: on one connection, short answers wait their turn (head-of-line blocking).",
+        advice="Compare with more connections and fewer streams on each, or put long and short answers on "
+        "separate connections.",
+    )

@@ -1,0 +1,106 @@
+"""A server that ends connections of HTTP/2 by GOAWAY: after a number of requests, or because of an error."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.reconnects import NEAR_LIMIT
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = FindingCode(
+    "connections_recycled",
+    title="The server ended connections (GOAWAY)",
+    seen_where="it announced the end of at least one connection per 200 requests, and of at least 5, "
+    "or of at least 5 with an error as the reason",
+    because="a connection costs about as much as several requests, and more over TLS; what the "
+    "server has not looked at is sent once more",
+)
+
+ENDED_SHARE = 0.005
+ENDED_MIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Recycling:
+    """How often connections were ended in one record."""
+
+    ended: int
+    by_error: int
+    share: float
+    replies_per_connection: float | None
+    moved: int | None
+    handshake_p50_ms: float | None
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which the server announced the end of many connections."""
+    seen = [
+        Observation(record, recycling)
+        for record in subject.records
+        if (recycling := _recycling(record)) is not None
+    ]
+    return merged(CODE, subject, seen, _explain)
+
+
+def _recycling(record: PointRecord) -> Recycling | None:
+    load, connections = record.load, record.load.connections
+    if load.http2 is None:
+        return None
+    ended, by_error = load.http2.connections_ended, load.http2.connections_ended_by_error
+    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    share = ended / max(replies, 1.0)
+    if ended < ENDED_MIN or (share < ENDED_SHARE and by_error < ENDED_MIN):
+        return None
+    return Recycling(
+        ended=ended,
+        by_error=by_error,
+        share=min(share, 1.0),
+        replies_per_connection=connections.replies_per_connection,
+        moved=load.requests.moved,
+        handshake_p50_ms=load.handshake_ms.p50 if load.handshake_ms else None,
+    )
+
+
+def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explanation:
+    details = [one.detail for one in seen]
+    most = max(details, key=lambda one: one.ended)
+    certainty, cause, advice = _why(subject, most)
+    return Explanation(
+        weight="distorts",
+        certainty=certainty,
+        seen=f"{subject.name} announced the end of up to {most.ended:,} connections, one for every "
+        f"{1 / most.share:,.0f} answers, and new ones took their place.",
+        evidence=[
+            *ranged("connections that the server ended", "", [one.ended for one in details]),
+            *ranged("ended with an error", "", [one.by_error if one.by_error else None for one in details]),
+            *ranged("replies per connection", "", [one.replies_per_connection for one in details]),
+            *ranged("requests that were sent once more", "", [one.moved for one in details]),
+            *ranged("median time of a handshake", "ms", [one.handshake_p50_ms for one in details]),
+        ],
+        cause=f"{cause} Requests that it had not looked at were sent once more, timed from when they "
+        f"were due; the figures include this and the cost of reconnecting.",
+        advice=f"{advice}, or give all servers the same limit, so that all have the same cost.",
+    )
+
+
+def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
+    limit, replies = subject.number_setting("keepalive_requests"), most.replies_per_connection
+    if most.by_error > most.ended / 2:
+        return (
+            "shown",
+            "The server ended connections because of an error, such as too much asked of it.",
+            "Look for the reason in the server's log, ask for fewer streams",
+        )
+    if limit and replies and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
+        return (
+            "shown",
+            f"The server is configured to end a connection after {limit:,} requests.",
+            "Raise the setting keepalive_requests",
+        )
+    return (
+        "likely",
+        "The server ends connections by its own rule: after a number of requests, or after a time.",
+        "Look for a limit on requests per connection in the server's documentation",
+    )

@@ -1,0 +1,48 @@
+"""Streams of HTTP/2 that a server does not let begin: limited, or refused."""
+
+from support.explained_run import Data, distribution_of, evidence, found, speak_http2
+
+
+def limit(record: Data, waits_ms: list[float], *, connections: int = 10) -> None:
+    allowed = {"min": 8, "max": 8}
+    waits = distribution_of(waits_ms)
+    speak_http2(record, streams_allowed=allowed, connections_limited=connections, stream_wait_ms=waits)
+    record["load"]["requests"]["sent"] = 1000
+
+
+def test_requests_that_wait_for_fewer_streams_than_were_asked_for_are_a_finding():
+    [finding] = found(lambda record, *_: limit(record, [3.0] * 920)).values()
+    assert (finding.code, finding.certainty) == ("streams_limited", "shown")
+    assert "allowed 8 streams" in finding.seen
+    assert "asked for 100" in finding.seen
+    assert evidence(finding)["requests that waited for a stream"] == 0.92
+    assert evidence(finding)["median wait for a stream"] == 3.0
+
+
+def test_a_limit_that_hardly_any_request_meets_is_none():
+    # Below 1 % of 1,000 requests.
+    assert found(lambda record, *_: limit(record, [3.0] * 9)) == {}
+
+
+def test_waits_without_a_limit_below_the_loads_are_none():
+    assert found(lambda record, *_: limit(record, [3.0] * 920, connections=0)) == {}
+
+
+def test_streams_that_are_refused_are_a_finding_however_they_ended():
+    # 5,000 replies in all.
+    [finding] = found(lambda record, *_: speak_http2(record, streams_refused=200)).values()
+    assert (finding.code, finding.certainty) == ("streams_refused", "shown")
+    assert evidence(finding)["streams refused per answer"] == 200 / 5000
+    assert "requests that failed, refused twice" not in evidence(finding)
+
+
+def test_a_few_refused_streams_are_none():
+    assert found(lambda record, *_: speak_http2(record, streams_refused=24)) == {}
+
+
+def test_a_load_over_http_1_has_neither():
+    def plant(record: Data, *_: float) -> None:
+        limit(record, [3.0] * 920)
+        record["load"]["http2"] = None
+
+    assert found(plant) == {}
