@@ -1,0 +1,163 @@
+"""Findings of HTTP/2 and TLS in real runs: a cause is planted in nginx or not, and they tell which."""
+
+import shutil
+
+import pytest
+
+from loadcurve.explain.all import findings
+from loadcurve.explain.finding import Finding
+from loadcurve.result.folder import Run, read_run
+from support.sandbox import Sandbox
+from support.tiny_study import STAYS_OURS, study_text
+
+pytestmark = [pytest.mark.alone, pytest.mark.needs("nginx")]
+
+PLANTED = {
+    "streams_limited",
+    "streams_refused",
+    "connections_recycled",
+    "server_windows",
+    "client_windows",
+    "blocked_by_loss",
+    "blocked_by_long_answers",
+    "slow_cipher",
+    "reconnects",
+}
+CHACHA = "TLS_CHACHA20_POLY1305_SHA256"
+
+
+def nginx(name: str, directive: str = "", settings: str = "") -> str:
+    """Give a server that is nginx with one more directive."""
+    edit = f"sed -i 's|server_name localhost;|{directive}|' {{private}}/nginx.conf"
+    start = f"{edit} && exec {{binary}} -p {{private}} -c {{private}}/nginx.conf -g 'daemon off;'"
+    changed = f'start = ["/bin/sh", "-c", "{start}"]' if directive else ""
+    return f"""\
+[servers.{name}]
+use = "nginx"
+workers = 1
+tls = true
+http2 = true
+{STAYS_OURS}
+{changed}
+{settings}
+"""
+
+
+def study(servers: str, load: str, content: str = '"1k.txt" = "1KiB"', requests: str = '"/1k.txt"') -> str:
+    text = study_text(
+        servers, load=f'http = "2"\n{load}', content=content, connections="[2]", trials=1, warmup="100ms"
+    )
+    return text.replace('requests = ["/1k.txt"]', f"requests = [{requests}]")
+
+
+def on_one_connection(text: str) -> str:
+    return text.replace("connections = [2]", "connections = [1]")
+
+
+def run_study(sandbox: Sandbox, name: str, text: str, within: list[str] | None = None) -> Run:
+    sandbox.write(f"{name}.toml", text)
+    finished = sandbox.run("run", f"{name}.toml", "--out", name, within=within or [])
+    assert finished.returncode in {0, 3}, finished.stderr
+    return read_run(sandbox.work / name)
+
+
+def told(run: Run, server: str) -> dict[str, Finding]:
+    return {one.code: one for one in findings(run) if one.server == server and one.code in PLANTED}
+
+
+def value(finding: Finding, name: str) -> float:
+    return next(one.value for one in finding.evidence if one.name == name)
+
+
+@pytest.fixture(scope="module")
+def limits(shared_sandbox) -> Run:
+    servers = [
+        nginx("few-streams", "http2_max_concurrent_streams 8;", "keepalive_requests = 1000000"),
+        nginx("recycles", settings="keepalive_requests = 100"),
+        nginx("plain", settings="keepalive_requests = 1000000"),
+    ]
+    return run_study(shared_sandbox, "limits", study("".join(servers), 'streams = 100\nduration = "500ms"'))
+
+
+def test_fewer_streams_than_the_load_has_are_told_with_the_wait_for_them(limits):
+    found = told(limits, "few-streams")
+    assert found.keys() == {"streams_limited"}
+    finding = found["streams_limited"]
+    assert value(finding, "streams allowed on a connection") == 8
+    assert value(finding, "streams asked for") == 100
+    # Of 100 requests that are due together 92 wait.
+    assert value(finding, "requests that waited for a stream") > 0.5
+
+
+def test_connections_that_end_after_a_hundred_requests_are_explained_by_the_setting(limits):
+    finding = told(limits, "recycles")["connections_recycled"]
+    assert finding.certainty == "shown"
+    assert "after 100 requests" in finding.cause
+    assert value(finding, "replies per connection") == pytest.approx(100, rel=0.2)
+
+
+def test_nginx_that_keeps_its_connections_and_allows_the_streams_has_none_of_these(limits):
+    assert told(limits, "plain") == {}
+
+
+@pytest.fixture(scope="module")
+def windows(shared_sandbox) -> Run:
+    servers = nginx("small-windows", settings="keepalive_requests = 1000000")
+    ciphers = f'tls = {{ suites = ["{CHACHA}"] }}'
+    load = f'streams = 4\nduration = "500ms"\nstream_window = "64KiB"\nconnection_window = "64KiB"\n{ciphers}'
+    return run_study(shared_sandbox, "windows", study(servers, load, '"1m.bin" = "1MiB"', '"/1m.bin"'))
+
+
+def test_small_windows_of_the_load_are_told_where_answers_wait_for_them(windows):
+    finding = told(windows, "small-windows")["client_windows"]
+    # An answer of 1 MiB is sixteen windows long.
+    assert 0.05 <= value(finding, "windows used up per answer") <= 32
+
+
+def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windows):
+    if not windows.run.host["cpu_has_aes"]:
+        pytest.skip("this processor has no instructions for AES")
+    [point] = windows.points
+    load = point.load
+    if (load.bytes.sent + load.bytes.received) / load.duration_s < 20e6:
+        pytest.skip("this machine is too busy to encrypt 20 MB/s")
+    finding = told(windows, "small-windows")["slow_cipher"]
+    assert "CHACHA20" in finding.seen
+    assert value(finding, "handshakes that agreed on it") == 1
+
+
+def test_bodies_that_are_longer_than_the_servers_windows_are_told(sandbox):
+    # What nginx gives for a file is no answer to POST, but for this line.
+    servers = nginx("takes-bodies", "error_page 405 =200 $uri;", "keepalive_requests = 1000000")
+    sandbox.write("body.bin", "x" * 300_000)
+    load = 'streams = 4\nrequests_total = 200\nmethod = "POST"\nbody = "@body.bin"'
+    found = told(run_study(sandbox, "bodies", study(servers, load)), "takes-bodies")
+    assert value(found["server_windows"], "part of all requests") > 0.5
+
+
+def test_short_answers_that_wait_behind_long_ones_are_told(sandbox):
+    servers = nginx("fills", settings="keepalive_requests = 1000000")
+    paths = '"/1k.txt", "/1k.txt", "/1k.txt", "/1k.txt", "/8m.bin"'
+    text = study(servers, 'streams = 5\nduration = "1s"', '"1k.txt" = "1KiB"\n"8m.bin" = "8MiB"', paths)
+    found = told(run_study(sandbox, "long", on_one_connection(text)), "fills")
+    assert value(found["blocked_by_long_answers"], "part of all answers") >= 0.1
+
+
+@pytest.mark.long
+def test_answers_that_wait_for_a_lost_segment_on_their_connection_are_told(sandbox, new_network):
+    if shutil.which("iptables") is None:
+        pytest.skip("needs iptables; on Debian: apt-get install iptables")
+    # Every 0.6 s all segments of more than a kilobyte are lost for 0.1 s, what is sent again at once
+    # included; the server then waits for its timeout, 200 ms or more.
+    rule = "INPUT -p tcp -m length --length 1000:65535 -j DROP"
+    loses = f"while [ -e losing ]; do sleep 0.5; iptables -A {rule}; sleep 0.1; iptables -D {rule}; done"
+    sandbox.write("losing", "")
+    script = f'ip link set lo up && {{ {loses} & }} && "$@"; code=$?; rm losing; wait; exit $code'
+    within = [*new_network, "sh", "-c", script, "sh"]
+    servers = nginx("loses", settings="keepalive_requests = 1000000")
+    text = study(servers, 'streams = 20\nduration = "3s"')
+    run = run_study(sandbox, "loss", on_one_connection(text), within)
+    finding = told(run, "loses")["blocked_by_loss"]
+    assert value(finding, "slow requests that were answered together") >= 5
+    assert value(finding, "the longest of them") > 100
+    assert value(finding, "segments retransmitted meanwhile") >= 1
