@@ -1,5 +1,6 @@
 //! Any exchange over TLS.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use loadcurve_wire::{
@@ -79,8 +80,8 @@ impl<E: Exchange> Exchange for Tls<E> {
         self.agreement
     }
 
-    fn complaint(&self) -> Option<&str> {
-        self.complaint.as_deref().or(self.inner.complaint())
+    fn complaint(&self) -> Option<Cow<'_, str>> {
+        self.complaint.as_deref().map(Cow::Borrowed).or_else(|| self.inner.complaint())
     }
 
     fn is_limited(&self) -> bool {
@@ -112,7 +113,11 @@ impl<E: Exchange> Exchange for Tls<E> {
         }
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
         let Some(session) = &mut self.session else { return Err(Malformed::Protection) };
         let mut consumed = 0;
         if !session.has_arrived() && !bytes.is_empty() {
@@ -125,7 +130,7 @@ impl<E: Exchange> Exchange for Tls<E> {
         let Some(session) = &mut self.session else { return Err(Malformed::Protection) };
         while session.has_arrived() {
             let inner = &mut self.inner;
-            let received = session.take(|plain| match inner.receive(plain) {
+            let received = session.take(|plain| match inner.receive_with(plain, take_body) {
                 Ok(received) => (received.consumed, Ok(received)),
                 Err(malformed) => (0, Err(malformed)),
             })?;

@@ -1,4 +1,4 @@
-//! The chunked transfer coding (RFC 9112 §7.1): sizes are read, data is skipped, trailers are checked.
+//! The chunked transfer coding (RFC 9112 §7.1): sizes are read, data is handed on, trailers are checked.
 
 use crate::bytes::is_text;
 use crate::error::{Malformed, Section};
@@ -34,6 +34,7 @@ impl ChunkedDecoder {
         &mut self,
         bytes: &[u8],
         lines: &mut LineReader,
+        take_body: &mut impl FnMut(&[u8]),
     ) -> Result<ChunkedProgress, Malformed> {
         let mut progress = ChunkedProgress::default();
         while !progress.ended {
@@ -45,6 +46,7 @@ impl ChunkedDecoder {
                 Self::SizeLine => self.feed_size_line(rest, lines)?,
                 Self::Data { remaining_bytes } => {
                     let data_bytes = shorter(rest.len(), remaining_bytes);
+                    take_body(&rest[..data_bytes]);
                     let remaining_bytes = remaining_bytes - data_bytes as u64;
                     *self = if remaining_bytes == 0 { Self::DataEnd } else { Self::Data { remaining_bytes } };
                     progress.data_bytes += data_bytes;

@@ -1,5 +1,7 @@
 //! What is said on one connection, whatever the protocol.
 
+use std::borrow::Cow;
+
 use crate::error::ErrorCode;
 use crate::error::Malformed;
 use crate::h2::Http2Counts;
@@ -40,8 +42,8 @@ pub trait Exchange: Send {
         None
     }
 
-    /// Why the last bytes were refused, where more can be said than the kind of the refusal.
-    fn complaint(&self) -> Option<&str> {
+    /// Why the last bytes were refused, or what the peer has cut off, where more can be said than that it was so.
+    fn complaint(&self) -> Option<Cow<'_, str>> {
         None
     }
 
@@ -72,11 +74,24 @@ pub trait Exchange: Send {
     fn protect(&mut self, _bytes: &mut Vec<u8>) {}
 
     /// Reads bytes that arrived, up to the next event at most. Where they bring several, the last of them is consumed with
-    /// the last event.
+    /// the last event. Bodies are counted and not kept.
     ///
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed>;
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        self.receive_with(bytes, &mut |_, _| ())
+    }
+
+    /// Reads bytes as [`receive`](Self::receive), and hands the parts of bodies to `take_body` as they come, each with the tag
+    /// of its request.
+    ///
+    /// # Errors
+    /// As for [`receive`](Self::receive).
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed>;
 
     /// Whether bytes that were consumed may hold further events, for which `receive` is called with no more bytes.
     fn has_input(&self) -> bool {

@@ -9,6 +9,7 @@
 //! behind a header of nine bytes.
 
 mod counts;
+mod data;
 mod endings;
 mod fields;
 pub mod frame;
@@ -19,6 +20,7 @@ mod settings;
 mod streams;
 mod template;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::error::Malformed;
@@ -26,10 +28,11 @@ use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
 use crate::request::{InvalidRequest, Request};
 
 use counts::{Granted, Run};
+use data::DataUnderWay;
 use fields::HeadReader;
 use frame::DEFAULT_WINDOW_BYTES;
 use hpack::{DEFAULT_TABLE_BYTES, Encoder};
-use receive::{BlockUnderWay, DataUnderWay};
+use receive::BlockUnderWay;
 use settings::PeerSettings;
 use streams::Streams;
 
@@ -160,8 +163,8 @@ impl Exchange for Http2 {
         }
     }
 
-    fn complaint(&self) -> Option<&str> {
-        self.complaint.as_deref()
+    fn complaint(&self) -> Option<Cow<'_, str>> {
+        self.complaint.as_deref().map(Cow::Borrowed)
     }
 
     fn is_limited(&self) -> bool {
@@ -194,8 +197,12 @@ impl Exchange for Http2 {
         self.write_request(tag, template, target, to);
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
-        let received = self.receive_frames(bytes);
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
+        let received = self.receive_frames(bytes, take_body);
         if let Err(fault) = received {
             self.end_connection(fault);
         }

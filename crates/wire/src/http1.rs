@@ -1,8 +1,9 @@
 //! HTTP/1.x on one connection: answers come in the order of the requests.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::error::Malformed;
+use crate::error::{ClosedEarly, Malformed};
 use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
 use crate::request::{InvalidRequest, Request, RequestKind};
 use crate::response::{Limits, ResponseParser};
@@ -15,6 +16,8 @@ pub struct Http1 {
     parser: ResponseParser,
     /// Whether the peer has ended the connection with its last answer.
     is_over: bool,
+    /// How the peer has closed the connection in the middle of an answer.
+    cut_off: Option<ClosedEarly>,
 }
 
 /// A request of HTTP/1.x: its bytes, and where among them the target stands, or belongs.
@@ -42,6 +45,7 @@ impl Exchange for Http1 {
             awaited: VecDeque::with_capacity(most),
             parser: ResponseParser::new(Limits::default()),
             is_over: false,
+            cut_off: None,
         }
     }
 
@@ -49,10 +53,15 @@ impl Exchange for Http1 {
         self.awaited.clear();
         self.parser.reset();
         self.is_over = false;
+        self.cut_off = None;
     }
 
     fn readiness(&self) -> Readiness {
         if self.is_over { Readiness::Closed } else { Readiness::Ready }
+    }
+
+    fn complaint(&self) -> Option<Cow<'_, str>> {
+        self.cut_off.map(|cut_off| Cow::Owned(cut_off.to_string()))
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
@@ -69,10 +78,14 @@ impl Exchange for Http1 {
         }
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
         let (tag, kind) = *self.awaited.front().ok_or(Malformed::Unasked)?;
         let is_begin = self.parser.is_idle();
-        let progress = self.parser.feed(bytes, kind)?;
+        let progress = self.parser.feed_with(bytes, kind, &mut |part| take_body(tag, part))?;
         let event = match progress.response {
             // Whatever follows the last answer was asked for by nobody, so that this is not the answer alone.
             Some(_) if self.awaited.len() == 1 && progress.consumed < bytes.len() => {
@@ -92,7 +105,8 @@ impl Exchange for Http1 {
     fn end_of_input(&mut self) -> Option<Event> {
         self.is_over = true;
         // An answer that was cut off is none, like one that never began.
-        let response = self.parser.end_of_input().ok().flatten()?;
+        let response =
+            self.parser.end_of_input().map_err(|cut_off| self.cut_off = Some(cut_off)).ok().flatten()?;
         self.awaited.pop_front().map(|(tag, _)| Event::Answered(tag, response))
     }
 

@@ -103,6 +103,16 @@ impl ResponseParser {
     /// The response breaks the grammar or the framing of HTTP/1.x. Close the connection; [`reset`](Self::reset) makes
     /// the parser ready for a new one.
     pub fn feed(&mut self, bytes: &[u8], request: RequestKind) -> Result<Progress, Malformed> {
+        self.feed_with(bytes, request, &mut |_| ())
+    }
+
+    /// Consumes bytes as [`feed`](Self::feed), and hands the parts of the body, without its framing, to `take_body`.
+    pub(crate) fn feed_with(
+        &mut self,
+        bytes: &[u8],
+        request: RequestKind,
+        take_body: &mut impl FnMut(&[u8]),
+    ) -> Result<Progress, Malformed> {
         let (mut body, header_consumed) = match self.body.take() {
             Some(body) => (body, 0),
             None => match self.feed_header(bytes, request)? {
@@ -110,7 +120,7 @@ impl ResponseParser {
                 None => return Ok(Progress { consumed: bytes.len(), response: None }),
             },
         };
-        let (body_consumed, ended) = body.feed(&bytes[header_consumed..], &mut self.lines)?;
+        let (body_consumed, ended) = body.feed(&bytes[header_consumed..], &mut self.lines, take_body)?;
         let consumed = header_consumed + body_consumed;
         if ended {
             return Ok(Progress { consumed, response: Some(body.response) });
@@ -203,21 +213,28 @@ impl ResponseBody {
     }
 
     /// Consumes bytes up to the end of the body at most; gives their number and whether the body ended.
-    fn feed(&mut self, bytes: &[u8], lines: &mut LineReader) -> Result<(usize, bool), Malformed> {
+    fn feed(
+        &mut self,
+        bytes: &[u8],
+        lines: &mut LineReader,
+        take_body: &mut impl FnMut(&[u8]),
+    ) -> Result<(usize, bool), Malformed> {
         match &mut self.state {
             BodyState::Length { remaining_bytes } => {
                 let consumed = shorter(bytes.len(), *remaining_bytes);
+                take_body(&bytes[..consumed]);
                 *remaining_bytes -= consumed as u64;
                 self.response.body_bytes += consumed as u64;
                 Ok((consumed, *remaining_bytes == 0))
             }
             BodyState::Chunked(decoder) => {
-                let progress = decoder.feed(bytes, lines)?;
+                let progress = decoder.feed(bytes, lines, take_body)?;
                 self.response.body_bytes += progress.data_bytes as u64;
                 self.response.framing_bytes += (progress.consumed - progress.data_bytes) as u64;
                 Ok((progress.consumed, progress.ended))
             }
             BodyState::UntilClose => {
+                take_body(bytes);
                 self.response.body_bytes += bytes.len() as u64;
                 Ok((bytes.len(), false))
             }

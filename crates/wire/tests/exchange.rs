@@ -95,6 +95,46 @@ fn the_end_of_the_input_completes_an_answer_that_lasts_until_then_and_no_other()
 }
 
 #[test]
+fn an_answer_that_was_cut_off_is_explained_by_how_much_of_it_has_come() {
+    let mut exchange = with_requests(&[(0, "GET")]);
+    events_of(&mut exchange, &ANSWER[..ANSWER.len() - 1]).unwrap();
+    assert_eq!(exchange.complaint(), None);
+    exchange.end_of_input();
+    assert!(
+        exchange.complaint().unwrap().contains("after 1 of the 2 body bytes"),
+        "{:?}",
+        exchange.complaint()
+    );
+    exchange.open();
+    assert_eq!(exchange.complaint(), None);
+}
+
+#[test]
+fn the_parts_of_a_body_are_handed_out_without_its_framing_wherever_the_bytes_are_cut() {
+    let by_length = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world".as_slice();
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6;a=b\r\nhello \r\n5\r\nworld\r\n0\r\nX: y\r\n\r\n";
+    let until_close = b"HTTP/1.1 200 OK\r\n\r\nhello world";
+    for answer in [by_length, chunked, until_close] {
+        let answer = [b"HTTP/1.1 103 Early Hints\r\n\r\n".as_slice(), answer].concat();
+        for cut in 0..=answer.len() {
+            let mut exchange = with_requests(&[(3, "GET")]);
+            let mut body = Vec::new();
+            for mut part in [&answer[..cut], &answer[cut..]] {
+                while !part.is_empty() {
+                    let received = exchange.receive_with(part, &mut |tag, bytes| {
+                        assert_eq!(tag, 3);
+                        body.extend_from_slice(bytes);
+                    });
+                    part = &part[received.unwrap().consumed..];
+                }
+            }
+            assert_eq!(body, b"hello world", "cut at {cut}");
+        }
+    }
+}
+
+#[test]
 fn a_request_cannot_be_given_up_alone() {
     let mut exchange = with_requests(&[(0, "GET"), (1, "GET")]);
     assert!(!exchange.cancel(0));

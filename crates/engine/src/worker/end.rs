@@ -372,7 +372,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if let (Failure::TlsFailed | Failure::Malformed, Some(text)) =
             (failure, connection.exchange.complaint())
         {
-            self.recorder.explained(failed.due, failure, failed.operation, text);
+            self.recorder.explained(failed.due, failure, failed.operation, &text);
         }
         self.slow_requests.extend(self.recorder.failed(&failed));
         self.answer_deadlines.clear(slot * self.configuration.at_once + tag);

@@ -98,7 +98,11 @@ impl Exchange for Multiplexed {
         to.extend([b'r', tag.try_into().unwrap()]);
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
         let (letter, tag) = (bytes[0], usize::from(bytes[1]));
         let mut event = None;
         match letter {
@@ -121,7 +125,8 @@ impl Exchange for Multiplexed {
         self.under_way -= usize::from(matches!(letter, b'A' | b'R' | b'M'));
         let is_more = event.is_none() && bytes.len() > 2;
         if is_more {
-            self.receive(&bytes[2..]).map(|rest| Received { consumed: 2 + rest.consumed, ..rest })
+            self.receive_with(&bytes[2..], take_body)
+                .map(|rest| Received { consumed: 2 + rest.consumed, ..rest })
         } else {
             Ok(Received { consumed: 2, event })
         }

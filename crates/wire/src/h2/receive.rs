@@ -1,21 +1,12 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
 use super::Http2;
+use super::data::DataUnderWay;
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
-use crate::chunked::shorter;
 use crate::error::{ErrorCode, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
 use crate::response::Response;
-
-/// The payload of a DATA frame, as far as it has not come.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DataUnderWay {
-    remaining_bytes: u64,
-    /// Whose data it is; none of what is skipped.
-    stream: Option<(Tag, u32)>,
-    ends_stream: bool,
-}
 
 /// A header block that came in several frames.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +30,11 @@ const CONTINUATIONS_MAX: u32 = 128;
 const UNPRODUCTIVE_MAX: u32 = 10_000;
 
 impl Http2 {
-    pub(super) fn receive_frames(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+    pub(super) fn receive_frames(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
         if self.is_moving {
             return Ok(self.next_moved(bytes.len().min(1)));
         }
@@ -47,9 +42,13 @@ impl Http2 {
         loop {
             let mut event = None;
             if let Some(data) = &mut self.data {
-                let skipped = shorter(bytes.len() - consumed, data.remaining_bytes);
-                data.remaining_bytes -= skipped as u64;
-                consumed += skipped;
+                let (taken, body) = data.take(&bytes[consumed..]);
+                if let Some((tag, id)) = data.stream
+                    && self.streams.get_mut(tag).is_some_and(|stream| stream.id == id)
+                {
+                    take_body(tag, body);
+                }
+                consumed += taken;
                 if data.remaining_bytes == 0 {
                     event = self.data_ended();
                 }
@@ -129,84 +128,22 @@ impl Http2 {
             kind::WINDOW_UPDATE => self.window_update(frame),
             _ => {
                 // An unknown frame is skipped (RFC 9113 §4.1).
-                self.skip(length, None, false);
+                self.skip(length);
                 Ok(None)
             }
         }
     }
 
-    fn skip(&mut self, bytes: usize, stream: Option<(Tag, u32)>, ends_stream: bool) {
-        self.data = Some(DataUnderWay { remaining_bytes: bytes as u64, stream, ends_stream });
-    }
-
-    #[inline]
-    fn data(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
-        let FrameHeader { length, stream: id, .. } = frame.header;
-        let padding = match frame.payload.first() {
-            Some(padding) => usize::from(*padding) + 1,
-            None if frame.header.has(flag::PADDED) => return Err(Http2Error::Padding.into()),
-            None => 0,
-        };
-        let body_bytes = length.checked_sub(padding).ok_or(Http2Error::Padding)?;
-        // The whole payload counts, padding included (RFC 9113 §6.9.1).
-        self.receive_window -= window_bytes(length);
-        if self.receive_window < 0 {
-            return Err(Http2Error::FlowControl.into());
-        }
-        let is_connection_used_up = self.granted.take(window_bytes(length), self.writes);
-        self.refill_connection_window();
-        let rest = length - frame.payload.len();
-        let Some(tag) = self.tag_of(frame.header)? else {
-            self.framing_bytes += (HEADER_BYTES + length) as u64;
-            self.skip(rest, None, false);
-            return Ok(None);
-        };
-        self.run.data(id, body_bytes, self.streams.next_id());
-        let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
-        stream.receive_window -= window_bytes(length);
-        if stream.receive_window < 0 {
-            return Err(Http2Error::FlowControl.into());
-        }
-        stream.framing_bytes += (HEADER_BYTES + padding) as u64;
-        stream.body_bytes += body_bytes as u64;
-        let problem = if stream.status.is_none() {
-            Some(Http2Error::NoHeader)
-        } else if body_bytes > 0 && !stream.can_have_body() {
-            Some(Http2Error::UnexpectedBody)
-        } else {
-            None
-        };
-        if let Some(problem) = problem {
-            self.skip(rest, None, false);
-            return Ok(Some(self.refuse(tag, problem.into())));
-        }
-        if body_bytes > 0 {
-            self.unproductive_frames = 0;
-        }
-        let ends_stream = frame.header.has(flag::END_STREAM);
-        let mut is_used_up = is_connection_used_up && (!ends_stream || self.streams.len() > 1);
-        if !ends_stream {
-            is_used_up |= self.is_stream_window_used_up(tag, length);
-            self.refill_stream_window(tag);
-        }
-        self.counts.windows_used_up += u64::from(is_used_up);
-        self.skip(rest, Some((tag, id)), ends_stream);
-        Ok(None)
-    }
-
-    /// The last byte of a DATA frame has come.
-    #[inline]
-    fn data_ended(&mut self) -> Option<Event> {
-        let DataUnderWay { stream, ends_stream, .. } = self.data.take()?;
-        let (tag, id) = stream?;
-        // The request may have been given up meanwhile.
-        let is_open = self.streams.get_mut(tag).is_some_and(|stream| stream.id == id);
-        (ends_stream && is_open).then(|| self.answered(tag)).flatten()
+    /// Skips what follows of a frame, which is nobody's.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        let remaining_bytes = bytes as u64;
+        self.data =
+            Some(DataUnderWay { remaining_bytes, padding_bytes: 0, stream: None, ends_stream: false });
     }
 
     /// The tag of the request that a frame of an answer belongs to; none of one that was given up.
     #[inline]
-    fn tag_of(&self, header: FrameHeader) -> Result<Option<Tag>, Http2Error> {
+    pub(super) fn tag_of(&self, header: FrameHeader) -> Result<Option<Tag>, Http2Error> {
         let FrameHeader { kind, stream, .. } = header;
         match self.streams.named(stream) {
             Named::Open(tag) => Ok(Some(tag)),
@@ -307,7 +244,7 @@ impl Http2 {
 
     /// Ends a stream whose answer is complete.
     #[inline]
-    fn answered(&mut self, tag: Tag) -> Option<Event> {
+    pub(super) fn answered(&mut self, tag: Tag) -> Option<Event> {
         let stream = self.streams.get_mut(tag)?;
         self.counts.answers_behind_long += u64::from(self.run.has_delayed(stream));
         let received_bytes = stream.body_bytes;
@@ -332,7 +269,7 @@ impl Http2 {
     }
 
     /// Ends a stream whose answer is none; the connection goes on.
-    fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
+    pub(super) fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
         self.give_up(tag, problem.code());
         Event::Refused(tag, Refusal::Malformed(problem))
     }

@@ -1,9 +1,9 @@
 //! What a server answers (RFC 9113 §8.1 to §8.3).
 
-use loadcurve_wire::{Event, Exchange as _, Http2Error, Malformed, Readiness, Refusal, Response};
+use loadcurve_wire::{Event, Exchange as _, Http2Error, Malformed, Readiness, Refusal, Response, Tag};
 
 use crate::support::{
-    CONTINUATION, END_HEADERS, END_STREAM, FRAME_HEADER_BYTES, HEADERS, NEWEST_ENTRY, PADDED, PRIORITY,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER_BYTES, HEADERS, NEWEST_ENTRY, PADDED, PRIORITY,
     RST_STREAM, STATUS_200, WITH_PRIORITY, data, events_of, frame, frames_of, headers, output, with_requests,
 };
 
@@ -175,4 +175,31 @@ fn blocks_that_are_equal_say_the_same_and_those_behind_a_change_of_the_table_nee
         })
         .collect();
     assert_eq!(statuses, [410, 410, 418, 418]);
+}
+
+#[test]
+fn the_parts_of_bodies_are_handed_out_by_request_without_padding_wherever_the_bytes_are_cut() {
+    let padded =
+        |body: &[u8], padding: u8| [&[padding], body, vec![b'#'; usize::from(padding)].as_slice()].concat();
+    let answers = [
+        headers(0, 1, &[(":status", "200")]),
+        headers(0, 3, &[(":status", "200")]),
+        frame(DATA, PADDED, 1, &padded(b"hello ", 3)),
+        data(0, 3, b"other"),
+        frame(DATA, PADDED, 1, &padded(b"", 2)),
+        frame(DATA, PADDED | END_STREAM, 1, &padded(b"world", 0)),
+        data(END_STREAM, 3, b""),
+    ]
+    .concat();
+    for cut in 0..=answers.len() {
+        let mut exchange = with_requests(&["GET", "GET"]);
+        let mut bodies = [Vec::new(), Vec::new()];
+        for mut part in [&answers[..cut], &answers[cut..]] {
+            while !part.is_empty() {
+                let mut take = |tag: Tag, bytes: &[u8]| bodies[tag].extend_from_slice(bytes);
+                part = &part[exchange.receive_with(part, &mut take).unwrap().consumed..];
+            }
+        }
+        assert_eq!(bodies, [b"hello world".as_slice(), b"other"], "cut at {cut}");
+    }
 }

@@ -1,0 +1,103 @@
+//! Bodies of answers, as they arrive.
+
+use super::Http2;
+use super::frame::{Frame, FrameHeader, HEADER_BYTES, flag};
+use super::receive::window_bytes;
+use crate::chunked::shorter;
+use crate::error::{Http2Error, Malformed};
+use crate::exchange::{Event, Tag};
+
+/// The payload of a DATA frame, as far as it has not come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DataUnderWay {
+    pub(super) remaining_bytes: u64,
+    /// How much of that is padding, at its end.
+    pub(super) padding_bytes: u8,
+    /// Whose data it is; none of what is skipped.
+    pub(super) stream: Option<(Tag, u32)>,
+    pub(super) ends_stream: bool,
+}
+
+impl DataUnderWay {
+    /// Takes what belongs to it of the bytes that come next: their number, and what of them is body.
+    #[inline]
+    pub(super) fn take<'a>(&mut self, bytes: &'a [u8]) -> (usize, &'a [u8]) {
+        let taken = shorter(bytes.len(), self.remaining_bytes);
+        let body_bytes = self.remaining_bytes.saturating_sub(u64::from(self.padding_bytes));
+        self.remaining_bytes -= taken as u64;
+        (taken, bytes.get(..shorter(taken, body_bytes)).unwrap_or_default())
+    }
+}
+
+impl Http2 {
+    #[inline]
+    pub(super) fn data(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {
+        let FrameHeader { length, stream: id, .. } = frame.header;
+        let padding = match frame.payload.first() {
+            Some(padding) => usize::from(*padding) + 1,
+            None if frame.header.has(flag::PADDED) => return Err(Http2Error::Padding.into()),
+            None => 0,
+        };
+        let body_bytes = length.checked_sub(padding).ok_or(Http2Error::Padding)?;
+        // The whole payload counts, padding included (RFC 9113 §6.9.1).
+        self.receive_window -= window_bytes(length);
+        if self.receive_window < 0 {
+            return Err(Http2Error::FlowControl.into());
+        }
+        let is_connection_used_up = self.granted.take(window_bytes(length), self.writes);
+        self.refill_connection_window();
+        let rest = length - frame.payload.len();
+        let Some(tag) = self.tag_of(frame.header)? else {
+            self.framing_bytes += (HEADER_BYTES + length) as u64;
+            self.skip(rest);
+            return Ok(None);
+        };
+        self.run.data(id, body_bytes, self.streams.next_id());
+        let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
+        stream.receive_window -= window_bytes(length);
+        if stream.receive_window < 0 {
+            return Err(Http2Error::FlowControl.into());
+        }
+        stream.framing_bytes += (HEADER_BYTES + padding) as u64;
+        stream.body_bytes += body_bytes as u64;
+        let problem = if stream.status.is_none() {
+            Some(Http2Error::NoHeader)
+        } else if body_bytes > 0 && !stream.can_have_body() {
+            Some(Http2Error::UnexpectedBody)
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            self.skip(rest);
+            return Ok(Some(self.refuse(tag, problem.into())));
+        }
+        if body_bytes > 0 {
+            self.unproductive_frames = 0;
+        }
+        let ends_stream = frame.header.has(flag::END_STREAM);
+        let mut is_used_up = is_connection_used_up && (!ends_stream || self.streams.len() > 1);
+        if !ends_stream {
+            is_used_up |= self.is_stream_window_used_up(tag, length);
+            self.refill_stream_window(tag);
+        }
+        self.counts.windows_used_up += u64::from(is_used_up);
+        self.data = Some(DataUnderWay {
+            remaining_bytes: rest as u64,
+            // Its length stands in front of the body.
+            padding_bytes: frame.payload.first().copied().unwrap_or(0),
+            stream: Some((tag, id)),
+            ends_stream,
+        });
+        Ok(None)
+    }
+
+    /// The last byte of a DATA frame has come.
+    #[inline]
+    pub(super) fn data_ended(&mut self) -> Option<Event> {
+        let DataUnderWay { stream, ends_stream, .. } = self.data.take()?;
+        let (tag, id) = stream?;
+        // The request may have been given up meanwhile.
+        let is_open = self.streams.get_mut(tag).is_some_and(|stream| stream.id == id);
+        (ends_stream && is_open).then(|| self.answered(tag)).flatten()
+    }
+}
