@@ -22,11 +22,13 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import WebSite, verify_answers
+from loadcurve.server.asked import Site
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.running import find_running_server
+from loadcurve.server.transport import CLEAR_TEXT
 
 GRACE_S = 2.0
 LOAD_S = 0.3
@@ -59,7 +61,8 @@ def version(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
 def verify(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
     """Compare what it answers with what it should."""
     if scheme == "http":
-        verify_answers("127.0.0.1", port, [f"/{FILE}"], CONTENT, timeout_s)
+        address = f"127.0.0.1:{port}"
+        verify_answers(Site(address, address, CLEAR_TEXT, timeout_s), [f"/{FILE}"], CONTENT)
     else:
         RunningDatabase(url_of(scheme, port)).verify([], timeout_s=timeout_s)
     return NOTHING_WRONG

@@ -1,5 +1,6 @@
 """The native part: the load engine, its histograms, and the positions of keys in TOML."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Self, final
 
@@ -10,6 +11,7 @@ __all__ = [
     "Load",
     "LocalPorts",
     "RequestList",
+    "ask",
     "body_length",
     "make_certificates",
     "pause_delays",
@@ -214,6 +216,22 @@ class RequestList:
             ValueError: the file is not what it was.
 
         """
+
+def ask(
+    plan: str, take_body: Callable[[int, bytes], object]
+) -> list[tuple[tuple[int, int] | None, tuple[str, str] | None]]:
+    """Make each request of a plan once, on a connection of its own, exactly as its load would make it.
+
+    The plan stands under ``http``, and its requests are given, not listed in a file. The parts of bodies are
+    handed over as they come, with the place of their request. Returns for each request, up to the first that
+    is not answered, its status and the length of its answer's body, or the class of its failure and an
+    explanation. A request has the timeout of the plan, and more for a long body that does not come slowly.
+
+    Raises:
+        ValueError: the plan asks for something that cannot be.
+        RuntimeError: the server does not agree to how it is to be spoken with.
+
+    """
 
 def body_length(path: str | PathLike[str]) -> int:
     """Length in bytes of a file that is to be the body of requests.

@@ -48,6 +48,15 @@ def test_where_connections_are_dropped_nothing_can_be_measured(sandbox):
     assert f"{address}: no connection (127.0.0.1: no connection within 0.2 s)" in finished.stderr
 
 
+def test_a_server_that_does_not_speak_http_2_in_clear_text_is_not_put_under_load(sandbox):
+    with recording_server() as server:
+        finished = sandbox.run("load", f"http://{server.authority}/", "--http", "2")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    sentence = f"loadcurve: no HTTP/2 in clear text with {server.authority}: the server"
+    [line] = [line for line in finished.stderr.splitlines() if "HTTP/2" in line]
+    assert line.startswith(sentence)
+
+
 def test_an_unknown_host_is_named(sandbox):
     finished = sandbox.run("load", "http://no.such.host.invalid/")
     assert (finished.returncode, finished.stdout) == (4, "")

@@ -118,3 +118,14 @@ def test_a_running_server_that_names_no_version_is_not_measured_without_one(sand
     assert finished.returncode == 4
     assert f"The version of the server at http://{address} is unknown" in finished.stderr
     assert 'Give it in the study, such as version = "1.2"' in finished.stderr
+
+
+def test_a_server_that_does_not_speak_what_the_load_asks_for_is_refused_before_it(sandbox, content):
+    with echo_server() as port:
+        study = study_of(f"http://localhost:{port}").replace("[load]", '[load]\nhttp = "2"', 1)
+        finished = run(sandbox, study)
+    assert finished.returncode == 4
+    assert f"http://localhost:{port}: no HTTP/2 in clear text with localhost:{port}: " in finished.stderr
+    _, (trial,) = records_of(sandbox)
+    assert "measurements" not in trial
+    assert trial["reason"]["code"] == "wrong_answer"

@@ -1,6 +1,7 @@
 """Real servers with TLS and HTTP/2, as OpenSSL sees them, and by bytes as RFC 9113 has them."""
 
 import os
+import re
 import socket
 import ssl
 import stat
@@ -17,9 +18,12 @@ from encrypted_support import (
 )
 from server_support import CATALOG, is_root, server_of, servers, user_of
 
+from loadcurve.loads.tls import TlsTable
 from loadcurve.server.answers import verify_answers
+from loadcurve.server.asked import Site, plain_load
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 TLS_SERVERS = ["nginx", "apache-event", "lighttpd", "h2o", "caddy", "node", "limit"]
 CLEAR_HTTP2 = ["apache-event", "lighttpd", "h2o", "caddy", "limit"]
@@ -57,15 +61,39 @@ def test_a_server_with_tls_alone_speaks_http_1_and_is_trusted_by_its_own_authori
             assert P256_KEY in connection.getpeercert(binary_form=True)
         with pytest.raises(ssl.SSLCertVerificationError):
             connected_to(server, ssl.create_default_context())
-        with pytest.raises(ServerFailure) as refused:
-            verify_answers("127.0.0.1", server.port, PATHS, None)
-        assert "wrong_answer" in refused.value.code
+        in_clear_text = refusal(server, CLEAR_TEXT)
+        assert "the server speaks TLS on this port; give its URL as https://" in in_clear_text
+        if name != "h2o":
+            sentence = refusal(server, server.transport, "2")
+            assert re.search('does not speak (the asked version of HTTP|"h2") over TLS', sentence)
+
+
+def refusal(server, transport, http="1.1"):
+    """Return why a load in this version of HTTP over this transport is refused before it begins."""
+    with pytest.raises(ServerFailure) as refused:
+        verify_answers(
+            Site(server.address, server.address, transport, 10), PATHS, None, plain_load(transport, http)
+        )
+    assert refused.value.code == "wrong_answer"
+    return refused.value.text
+
+
+@servers(*TLS_SERVERS, "limit")
+def test_clear_text_is_not_taken_for_tls_and_not_for_http2(name, content_folder):
+    with server_of(CATALOG[name], content_folder) as server:
+        encrypted = Transport("https", TlsTable(verify="none"))
+        assert "it may speak no TLS on this port" in refusal(server, encrypted)
+        # H2O has no way not to speak HTTP/2.
+        if name != "h2o":
+            sentence = refusal(server, CLEAR_TEXT, "2")
+            assert sentence.startswith(f"no HTTP/2 in clear text with {server.address}: the server")
 
 
 @servers(*CLEAR_HTTP2)
 def test_a_server_with_http2_alone_speaks_it_in_clear_text_with_prior_knowledge(name, content_folder):
     with server_of(CATALOG[name], content_folder, http2=True) as server:
         assert server.url.startswith("http://")
+        # In HTTP/1.1 and in HTTP/2: a server may be loaded in both.
         server.verify(PATHS)
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
             assert first_frame_type(connection) == SETTINGS_FRAME

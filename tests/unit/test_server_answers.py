@@ -1,5 +1,6 @@
 """What a web server's answers are verified to be: the content, of status 200, or a text that matches."""
 
+import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +9,13 @@ from itertools import count
 
 import pytest
 
+from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.verification import AnswerPattern
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
+from loadcurve.server.asked import Site
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.transport import CLEAR_TEXT
 
 CONTENT = {"page": ContentRecord(bytes=6, sha256="0" * 64)}
 TOTAL = AnswerPattern(r"^Total: \d+$")
@@ -43,9 +47,18 @@ def answering(*texts: str, status: int = 200) -> Iterator[int]:
             thread.join()
 
 
+def site_at(port: int) -> Site:
+    address = f"127.0.0.1:{port}"
+    return Site(address, address, CLEAR_TEXT, timeout_s=10)
+
+
+def load(**keys) -> ClosedLoad:
+    return ClosedLoad(model="closed", requests=["/page"], connections=1, requests_total=1, **keys)
+
+
 def refusal(port, rule="content", path="/page"):
     with pytest.raises(ServerFailure) as failure:
-        verify_answers("127.0.0.1", port, [path], CONTENT, rule=rule)
+        verify_answers(site_at(port), [path], CONTENT, load(verify=rule))
     assert failure.value.code == "wrong_answer"
     return failure.value.text
 
@@ -66,13 +79,13 @@ def test_a_wrong_page_that_does_not_change_is_refused_as_wrong():
 def test_a_changing_page_passes_by_its_status_and_by_what_each_text_contains():
     with answering("Total: 1", "Total: 20", "Total: 300") as port:
         for rule in ("status", TOTAL):
-            verify_answers("127.0.0.1", port, ["/page"], CONTENT, rule=rule)
+            verify_answers(site_at(port), ["/page"], CONTENT, load(verify=rule))
 
 
 @pytest.mark.parametrize("rule", ["status", TOTAL])
 def test_a_path_need_lead_to_no_file_where_answers_are_not_compared_with_files(rule):
     with answering("Total: 1") as port:
-        answers = verify_answers("127.0.0.1", port, ["/other?x=1"], CONTENT, rule=rule)
+        answers = verify_answers(site_at(port), ["/other?x=1"], CONTENT, load(verify=rule))
     assert answers["/other?x=1"].bytes == len("Total: 1")
 
 
@@ -87,3 +100,75 @@ def test_a_text_that_the_pattern_does_not_match_is_refused():
 def test_another_status_is_refused_by_any_rule(rule):
     with answering("Total: 1", status=500) as port:
         assert refusal(port, rule) == "GET /page was answered with status 500, not 200."
+
+
+@contextmanager
+def talking(answer) -> Iterator[tuple[int, list[tuple[str, str, bytes]]]]:
+    """Answer as the function does, given the handler; yield the port, and what was asked so far."""
+    asked: list[tuple[str, str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked.append((self.command, self.headers.get("X-Own", ""), body))
+            status, text = answer(self)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(text)
+
+        def log_message(self, *_):
+            pass
+
+    for method in ("GET", "HEAD", "POST"):
+        setattr(Handler, f"do_{method}", Handler.answer)
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.server_port, asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+PAGE = {"page": ContentRecord(bytes=4, sha256=hashlib.sha256(b"page").hexdigest())}
+
+
+def test_what_is_verified_is_the_request_of_the_load_with_its_method_headers_and_body():
+    post = load(method="POST", headers={"X-Own": "yes"}, body="a=1", verify="status")
+    with talking(lambda _: (201, b"made")) as (port, asked):
+        answers = verify_answers(site_at(port), ["/page"], PAGE, post)
+    assert asked == [("POST", "yes", b"a=1")]
+    assert answers["/page"].bytes == len("made")
+
+
+def test_an_error_is_refused_whatever_the_method():
+    with talking(lambda _: (405, b"")) as (port, _), pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(port), ["/page"], PAGE, load(method="POST", verify="status"))
+    assert failure.value.text == "POST /page was answered with status 405, an error."
+
+
+@pytest.mark.parametrize("keys", [{"method": "HEAD"}, {"headers": {"Accept-Encoding": "gzip"}}])
+def test_content_that_a_request_changes_is_verified_by_a_plain_one(keys):
+    def answer(handler):
+        return 200, b"zipped" if handler.headers.get("Accept-Encoding") else served
+
+    for served in (b"page", b"gape"):
+        with talking(answer) as (port, asked):
+            if served == b"page":
+                verify_answers(site_at(port), ["/page"], PAGE, load(**keys))
+            else:
+                with pytest.raises(ServerFailure, match="right length but other content"):
+                    verify_answers(site_at(port), ["/page"], PAGE, load(**keys))
+        assert [method for method, *_ in asked] == [keys.get("method", "GET"), "GET"]
+
+
+def test_what_the_engine_cannot_ask_is_a_failure_with_its_reason():
+    with talking(lambda _: (200, b"page")) as (port, asked), pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(port), ["/page"], PAGE, load(http="2"))
+    # The server takes it for a request of a version that it does not know, and answers without a status line.
+    begin = f"no HTTP/2 in clear text with 127.0.0.1:{port}: the server's first frame is not SETTINGS"
+    assert failure.value.text.startswith(begin)
+    assert not asked

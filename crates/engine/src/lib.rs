@@ -4,10 +4,12 @@
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
 mod activity;
+mod asking;
 mod capacity;
 mod clock;
 mod connection;
 mod deadlines;
+mod dialogue;
 mod error;
 mod http;
 mod io;
@@ -44,8 +46,10 @@ pub const NO_TLS: &str =
     "this build has no TLS, as that of a first demo: build all of it by `make setup`, or install the wheel";
 
 pub use activity::Activity;
+pub use asking::{Answer, ask};
 pub use capacity::{LocalPorts, allow_connections};
 pub use clock::now;
+pub use dialogue::Unanswered;
 pub use error::StartError;
 pub use kernel::TcpCounters;
 pub use last_second::LastSecond;

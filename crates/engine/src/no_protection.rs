@@ -22,6 +22,11 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
     Err(StartError::Plan(crate::NO_TLS.into()))
 }
 
+/// Nobody knows.
+pub(crate) fn is_spoken(_: &HttpLoad) -> bool {
+    false
+}
+
 /// Nothing: no load is over TLS.
 pub(crate) fn summary(_: &HttpLoad, _: &Recorder, _: Option<&Look>) -> Option<TlsSummary> {
     None

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadcurve_plan::{HttpLoad, Tls as Plan};
+use loadcurve_plan::{HttpLoad, Tls as Plan, Verify};
 use loadcurve_record::Recorder;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
 use loadcurve_wire::Exchange;
@@ -38,6 +38,15 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
         }
     };
     speaker.speak::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
+}
+
+/// Whether the server of a plan in clear text answers a handshake of TLS.
+pub(crate) fn is_spoken(plan: &HttpLoad) -> bool {
+    let name = plan.work.address.ip().to_string();
+    let any = Plan { verify: Verify::None, ..Plan::of(&name) };
+    let Ok(client) = Client::new(&any, "http/1.1", false) else { return false };
+    let end = clock::now() + plan.timeout();
+    tls::look(plan.work.address, &client, || Duration::from_nanos((end - clock::now()).0)).is_ok()
 }
 
 /// What a result says of the handshakes of a load; none in clear text.

@@ -8,7 +8,7 @@ use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
 use crate::requests::reader::ListReader;
-use crate::requests::template::{Targets, Template, Templates};
+use crate::requests::template::{Targets, Templates};
 
 mod body;
 mod file;
@@ -18,9 +18,11 @@ mod list;
 mod reader;
 mod template;
 
+pub(crate) use body::BodyFile;
 pub use body::body_length;
 pub use list::{ListedRequest, RequestList};
 pub use reader::sample;
+pub(crate) use template::Template;
 
 /// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod asking;
 mod certificates;
 mod database;
 mod histogram;
@@ -20,6 +21,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
     module.add_class::<requests::RequestList>()?;
+    module.add_function(wrap_pyfunction!(asking::ask, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::make_certificates, module)?)?;
     module.add_function(wrap_pyfunction!(database::workload, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;

@@ -157,6 +157,12 @@ impl<E: Exchange> Exchange for Tls<E> {
         if self.ends_now() { self.end() } else { None }
     }
 
+    fn end(&mut self, to: &mut Vec<u8>) {
+        if let Some(session) = &mut self.session {
+            session.end(to);
+        }
+    }
+
     fn cancel(&mut self, tag: Tag) -> bool {
         self.inner.cancel(tag)
     }

@@ -1,6 +1,6 @@
 //! What went wrong in a handshake or a record, in words for the person who meets it.
 
-use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 
 /// The names by which options are known that help.
 const ACCEPT: &str =
@@ -18,6 +18,10 @@ pub(crate) fn in_words(error: &Error) -> String {
             format!("the server offers nothing that was asked for: {}", incompatibility_in_words(reason))
         }
         Error::DecryptError => "a TLS record was changed on its way, or is no record".into(),
+        Error::PeerMisbehaved(PeerMisbehaved::SelectedUnofferedApplicationProtocol) => {
+            "the server does not speak the asked version of HTTP over TLS: it has chosen one that was not offered"
+                .into()
+        }
         Error::PeerMisbehaved(reason) => format!("the server breaks the rules of TLS: {reason:?}"),
         other => format!("TLS failed: {other}"),
     }

@@ -101,6 +101,9 @@ pub trait Exchange: Send {
     /// The peer sends no more bytes: gives the event that this completes, one at a time.
     fn end_of_input(&mut self) -> Option<Event>;
 
+    /// Appends the last that is said on a connection that the client ends, as it goes to the connection.
+    fn end(&mut self, _to: &mut Vec<u8>) {}
+
     /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
     fn cancel(&mut self, tag: Tag) -> bool;
 }

@@ -279,7 +279,7 @@ def try_server(
     """
     try:
         with serve(found, served, cpus) as server:
-            server.verify(arm.paths_to_verify(seed), arm.load.answer_rule)
+            server.verify(arm.paths_to_verify(seed), arm.load)
             return TriedServer(server.settings, server.configuration)
     except ServerFailure as failure:
         return failure

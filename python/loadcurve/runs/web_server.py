@@ -36,7 +36,7 @@ class WebServerUnderLoad:
 
     def verify(self, seed: int) -> None:
         """Ask for every path once, or for some of a long list."""
-        self.server.verify(self.load.paths_to_verify(seed), self.load.answer_rule)
+        self.server.verify(self.load.paths_to_verify(seed), self.load)
 
     def prepare(self, point: Point, seed: int, observe: Observe) -> Loads:  # noqa: ARG002
         """Do nothing."""

@@ -1,27 +1,26 @@
 """What a web server answers: whether it is ready, and whether it serves what it should."""
 
-import hashlib
 import http.client
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
+from loadcurve.loads.http import HTTP2, HttpLoadTable
+from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
+from loadcurve.server.asked import Answer, Site, answers_to, as_plain, is_plain, plain_load
 from loadcurve.server.exchange import answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
-CHUNK_BYTES = 1 << 20
 ANSWER_TIMEOUT_S = 10.0
-MATCHED_BYTES = 1 << 20
-"""A pattern is looked for in this much of an answer, from its begin."""
 CHANGES = (
     "is answered differently from request to request; a page whose text changes requires verify in [load]: "
     '"status", or { pattern = "…" } for what each text contains'
@@ -65,9 +64,11 @@ class WebSite:
             )
         return f"the last status was {status}"
 
-    def verify(self, paths: Sequence[str], rule: AnswerRule = "content", /) -> None:
-        """Ask for each path once and check the answer by the rule."""
-        verify_answers(self.address, self.port, paths, self.content, rule=rule, transport=self.transport)
+    def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
+        """Ask for each path once, as a load does, and check the answers as it says."""
+        address = f"{self.address}:{self.port}"
+        site = Site(address, address, self.transport, ANSWER_TIMEOUT_S)
+        verify_answers(site, paths, self.content, load if isinstance(load, HttpLoadTable) else None)
 
     @property
     def _asked_path(self) -> str:
@@ -81,42 +82,63 @@ def status_of(address: str, port: int, path: str, timeout_s: float, transport: T
 
 
 def verify_answers(
-    address: str,
-    port: int,
-    paths: Iterable[str],
+    site: Site,
+    paths: Sequence[str],
     content: Mapping[str, ContentRecord] | None,
-    timeout_s: float = ANSWER_TIMEOUT_S,
-    *,
-    rule: AnswerRule = "content",
-    transport: Transport = CLEAR_TEXT,
+    load: HttpLoadTable | None = None,
 ) -> dict[str, ContentRecord]:
-    """Ask for each path once and compare status, length and digest with the content, or as the rule says.
+    """Ask for each path once, as a load does, and compare status, length and digest with the content.
 
-    Without content, as for a server that was not started here, only the status is compared. Each answer has
-    ``timeout_s``, see :func:`loadcurve.server.exchange.answer_within`. Returns the length and the digest of
-    each answer.
+    What is compared is what the load says (``verify``). Requests of another method than GET or with headers
+    may be answered with anything but an error; what the content says is then asked for without them, where
+    their answers are others. Without content, as for a server that was not started here, only the status is
+    compared. Without a load the paths are asked for in every version of HTTP that the server was set to
+    speak. Returns the length and the digest of each answer.
 
     Raises:
-        BadInput: a path leads to no file of the content.
-        ServerFailure: an answer is missing or wrong ("wrong_answer").
+        BadInput: a path leads to no file of the content, or the load cannot be sent.
+        ServerFailure: an answer is missing or wrong, or the server does not agree to how it is to be spoken
+            with ("wrong_answer").
 
     """
-    answers = {}
-    ask = partial(_answer, address, port, timeout_s=timeout_s, transport=transport)
-    for path in paths:
-        expected = _content_at(path, content) if rule == "content" and content is not None else None
-        body_bytes = None if expected is None else expected.bytes
-        answers[path], text = ask(path, expected_bytes=body_bytes)
-        if isinstance(rule, AnswerPattern) and not re.search(rule.pattern, text):
-            raise ServerFailure(
-                "wrong_answer",
-                f"GET {path} was answered with a text that {show(rule.pattern)} does not match.",
-            )
-        if expected is not None and answers[path] != expected:
-            again, _ = ask(path, expected_bytes=body_bytes)
-            difference = _difference(answers[path], expected) if again == answers[path] else CHANGES
+    if load is None:
+        versions = ("1.1", HTTP2) if site.transport.has_http2 else ("1.1",)
+        for http in versions:
+            records = _verified(site, paths, content, plain_load(site.transport, http))
+        return records
+    return _verified(site, paths, content, load)
+
+
+def _verified(
+    site: Site, paths: Sequence[str], content: Mapping[str, ContentRecord] | None, load: HttpLoadTable
+) -> dict[str, ContentRecord]:
+    expected = {}
+    if load.verify == "content" and content is not None:
+        expected = {path: _content_at(path, content) for path in paths}
+    lengths = {path: record.bytes for path, record in expected.items()}
+    answers = answers_to(load, paths, site, lengths)
+    for path, answer in answers.items():
+        _require_status(f"{load.method} {path}", answer.status, plain=is_plain(load))
+        wrong = partial(_difference, expected=expected.get(path), rule=load.verify)
+        if (difference := wrong(answer)) is None:
+            continue
+        if not is_plain(load):
+            plain = answers_to(as_plain(load), [path], site, lengths)[path]
+            _require_status(f"GET {path}", plain.status, plain=True)
+            difference = wrong(plain)
+        elif path in expected and answers_to(load, [path], site, lengths)[path].record != answer.record:
+            difference = CHANGES
+        if difference is not None:
             raise ServerFailure("wrong_answer", f"GET {path} {difference}.")
-    return answers
+    return {path: answer.record for path, answer in answers.items()}
+
+
+def _require_status(request: str, status: int, *, plain: bool) -> None:
+    """Refuse another status than 200 of a plain request, and an error of any."""
+    if status != http.HTTPStatus.OK and plain:
+        raise ServerFailure("wrong_answer", f"{request} was answered with status {status}, not 200.")
+    if status >= http.HTTPStatus.BAD_REQUEST:
+        raise ServerFailure("wrong_answer", f"{request} was answered with status {status}, an error.")
 
 
 def content_name(path: str) -> str:
@@ -133,37 +155,14 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
     return content[name]
 
 
-def _answer(
-    address: str, port: int, path: str, *, timeout_s: float, expected_bytes: int | None, transport: Transport
-) -> tuple[ContentRecord, str]:
-    """Return the length and the digest of an answer, and the begin of its text."""
-    try:
-        with answer_within(
-            timeout_s, address, port, path, body_bytes=expected_bytes, transport=transport
-        ) as response:
-            if response.status != http.HTTPStatus.OK:
-                raise ServerFailure(
-                    "wrong_answer", f"GET {path} was answered with status {response.status}, not 200."
-                )
-            digest = hashlib.sha256()
-            size_bytes, begin = 0, b""
-            while chunk := response.read(CHUNK_BYTES):
-                if size_bytes < MATCHED_BYTES:
-                    begin += chunk
-                digest.update(chunk)
-                size_bytes += len(chunk)
-            if response.length:
-                text = f"GET {path} ended {response.length} bytes before the length that its header names."
-                raise ServerFailure("wrong_answer", text)
-    except (OSError, http.client.HTTPException) as error:
-        raise ServerFailure(
-            "wrong_answer", f"GET {path} was not answered: {error or type(error).__name__}."
-        ) from None
-    answer = ContentRecord(bytes=size_bytes, sha256=digest.hexdigest())
-    return answer, begin[:MATCHED_BYTES].decode(errors="replace")
-
-
-def _difference(answer: ContentRecord, expected: ContentRecord) -> str:
-    if answer.bytes != expected.bytes:
-        return f"was answered with {answer.bytes} bytes instead of {expected.bytes}"
-    return f"was answered with {answer.bytes} bytes of the right length but other content"
+def _difference(answer: Answer, *, expected: ContentRecord | None, rule: AnswerRule) -> str | None:
+    """Return what is wrong with the body of an answer, if anything is."""
+    if isinstance(rule, AnswerPattern):
+        if re.search(rule.pattern, answer.text):
+            return None
+        return f"was answered with a text that {show(rule.pattern)} does not match"
+    if expected is None or answer.record == expected:
+        return None
+    if answer.record.bytes != expected.bytes:
+        return f"was answered with {answer.record.bytes} bytes instead of {expected.bytes}"
+    return f"was answered with {expected.bytes} bytes of the right length but other content"

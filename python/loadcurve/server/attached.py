@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
-from loadcurve.loads.verification import AnswerRule
+from loadcurve.loads.http import HttpLoadTable
+from loadcurve.loads.table import LoadTable
 from loadcurve.probe.window import nothing_observed
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
@@ -12,11 +13,11 @@ from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContentRecord
 from loadcurve.result.verdict import Caveat
 from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
+from loadcurve.server.asked import Site
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.running import RunningServer
-from loadcurve.server.target import read_url
 from loadcurve.server.transport import Transport
 
 PROCESSES_UNKNOWN = Caveat.of(
@@ -72,8 +73,8 @@ class AttachedServer(LiveServer):
         """Unknown: the server was configured elsewhere."""
         return {}
 
-    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
-        """Ask for each path once and check the answer by the rule; without content, at least its status.
+    def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
+        """Ask for each path once, as a load does; without content, at least the status is checked.
 
         A database is given something to keep, which is read back and removed.
 
@@ -85,18 +86,11 @@ class AttachedServer(LiveServer):
         url = self._found.url
         try:
             if self._found.protocol == "http":
-                target = read_url(url)
-                verify_answers(
-                    target.host,
-                    target.port,
-                    paths,
-                    self._content,
-                    self._timeout_s,
-                    rule=rule,
-                    transport=self.transport,
-                )
+                site = Site(self.address, self.authority, self.transport, self._timeout_s)
+                asked = load if isinstance(load, HttpLoadTable) else None
+                verify_answers(site, paths, self._content, asked)
             else:
-                RunningDatabase(url).verify(paths, rule)
+                RunningDatabase(url).verify(paths, load)
         except ServerFailure as failure:
             raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import Database, DatabaseError, Load, workload
-from loadcurve.loads.verification import AnswerRule
+from loadcurve.loads.table import LoadTable
 from loadcurve.redaction import hidden
 from loadcurve.server.failure import ServerFailure
 
@@ -48,7 +48,7 @@ class RunningDatabase:
     def verify(
         self,
         _paths: Sequence[str],
-        _rule: AnswerRule = "content",
+        _load: LoadTable | None = None,
         /,
         timeout_s: float = VERIFICATION_TIMEOUT_S,
     ) -> None:

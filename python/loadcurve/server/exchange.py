@@ -1,4 +1,7 @@
-"""Asking a server something within a time that is a total, however the answer is spread over it.
+"""Asking a server whether it is there, in HTTP/1.1, within a time that is a total, however the answer comes.
+
+What its answers to a load are verified by is asked by the engine, as the load asks: see
+:mod:`loadcurve.server.asked`.
 
 The timeout of a socket is one for each read: a server that sends a byte now and then would hold its client
 for ever.
@@ -18,31 +21,19 @@ from loadcurve.loads.tls import TlsTable
 from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
-LEAST_BYTES_PER_S = 64 * 1024
-"""A body that comes more slowly, on average, has no more time than a head; one that does not has as much as
-it needs."""
 SHOWN_CHARACTERS = 60
-MOST_UNKNOWN_BYTES = 16 * 1024 * 1024
-"""A body of unknown length gets more time for at most this number of bytes, so that an endless one ends."""
 
 
 @contextlib.contextmanager
 def answer_within(
-    timeout_s: float,
-    host: str,
-    port: int,
-    path: str,
-    *,
-    body_bytes: int | None = None,
-    transport: Transport = CLEAR_TEXT,
+    timeout_s: float, host: str, port: int, path: str, transport: Transport = CLEAR_TEXT
 ) -> Iterator[HTTPResponse]:
     """Ask for a path, and give the answer, of which the head was read, for the length of a block.
 
     From now on the head has ``timeout_s``, finding the host, a handshake of TLS and interim answers (1xx)
-    included, and so has its body, but for the time that ``body_bytes`` take at :data:`LEAST_BYTES_PER_S`, as
-    far as they come.
+    included.
 
-    Raises ``OSError`` or ``HTTPException`` where there is no such answer, also while the body is read.
+    Raises ``OSError`` or ``HTTPException`` where there is no such answer.
     """
     connection = http.client.HTTPConnection(host, port)
     try:
@@ -51,9 +42,7 @@ def answer_within(
             connection.sock = bounded = _encrypted(bounded, host, transport.tls)
         connection.request("GET", path, headers={"Connection": "close"})
         connection.response_class = _Answer
-        response = connection.getresponse()
-        bounded.body_bytes = MOST_UNKNOWN_BYTES if body_bytes is None else body_bytes
-        with response:
+        with connection.getresponse() as response:
             yield response
     finally:
         connection.close()
@@ -64,8 +53,6 @@ class _InTime(socket.socket):
 
     timeout_s = 0.0
     began_s = 0.0
-    body_bytes = 0
-    _received_bytes = 0
 
     def begin(self, timeout_s: float, began_s: float) -> None:
         """Have this timeout since the moment ``began_s``."""
@@ -74,10 +61,7 @@ class _InTime(socket.socket):
     def recv_into(self, *arguments: object, **more: object) -> int:
         """Receive, as :class:`socket.socket` does."""
         with self.in_time():
-            received: int = super().recv_into(*arguments, **more)  # type: ignore[arg-type]
-        if self.body_bytes:
-            self._received_bytes = min(self.body_bytes, self._received_bytes + received)
-        return received
+            return super().recv_into(*arguments, **more)  # type: ignore[arg-type]
 
     def sendall(self, *arguments: object) -> None:
         """Send, as :class:`socket.socket` does."""
@@ -87,9 +71,8 @@ class _InTime(socket.socket):
     @contextlib.contextmanager
     def in_time(self) -> Iterator[None]:
         """Give what is done in the block the time that is left."""
-        most_s = self.timeout_s + self._received_bytes / LEAST_BYTES_PER_S
-        too_late = TimeoutError(f"no whole answer within {most_s:.3g} s")
-        left_s = self.began_s + most_s - time.monotonic()
+        too_late = TimeoutError(f"no whole answer within {self.timeout_s:.3g} s")
+        left_s = self.began_s + self.timeout_s - time.monotonic()
         if left_s <= 0:
             raise too_late
         self.settimeout(left_s)
@@ -136,8 +119,7 @@ class _Answer(HTTPResponse):
     def begin(self) -> None:
         """Read the head, as the base class does; that skips 100 alone.
 
-        Raises ``HTTPException`` for 101, as no request asks for another protocol, and for a length that is no
-        number, or not one.
+        Raises ``HTTPException`` for 101, as no request asks for another protocol.
         """
         self._begin()
         while self.status < HTTPStatus.OK:
@@ -148,11 +130,6 @@ class _Answer(HTTPResponse):
             # Whoever has read a head once reads none again.
             self.headers = None  # type: ignore[assignment]
             self._begin()
-        stated = self.headers.get_all("Content-Length", [])
-        lengths = {length.strip() for lengths in stated for length in lengths.split(",")}
-        if len(lengths) > 1 or not all(length.isdecimal() for length in lengths):
-            shown = " and ".join(sorted(lengths))[:SHOWN_CHARACTERS]
-            raise http.client.HTTPException(f"Content-Length is not one number but {shown}")
 
     def _begin(self) -> None:
         try:

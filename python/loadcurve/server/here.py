@@ -13,7 +13,7 @@ from typing import NoReturn, Self
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import Limits
-from loadcurve.loads.verification import AnswerRule
+from loadcurve.loads.table import LoadTable
 from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import WebSite
 from loadcurve.server.database import RunningDatabase
@@ -132,8 +132,8 @@ class Server(LiveServer):
         """The rendered configuration files by name, with placeholders for port and folders of this start."""
         return self._running.configuration
 
-    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
-        """Check the answer to each path by the rule; of a database, what it gives back.
+    def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
+        """Check the answer to each path, asked for as a load asks; of a database, what it gives back.
 
         Raises:
             BadInput: a path leads to no file of the content.
@@ -142,7 +142,7 @@ class Server(LiveServer):
 
         """
         try:
-            self._service.verify(paths, rule)
+            self._service.verify(paths, load)
         except ServerFailure as failure:
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
-from loadcurve.loads.verification import AnswerRule
+from loadcurve.loads.table import LoadTable
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
@@ -62,8 +62,8 @@ class LiveServer(Protocol):
         """The configuration files by name, to be recorded; empty where they are not known."""
         ...
 
-    def verify(self, paths: Sequence[str] = (), rule: AnswerRule = "content", /) -> None:
-        """Check what it answers for these paths by the rule; of a database, what it gives back.
+    def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
+        """Check what it answers for these paths, asked as a load asks; of a database, what it gives back.
 
         Raises:
             BadInput: a path leads to no file of the content.
@@ -107,8 +107,8 @@ class Service(Protocol):
         """Ask once whether the server is ready; ``None`` if it is, otherwise what it answered, in words."""
         ...
 
-    def verify(self, paths: Sequence[str], rule: AnswerRule, /) -> None:
-        """Compare what it does with what it should do; ``paths`` and ``rule`` are a web server's.
+    def verify(self, paths: Sequence[str], load: LoadTable | None, /) -> None:
+        """Compare what it does with what it should do; ``paths`` and ``load`` are a web server's.
 
         Raises:
             BadInput: a path leads to no file of the content.

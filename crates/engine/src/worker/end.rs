@@ -425,7 +425,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 }
 
 /// The class of a failure of one request alone.
-fn failure_of(event: wire::Event) -> Failure {
+pub(crate) fn failure_of(event: wire::Event) -> Failure {
     match event {
         wire::Event::Refused(_, Refusal::Reset(code)) => match code {
             ErrorCode::ProtocolError

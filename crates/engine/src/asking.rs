@@ -1,0 +1,140 @@
+//! A few requests as a load makes them, outside of one: what a server is verified by is what is measured.
+
+use std::net::SocketAddr;
+
+use loadcurve_plan::{HttpLoad, Requests};
+use loadcurve_record::Failure;
+use loadcurve_wire::{Exchange, Readiness, Response};
+use serde::Serialize;
+
+use crate::dialogue::{Dialogue, Patience, Unanswered};
+use crate::error::StartError;
+use crate::io::epoll::Epoll;
+use crate::protection;
+use crate::requests::RequestSource;
+use crate::speaker::{Speaker, Spoken};
+use crate::spoken::speak;
+
+/// So much of an answer of unknown length may take more time than the timeout.
+const UNKNOWN_BYTES_MAX: u64 = 16 << 20;
+/// What servers of TLS that know HTTP answer a request in clear text.
+const BAD_REQUEST: u16 = 400;
+
+/// What a request was answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// The status code, 200 to 599.
+    pub status: u16,
+    /// Length of the body without its framing.
+    pub body_bytes: u64,
+}
+
+/// Makes each of the requests that a plan gives once, on a connection of its own, exactly as its load would make it; gives
+/// what became of each, up to the first that is not answered. The parts of bodies are handed to `take_body` as they come,
+/// with the place of their request.
+///
+/// A request has the timeout of the plan for everything, connecting and handshakes included, and more for a long body
+/// that does not come slowly. Where `is_interrupted` says so, what is not answered yet has failed.
+///
+/// # Errors
+/// The plan is not sound, or gives no requests, or its server does not agree to how it is to be spoken with.
+pub fn ask(
+    plan: &HttpLoad,
+    take_body: &mut dyn FnMut(usize, &[u8]),
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Result<Answer, Unanswered>>, StartError> {
+    let outcomes = speak(plan, Asking { plan, take_body, is_interrupted })?;
+    if plan.work.tls.is_none() && outcomes.first().is_some_and(may_come_from_tls) {
+        refuse_tls(plan)?;
+    }
+    Ok(outcomes)
+}
+
+/// Whether a server of TLS might answer a request in clear text like this.
+fn may_come_from_tls(outcome: &Result<Answer, Unanswered>) -> bool {
+    match outcome {
+        Ok(answer) => answer.status == BAD_REQUEST,
+        Err(unanswered) => {
+            matches!(unanswered.failure, Failure::Malformed | Failure::ClosedEarly | Failure::Reset)
+        }
+    }
+}
+
+struct Asking<'a> {
+    plan: &'a HttpLoad,
+    take_body: &'a mut dyn FnMut(usize, &[u8]),
+    is_interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Speaker for Asking<'_> {
+    type Outcome = Vec<Result<Answer, Unanswered>>;
+
+    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+        let Self { plan, take_body, is_interrupted } = self;
+        let Requests::Given(given) = &plan.work.requests else {
+            return Err(StartError::Plan("requests of a list cannot be asked for without a load".into()));
+        };
+        let requests = RequestSource::<E>::open(plan)?;
+        let mut outcomes = Vec::with_capacity(given.len());
+        for place in 0..given.len() {
+            let template = requests.template(place);
+            let patience = Patience {
+                timeout: plan.timeout(),
+                counted_bytes_max: template.expected_body_bytes.unwrap_or(UNKNOWN_BYTES_MAX),
+                is_interrupted,
+            };
+            let io = epoll(plan.work.address)?;
+            let dialogue = Dialogue::<_, E>::open(io, &spoken.settings, patience);
+            let answered =
+                dialogue.and_then(|dialogue| dialogue.ask(template, &mut |part| take_body(place, part)));
+            let is_last = answered.is_err();
+            outcomes.push(answered.map(|Response { status, body_bytes, .. }| Answer { status, body_bytes }));
+            if is_last {
+                break;
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+/// Sees whether a server begins to speak a protocol whose two sides agree on something first. One that cannot be reached
+/// does not say so yet: the load does.
+///
+/// # Errors
+/// It does not; the sentence says why.
+pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Result<(), StartError> {
+    let mut exchange = E::new(1, settings);
+    exchange.open();
+    if exchange.readiness() != Readiness::Handshaking {
+        return Ok(());
+    }
+    let patience = Patience { timeout: plan.timeout(), counted_bytes_max: 0, is_interrupted: &|| false };
+    match Dialogue::<_, E>::open(epoll(plan.work.address)?, settings, patience) {
+        Ok(dialogue) => {
+            dialogue.say_goodbye();
+            Ok(())
+        }
+        Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => Ok(()),
+        Err(Unanswered { text, .. }) => {
+            refuse_tls(plan)?;
+            let authority = &plan.work.authority;
+            Err(StartError::Machine(format!("no HTTP/2 in clear text with {authority}: {text}")))
+        }
+    }
+}
+
+/// Refuses to speak in clear text with a server that speaks TLS.
+fn refuse_tls(plan: &HttpLoad) -> Result<(), StartError> {
+    let authority = &plan.work.authority;
+    if protection::is_spoken(plan) {
+        let text = format!(
+            "no clear text with {authority}: the server speaks TLS on this port; give its URL as https://"
+        );
+        return Err(StartError::Machine(text));
+    }
+    Ok(())
+}
+
+fn epoll(address: SocketAddr) -> Result<Epoll, StartError> {
+    Epoll::new(address, 1).map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+}

@@ -1,0 +1,304 @@
+//! One connection on which one thing is asked, as a load asks it and without a load; whatever the server does, it ends in
+//! time.
+
+use std::borrow::Cow;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Class as _, Failure};
+use loadcurve_wire::{self as wire, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Response};
+
+use crate::io::{Event, Io, Notify, Slot};
+use crate::requests::{BodyFile, Template};
+use crate::worker::failure_of;
+
+const SLOT: Slot = 0;
+/// The longest sleep, so that an interruption is noticed soon.
+const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
+/// How much of a long body is written at once.
+const PART_BYTES: usize = 64 * 1024;
+/// What moves more slowly than 64 KiB/s, on average, gets no more time for it.
+const LEAST_RATE_NS_PER_BYTE: u64 = 1_000_000_000 / (64 * 1024);
+
+/// How long something may take: a fixed time, and more for what it moves, so that what is long and not slow comes to its
+/// end.
+pub(crate) struct Patience<'a> {
+    pub(crate) timeout: Nanos,
+    /// How many bytes count: an answer without end gets no endless time.
+    pub(crate) counted_bytes_max: u64,
+    /// Whether nobody wants to know any more.
+    pub(crate) is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Why something that was asked has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The class of the failure.
+    pub failure: Failure,
+    /// What happened, in words that follow "GET / was not answered:".
+    pub text: String,
+}
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Handshaking,
+    Open,
+}
+
+/// One connection that is made for one request.
+pub(crate) struct Dialogue<'a, I, E> {
+    io: I,
+    exchange: E,
+    patience: Patience<'a>,
+    began: Nanos,
+    now: Nanos,
+    moved_bytes: u64,
+    stage: Stage,
+    scratch: Vec<u8>,
+}
+
+/// A body on its way.
+struct Upload<'a> {
+    body: &'a BodyFile,
+    offset: u64,
+    /// Whether the connection has taken what was written.
+    is_taken: bool,
+}
+
+impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
+    /// Connects, and returns when requests can begin.
+    ///
+    /// # Errors
+    /// That is not to be.
+    pub(crate) fn open(
+        mut io: I,
+        settings: &E::Settings,
+        patience: Patience<'a>,
+    ) -> Result<Self, Unanswered> {
+        let began = io.wait(Nanos::ZERO);
+        let mut dialogue = Self {
+            io,
+            exchange: E::new(1, settings),
+            patience,
+            began,
+            now: began,
+            moved_bytes: 0,
+            stage: Stage::Connecting,
+            scratch: Vec::new(),
+        };
+        if let Err(failure) = dialogue.io.connect(SLOT) {
+            return Err(dialogue.failed(failure, None));
+        }
+        while dialogue.stage != Stage::Open {
+            dialogue.turn(&mut None, &mut |_| ())?;
+        }
+        Ok(dialogue)
+    }
+
+    /// Asks, and hands out the parts of the answer's body as they come.
+    ///
+    /// # Errors
+    /// There is no answer, or not in time.
+    pub(crate) fn ask(
+        mut self,
+        template: &Template<E>,
+        take_body: &mut dyn FnMut(&[u8]),
+    ) -> Result<Response, Unanswered> {
+        self.exchange.write_output(&mut self.scratch);
+        self.exchange.begin(0, &template.request, None, &mut self.scratch);
+        let mut upload = template.body.as_deref().map(|body| Upload { body, offset: 0, is_taken: true });
+        self.write(&mut upload)?;
+        loop {
+            if let Some(response) = self.turn(&mut upload, take_body)? {
+                self.say_goodbye();
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Ends the connection as a client does that has nothing more to ask.
+    pub(crate) fn say_goodbye(mut self) {
+        self.scratch.clear();
+        self.exchange.end(&mut self.scratch);
+        if !self.scratch.is_empty() {
+            // It is left either way.
+            let _ = self.io.send(SLOT, &self.scratch, Notify::Never);
+        }
+        self.io.close(SLOT);
+    }
+
+    /// Waits for what happens next, and sees to it; gives the answer when it is complete.
+    fn turn(
+        &mut self,
+        upload: &mut Option<Upload<'_>>,
+        take_body: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Response>, Unanswered> {
+        let end = self.end();
+        self.now = self.io.wait(end.min(self.now + LONGEST_WAIT));
+        while let Some((_, event)) = self.io.next() {
+            let outcome = match event {
+                Event::Connected => {
+                    self.stage = Stage::Handshaking;
+                    self.exchange.open();
+                    None
+                }
+                Event::Written => {
+                    if let Some(upload) = upload {
+                        upload.is_taken = true;
+                    }
+                    None
+                }
+                Event::ConnectFailed(failure) | Event::Broken(failure) => {
+                    Some(Outcome::Failed(failure, None))
+                }
+                Event::Received(bytes) => {
+                    let moved_bytes = &mut self.moved_bytes;
+                    read(&mut self.exchange, bytes, &mut |part| {
+                        *moved_bytes += part.len() as u64;
+                        take_body(part);
+                    })
+                }
+                Event::Closed => Some(match self.exchange.end_of_input() {
+                    Some(wire::Event::Answered(_, response)) => Outcome::Answered(response),
+                    _ => Outcome::Failed(Failure::ClosedEarly, None),
+                }),
+            };
+            match outcome {
+                Some(Outcome::Answered(response)) => return Ok(Some(response)),
+                Some(Outcome::Failed(failure, text)) => return Err(self.failed(failure, text)),
+                None => {}
+            }
+        }
+        if self.stage == Stage::Handshaking && self.exchange.readiness() != Readiness::Handshaking {
+            self.stage = Stage::Open;
+        }
+        if self.now >= end || (self.patience.is_interrupted)() {
+            let is_late_to_connect = self.stage == Stage::Connecting;
+            let failure = if is_late_to_connect { Failure::ConnectTimeout } else { Failure::Timeout };
+            return Err(self.failed(failure, None));
+        }
+        if self.stage != Stage::Connecting {
+            self.write(upload)?;
+        }
+        Ok(None)
+    }
+
+    /// Writes what the protocol has to say and, where the connection has taken the last part of a body, the next one.
+    fn write(&mut self, upload: &mut Option<Upload<'_>>) -> Result<(), Unanswered> {
+        if upload.as_ref().is_some_and(|upload| !upload.is_taken) {
+            return Ok(());
+        }
+        self.exchange.write_output(&mut self.scratch);
+        let mut notify = Notify::Never;
+        if let Some(part) = upload {
+            let added = part.body.append(part.offset, PART_BYTES, &mut self.scratch);
+            let added = added.map_err(|failure| self.failed(failure, None))? as u64;
+            part.offset += added;
+            part.is_taken = false;
+            self.moved_bytes += added;
+            if part.offset < part.body.length() {
+                notify = Notify::WhenWritten;
+            } else {
+                *upload = None;
+            }
+        }
+        self.exchange.protect(&mut self.scratch);
+        let sent = if self.scratch.is_empty() { Ok(()) } else { self.io.send(SLOT, &self.scratch, notify) };
+        self.scratch.clear();
+        sent.map_err(|failure| self.failed(failure, None))
+    }
+
+    /// When patience ends.
+    fn end(&self) -> Nanos {
+        let counted_bytes = self.moved_bytes.min(self.patience.counted_bytes_max);
+        self.began + self.patience.timeout + Nanos(counted_bytes.saturating_mul(LEAST_RATE_NS_PER_BYTE))
+    }
+
+    fn failed(&self, failure: Failure, text: Option<String>) -> Unanswered {
+        let complaint = self.exchange.complaint().map(Cow::into_owned);
+        let text = text.or(complaint).unwrap_or_else(|| self.in_words(failure));
+        Unanswered { failure, text }
+    }
+
+    /// What a failure means of which nobody has said more.
+    fn in_words(&self, failure: Failure) -> String {
+        let allowed_s = (self.end() - self.began).as_secs_f64();
+        let is_open = self.stage == Stage::Open;
+        match failure {
+            Failure::ConnectRefused => "the connection was refused, or the address cannot be reached".into(),
+            Failure::ConnectTimeout => format!("no connection within {allowed_s:.3} s"),
+            Failure::Timeout if is_open => format!("no whole answer within {allowed_s:.3} s"),
+            Failure::Timeout => format!("the server has not begun to speak within {allowed_s:.3} s"),
+            Failure::Reset if is_open => {
+                "the server reset the connection before its answer was complete".into()
+            }
+            Failure::Reset => "the server reset the connection instead of beginning to speak".into(),
+            Failure::ClosedEarly if is_open => {
+                "the server closed the connection before its answer was complete".into()
+            }
+            Failure::ClosedEarly => "the server closed the connection instead of beginning to speak".into(),
+            Failure::FileUnavailable => "the file of the body has changed, or cannot be read any more".into(),
+            Failure::FdUnavailable => "no more files can be opened here".into(),
+            Failure::AddressUnavailable => "no local port is free".into(),
+            other => format!("it failed ({})", other.code()),
+        }
+    }
+}
+
+/// What became of a request.
+enum Outcome {
+    Answered(Response),
+    /// With what is known beside the class.
+    Failed(Failure, Option<String>),
+}
+
+/// Reads bytes that arrived, up to the end of the request.
+fn read<E: Exchange>(
+    exchange: &mut E,
+    mut bytes: &[u8],
+    take_body: &mut dyn FnMut(&[u8]),
+) -> Option<Outcome> {
+    loop {
+        let Received { consumed, event } = match exchange.receive_with(bytes, &mut |_, part| take_body(part))
+        {
+            Ok(received) => received,
+            Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
+            Err(malformed) => {
+                return Some(Outcome::Failed(Failure::Malformed, Some(malformed.to_string())));
+            }
+        };
+        bytes = &bytes[consumed..];
+        match event {
+            Some(wire::Event::Answered(_, response)) => return Some(Outcome::Answered(response)),
+            Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_))) => {
+                return Some(Outcome::Failed(failure_of(event), Some(refusal_in_words(event))));
+            }
+            Some(wire::Event::Begun(_)) | None => {}
+        }
+        if exchange.readiness() == Readiness::Closed {
+            return Some(Outcome::Failed(Failure::ClosedEarly, None));
+        }
+        if bytes.is_empty() && !exchange.has_input() {
+            return None;
+        }
+    }
+}
+
+/// Why a request alone has failed.
+fn refusal_in_words(event: wire::Event) -> String {
+    match event {
+        wire::Event::Refused(_, Refusal::Malformed(malformed)) => malformed.to_string(),
+        wire::Event::Refused(_, Refusal::Reset(ErrorCode::Http11Required)) => {
+            "the server requires HTTP/1.1 for it".into()
+        }
+        wire::Event::Refused(_, Refusal::Reset(code)) => {
+            format!("the server ended the stream with the error {code:?}")
+        }
+        _ => "the server ends the connection before it looks at the request".into(),
+    }
+}
+
+#[cfg(test)]
+#[path = "dialogue_tests.rs"]
+mod tests;

@@ -1,0 +1,216 @@
+//! A few requests outside of a load, against peers whose every byte is scripted.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread::{JoinHandle, spawn};
+
+use loadcurve_engine::{Answer, StartError, Unanswered, ask, start};
+use loadcurve_plan::{
+    Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Pick, Request, Requests, Stop,
+};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+const FRAME_HEADER_BYTES: usize = 9;
+
+fn get(target: &str) -> Request {
+    Request {
+        method: "GET".into(),
+        target: target.into(),
+        headers: vec![],
+        body: Body::Empty,
+        expected_body_bytes: None,
+        body_varies: false,
+        weight: 1.0,
+    }
+}
+
+fn plan(address: SocketAddr, http: HttpVersion, requests: Vec<Request>) -> HttpLoad {
+    HttpLoad {
+        work: Http {
+            address,
+            authority: "server.example".into(),
+            http,
+            tls: None,
+            h2: Http2::default(),
+            requests: Requests::Given(requests),
+            conversation: Conversation::default(),
+            pick: Pick::InOrder,
+        },
+        model: Model::Closed { connections: 1 },
+        stop: Stop::RequestsTotal(1),
+        warmup_s: 0.0,
+        timeout_s: 10.0,
+        seed: 0,
+        threads: 1,
+        cpus: vec![],
+        io: IoChoice::Epoll,
+    }
+}
+
+/// What a peer does on one connection.
+#[derive(Clone)]
+enum Step {
+    /// Reads up to these bytes.
+    Read(&'static [u8]),
+    /// Reads frames up to one of this type.
+    ReadFrame(u8),
+    Write(Vec<u8>),
+    Close,
+}
+
+use Step::{Close, Read as ReadTo, ReadFrame, Write as WriteAll};
+
+/// A peer of these connections, one after the other, which stay open until the other side closes them; gives what each of
+/// them has read by then.
+fn peer(connections: Vec<Vec<Step>>) -> (SocketAddr, JoinHandle<Vec<Vec<u8>>>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = move |steps| follow(&mut listener.accept().unwrap().0, steps);
+    (address, spawn(move || connections.into_iter().map(serve).collect()))
+}
+
+fn follow(stream: &mut TcpStream, steps: Vec<Step>) -> Vec<u8> {
+    let mut read = Vec::new();
+    let more = |stream: &mut TcpStream, read: &mut Vec<u8>, bytes: usize| {
+        let start = read.len();
+        read.resize(start + bytes, 0);
+        stream.read_exact(&mut read[start..]).unwrap();
+    };
+    for step in steps {
+        match step {
+            Step::Read(end) => {
+                while !read.ends_with(end) {
+                    more(stream, &mut read, 1);
+                }
+            }
+            ReadFrame(kind) => loop {
+                let start = read.len();
+                more(stream, &mut read, FRAME_HEADER_BYTES);
+                let length = usize::from(read[start + 1]) << 8 | usize::from(read[start + 2]);
+                let found = read[start + 3];
+                more(stream, &mut read, length);
+                if found == kind {
+                    break;
+                }
+            },
+            Step::Write(bytes) => stream.write_all(&bytes).unwrap(),
+            Close => stream.shutdown(Shutdown::Write).unwrap(),
+        }
+    }
+    // What is left is read, so that the close is no reset.
+    let _ = std::io::copy(stream, &mut std::io::sink());
+    read
+}
+
+type Asked = (Vec<Result<Answer, Unanswered>>, Vec<Vec<u8>>);
+
+/// What becomes of the requests of a plan, and the bodies of the answers.
+fn asked(plan: &HttpLoad) -> Result<Asked, StartError> {
+    let Requests::Given(given) = &plan.work.requests else { panic!("they are given") };
+    let mut bodies = vec![Vec::new(); given.len()];
+    let outcomes = ask(plan, &mut |place, part| bodies[place].extend_from_slice(part), &|| false)?;
+    Ok((outcomes, bodies))
+}
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    [&[0, 0, payload.len().try_into().unwrap(), kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+fn ok(body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// What a peer of a load of one request reads on its only connection, after `looks` of them.
+fn read_of_load(plan: &HttpLoad, looks: Vec<Vec<Step>>, steps: Vec<Step>) -> Vec<u8> {
+    let (address, peer) = peer([looks, vec![steps]].concat());
+    let result = start(&plan.clone().with(|http| http.address = address)).unwrap().finish();
+    assert_eq!(result.requests.answered, 1);
+    peer.join().unwrap().pop().unwrap()
+}
+
+#[test]
+fn requests_of_http_1_are_those_of_the_load_and_their_answers_are_handed_out_by_request() {
+    for http in [HttpVersion::Http10, HttpVersion::Http11] {
+        let post = Request {
+            method: "POST".into(),
+            headers: vec![("X-Own".into(), "yes".into())],
+            body: Body::Text("a=1".into()),
+            ..get("/second")
+        };
+        let created = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nnew\r\n0\r\n\r\n";
+        let first = vec![ReadTo(b"\r\n\r\n"), WriteAll(ok("first"))];
+        let second = vec![ReadTo(b"a=1"), WriteAll(created.to_vec())];
+        let (address, peer) = peer(vec![first, second.clone()]);
+        let (outcomes, bodies) = asked(&plan(address, http, vec![get("/first"), post.clone()])).unwrap();
+        let statuses: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().unwrap().status).collect();
+        assert_eq!((statuses, bodies), (vec![200, 201], vec![b"first".to_vec(), b"new".to_vec()]));
+        let read = peer.join().unwrap();
+        assert!(read[0].starts_with(b"GET /first HTTP/1."));
+        assert_eq!(read[1], read_of_load(&plan(address, http, vec![post]), vec![], second));
+    }
+}
+
+#[test]
+fn requests_of_http_2_are_those_of_the_load_too_in_clear_text_with_prior_knowledge() {
+    let padded = [&[2], b"hello".as_slice(), &[0, 0]].concat();
+    let answer = [frame(1, 0x4, 1, &[0x88]), frame(0, 0x8, 1, &padded), frame(0, 0x1, 1, b" world")].concat();
+    // The first connection is the look whether HTTP/2 is spoken at all.
+    let look = vec![ReadTo(PREFACE), WriteAll(SETTINGS.to_vec())];
+    let steps = [look.clone(), vec![ReadFrame(1), WriteAll(answer)]].concat();
+    let (address, peer) = peer(vec![look.clone(), steps.clone()]);
+    let plan = plan(address, HttpVersion::Http2, vec![get("/")]);
+    let (outcomes, bodies) = asked(&plan).unwrap();
+    let answered = Answer { status: 200, body_bytes: 11 };
+    assert_eq!((outcomes, bodies), (vec![Ok(answered)], vec![b"hello world".to_vec()]));
+    assert_eq!(peer.join().unwrap()[1], read_of_load(&plan, vec![look], steps));
+}
+
+#[test]
+fn where_http_2_is_asked_for_and_not_spoken_no_load_is_started() {
+    let bad_request = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec();
+    for (answer, part) in [
+        (bad_request, "the server answered in HTTP/1.x; it does not speak HTTP/2 on this port"),
+        (Vec::new(), "the server closed the connection instead of beginning to speak"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), "the server's first frame is not SETTINGS"),
+    ] {
+        for starts in [false, true] {
+            // It is asked once more whether it speaks TLS, which it does not.
+            let look = vec![ReadTo(PREFACE), WriteAll(answer.clone()), Close];
+            let (address, peer) = peer(vec![look, vec![Close]]);
+            let plan = plan(address, HttpVersion::Http2, vec![get("/")]);
+            let refused = if starts { start(&plan).map(|_| ()) } else { asked(&plan).map(|_| ()) };
+            let Err(StartError::Machine(text)) = refused else { panic!("{refused:?}") };
+            let begin = format!("no HTTP/2 in clear text with server.example: {part}");
+            assert!(text.starts_with(&begin), "{text}");
+            peer.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_first_request_that_is_not_answered_is_the_last() {
+    let cut_off = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel".to_vec();
+    let steps = |answer| vec![ReadTo(b"\r\n\r\n"), WriteAll(answer), Close];
+    let (address, peer) = peer(vec![steps(ok("first")), steps(cut_off)]);
+    let requests = ["/first", "/second", "/third"].map(get).into();
+    let (outcomes, bodies) = asked(&plan(address, HttpVersion::Http11, requests)).unwrap();
+    peer.join().unwrap();
+    let [Ok(_), Err(Unanswered { text, .. })] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(text.contains("after 3 of the 5 body bytes"), "{text}");
+    assert_eq!(bodies[1], b"hel");
+    // Nobody listens there any more.
+    let plan = plan(address, HttpVersion::Http11, vec![get("/")]);
+    let (outcomes, _) = asked(&plan).unwrap();
+    let [Err(Unanswered { text, .. })] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(text.contains("the connection was refused"), "{text}");
+}
+
+#[test]
+fn an_interrupted_request_is_waited_for_no_longer() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let mut plan = plan(listener.local_addr().unwrap(), HttpVersion::Http11, vec![get("/")]);
+    plan.timeout_s = 3600.0;
+    let outcomes = ask(&plan, &mut |_, _| (), &|| true).unwrap();
+    assert!(matches!(outcomes.as_slice(), [Err(_)]), "{outcomes:?}");
+}

@@ -1,0 +1,65 @@
+//! A few requests outside of a load.
+
+use std::cell::{Cell, RefCell};
+
+use loadcurve_engine::{Answer, Unanswered, now};
+use loadcurve_plan::{HttpLoad, Nanos};
+use loadcurve_record::Class as _;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::load::{Plan, read_plan, start_error};
+
+/// Between two looks whether somebody has pressed Ctrl-C.
+const SIGNALS_EVERY: Nanos = Nanos::from_millis(50);
+
+/// Of a request its status and the length of its answer's body, or the class of its failure and an explanation.
+type Outcome = (Option<(u16, u64)>, Option<(&'static str, String)>);
+
+#[pyfunction]
+pub(crate) fn ask(py: Python<'_>, plan: &str, take_body: Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
+    let take_body = take_body.unbind();
+    let Plan::Http(plan) = read_plan(plan)? else {
+        return Err(PyValueError::new_err("only web servers are asked for paths"));
+    };
+    let outcomes = py.detach(|| asked(&plan, &take_body))?;
+    Ok(outcomes.into_iter().map(shown).collect())
+}
+
+/// What becomes of the requests; what Python raises meanwhile ends the asking.
+fn asked(plan: &HttpLoad, take_body: &Py<PyAny>) -> PyResult<Vec<Result<Answer, Unanswered>>> {
+    let raised = RefCell::new(None);
+    let looked_at = Cell::new(now());
+    let keep = |outcome: PyResult<()>| {
+        if let Err(error) = outcome {
+            raised.borrow_mut().get_or_insert(error);
+        }
+    };
+    let mut take = |place: usize, part: &[u8]| {
+        if !part.is_empty() {
+            let call = |py: Python<'_>| take_body.call1(py, (place, PyBytes::new(py, part))).map(drop);
+            keep(Python::attach(call));
+        }
+    };
+    let is_interrupted = || {
+        if now() - looked_at.get() >= SIGNALS_EVERY {
+            looked_at.set(now());
+            let look = |py: Python<'_>| py.check_signals();
+            keep(Python::attach(look));
+        }
+        raised.borrow().is_some()
+    };
+    let outcomes = loadcurve_engine::ask(plan, &mut take, &is_interrupted);
+    match raised.into_inner() {
+        Some(error) => Err(error),
+        None => outcomes.map_err(start_error),
+    }
+}
+
+fn shown(outcome: Result<Answer, Unanswered>) -> Outcome {
+    match outcome {
+        Ok(Answer { status, body_bytes }) => (Some((status, body_bytes)), None),
+        Err(Unanswered { failure, text }) => (None, Some((failure.code(), text))),
+    }
+}

@@ -1,0 +1,138 @@
+"""A web server asked for paths by the engine, exactly as a load will ask for them."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from loadcurve._engine import ask
+from loadcurve.errors import BadInput
+from loadcurve.loads.http import ClosedLoad, HttpLoadTable
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.result.records import ContentRecord
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.transport import Transport
+
+MATCHED_BYTES = 1 << 20
+"""A pattern is looked for in this much of an answer, from its begin."""
+_AS_ASKED = (
+    "method",
+    "headers",
+    "body",
+    "http",
+    "hpack",
+    "stream_window_bytes",
+    "connection_window_bytes",
+    "verify",
+    "tls",
+    "full_handshakes",
+)
+"""What of a load decides how one of its requests is made."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one request was answered with."""
+
+    status: int
+    record: ContentRecord
+    text: str
+    """The begin of its body."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a web server is asked, and how it is spoken to."""
+
+    address: str
+    """``host:port`` with a numeric host."""
+    authority: str
+    """What ``Host`` names."""
+    transport: Transport
+    timeout_s: float
+    """Each answer has it, from connecting on, but for what a long body takes that does not come slowly."""
+
+
+def plain_load(transport: Transport, http: str = "1.1") -> ClosedLoad:
+    """Return a load that asks for paths and says nothing else, with the settings of TLS of a server."""
+    load = ClosedLoad(model="closed", requests=["/"], connections=1, requests_total=1)
+    return load.model_copy(update={"http": http, "tls": transport.tls})
+
+
+def as_plain(load: HttpLoadTable) -> HttpLoadTable:
+    """Return the load with GET requests that have neither headers nor bodies of its own."""
+    return load.model_copy(update={"method": "GET", "headers": {}, "body": ""})
+
+
+def is_plain(load: HttpLoadTable) -> bool:
+    """Whether the load asks for each path itself, in no special way."""
+    return load.method == "GET" and not load.headers
+
+
+def answers_to(
+    load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mapping[str, int]
+) -> dict[str, Answer]:
+    """Ask for each path once, as this load does; answers may take the time that ``lengths`` take.
+
+    Raises:
+        BadInput: the load cannot be sent.
+        ServerFailure: the server does not agree to how it is to be spoken with, or a path is not answered
+            ("wrong_answer").
+
+    """
+    bodies = [_Body() for _ in paths]
+    try:
+        outcomes = ask(_plan(load, paths, site, lengths).to_json(), lambda at, part: bodies[at].take(part))
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    except RuntimeError as error:
+        raise ServerFailure("wrong_answer", f"{error}.") from None
+    answers = {}
+    # Behind a request that is not answered, no other one is made.
+    for path, body, (answered, failed) in zip(paths, bodies, outcomes, strict=False):
+        if answered is None:
+            explanation = "" if failed is None else failed[1]
+            raise ServerFailure("wrong_answer", f"{load.method} {path} was not answered: {explanation}.")
+        answers[path] = Answer(answered[0], body.record, body.text)
+    return answers
+
+
+def _plan(load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mapping[str, int]) -> HttpPlan:
+    as_asked: dict[str, Any] = {name: getattr(load, name) for name in _AS_ASKED}
+    asked = plain_load(site.transport).model_copy(
+        update={**as_asked, "requests": [*paths], "timeout_s": site.timeout_s}
+    )
+    return HttpPlan(
+        load=asked,
+        address=site.address,
+        authority=site.authority,
+        scheme=site.transport.scheme,
+        host=urlsplit(f"//{site.authority}").hostname or "",
+        verify=site.transport.tls.verify,
+        body_bytes=lengths,
+        threads=1,
+    )
+
+
+@dataclass
+class _Body:
+    """The body of an answer, of which only the begin is kept."""
+
+    size_bytes: int = 0
+    begin: bytearray = field(default_factory=bytearray)
+    digest: Any = field(default_factory=hashlib.sha256)
+
+    def take(self, part: bytes) -> None:
+        if self.size_bytes < MATCHED_BYTES:
+            self.begin += part[: MATCHED_BYTES - self.size_bytes]
+        self.digest.update(part)
+        self.size_bytes += len(part)
+
+    @property
+    def record(self) -> ContentRecord:
+        return ContentRecord(bytes=self.size_bytes, sha256=self.digest.hexdigest())
+
+    @property
+    def text(self) -> str:
+        return self.begin.decode(errors="replace")
