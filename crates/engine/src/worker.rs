@@ -303,6 +303,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
     pub(crate) fn finish(mut self, scheduler: &Scheduler) -> (Recorder, Nanos) {
+        for slot in 0..self.connections.len() {
+            self.say_goodbye(slot);
+        }
         self.give_up_waiting();
         self.record_unsent(scheduler);
         self.record_all_counts();

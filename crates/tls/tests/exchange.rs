@@ -46,6 +46,22 @@ proptest! {
 }
 
 #[test]
+fn a_client_that_ends_the_connection_says_so_to_the_server() {
+    let mut server = Server::of(&server_config(), ANSWER);
+    let mut client = Tls::<Http1>::new(1, &settings(&any_certificate(), "http/1.1", false));
+    shake_hands(&mut client, &mut server, &[1000]).unwrap();
+    server.serve(&written(&mut client));
+    let mut goodbye = Vec::new();
+    client.end(&mut goodbye);
+    server.connection.read_tls(&mut goodbye.as_slice()).unwrap();
+    assert!(server.connection.process_new_packets().unwrap().peer_has_closed());
+    // Once is enough.
+    goodbye.clear();
+    client.end(&mut goodbye);
+    assert!(goodbye.is_empty());
+}
+
+#[test]
 fn what_was_agreed_on_is_known_and_is_what_was_asked_for() {
     for (versions, suites, expected) in [
         (vec![TlsVersion::Tls13], vec!["TLS_CHACHA20_POLY1305_SHA256".to_owned()], (0x0304, 0x1303)),

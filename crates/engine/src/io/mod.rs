@@ -65,7 +65,7 @@ pub(crate) trait Io {
     /// connection, or the kernel does not report it. To be asked sparingly: the answer costs a system call.
     fn retransmits(&self, slot: Slot) -> Option<u32>;
 
-    /// Closes the slot, whatever its state.
+    /// Closes the slot, whatever its state. What was sent last leaves before, as far as the connection takes it at once.
     fn close(&mut self, slot: Slot);
 
     /// Waits for events, at the latest until `until`, and returns the clock's reading: the one of this loop turn.

@@ -22,6 +22,7 @@ use sending::{
     many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
     what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
+    what_was_sent_last_leaves_before_the_connection_is_closed,
 };
 
 /// Longer than any test takes, even on a busy machine.
@@ -80,6 +81,7 @@ on_each_backend! {
     many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
     what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
+    what_was_sent_last_leaves_before_the_connection_is_closed,
     a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest,
     a_turn_delivers_so_many_events_and_the_next_turns_the_rest,
     bytes_in_front_of_the_end_come_first,

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use rustix::io::Errno;
-use rustix::net::{Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{SendFlags, Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::clock;
 use crate::io::uring::buffers::BufferRing;
@@ -221,6 +221,11 @@ impl Io for Uring {
     fn close(&mut self, slot: Slot) {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return };
+        if let Some(last) = socket.unbegun() {
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            // The peer may have closed the connection, and then nobody misses it.
+            let _ = rustix::net::send(descriptor, last, flags);
+        }
         if socket.is_held() {
             // This ends the operations under way, which would hold the socket open, and tells the peer at once.
             let _ = rustix::net::shutdown(descriptor, Shutdown::Both);

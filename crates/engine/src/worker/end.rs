@@ -174,6 +174,20 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
+    /// Ends what the protocol has to end before a connection is closed from here, where the server has not ended it.
+    pub(super) fn say_goodbye(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot];
+        if connection.state != State::Open || connection.exchange.readiness() == Readiness::Closed {
+            return;
+        }
+        self.scratch.clear();
+        connection.exchange.end(&mut self.scratch);
+        if !self.scratch.is_empty() {
+            // It is left either way.
+            let _ = self.io.send(slot, &self.scratch, Notify::Never);
+        }
+    }
+
     /// Leaves a connection whose server has announced its end, and opens another one for what waits to be sent once more.
     fn replace(&mut self, slot: Slot, failure: Failure) {
         let first_place = slot * self.configuration.at_once;
@@ -225,10 +239,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             None => false,
         };
         if ends {
+            self.say_goodbye(slot);
             self.end_session(slot);
             return;
         }
         if connection.calls >= calls {
+            self.say_goodbye(slot);
             self.disconnect(slot);
         }
         if self.configuration.think > Nanos::ZERO {
@@ -262,6 +278,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         connection.rests_until = None;
         connection.free_since = Some(end);
         if connection.session.is_some() && scheduler.is_none_or(|scheduler| scheduler.is_over(self.now)) {
+            self.say_goodbye(slot);
             self.end_session(slot);
         } else {
             self.go_on(slot, end);

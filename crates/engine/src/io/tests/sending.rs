@@ -114,6 +114,19 @@ pub(super) fn what_was_sent_last_leaves_before_the_backend_ends<I: Backend>() {
     assert_eq!(received, "the last words");
 }
 
+pub(super) fn what_was_sent_last_leaves_before_the_connection_is_closed<I: Backend>() {
+    let (listener, address) = listener();
+    let mut io = I::open(address, 1).unwrap();
+    for _ in 0..3 {
+        let mut peer = connect(&mut io, 0, &listener);
+        io.send(0, b"the last words", Notify::Never).unwrap();
+        io.close(0);
+        let mut received = String::new();
+        peer.read_to_string(&mut received).unwrap();
+        assert_eq!(received, "the last words");
+    }
+}
+
 pub(super) fn closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer<I: Backend>() {
     let (listener, address) = listener();
     let mut io = I::open(address, 1).unwrap();

@@ -131,6 +131,12 @@ impl Socket {
         Some(kind)
     }
 
+    /// The bytes to send for which no operation has been begun, on a connection that may take them.
+    pub(super) fn unbegun(&self) -> Option<&[u8]> {
+        let is_waiting = self.sending == Sending::Collecting && self.connect == Stage::Idle;
+        (is_waiting && !self.unsent.is_empty()).then_some(&self.unsent)
+    }
+
     /// Whether an operation that lasts holds the socket open.
     pub(super) fn is_held(&self) -> bool {
         self.connect == Stage::UnderWay
