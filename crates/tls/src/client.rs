@@ -103,8 +103,10 @@ fn is_full(number: u64, share: f64) -> bool {
 
 fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
     let provider = provider(plan)?;
+    let versions = versions(&plan.versions);
+    require_suite(&provider, &versions)?;
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(&versions(&plan.versions))
+        .with_protocol_versions(&versions)
         .map_err(|error| {
             format!("the versions, cipher suites and groups of TLS do not go together: {error}")
         })?;
@@ -148,6 +150,25 @@ fn versions(asked: &[TlsVersion]) -> Vec<&'static SupportedProtocolVersion> {
     let offers = |version| asked.is_empty() || asked.contains(&version);
     let all = [(TlsVersion::Tls13, &version::TLS13), (TlsVersion::Tls12, &version::TLS12)];
     all.into_iter().filter(|(version, _)| offers(*version)).map(|(_, version)| version).collect()
+}
+
+/// Checks that at least one cipher suite belongs to one of the versions.
+fn require_suite(
+    provider: &CryptoProvider,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Result<(), String> {
+    let suites = &provider.cipher_suites;
+    if suites.iter().any(|suite| versions.contains(&suite.version())) {
+        return Ok(());
+    }
+    let asked: Vec<_> = versions.iter().map(|version| names::version_name(version.version.into())).collect();
+    let known = aws_lc_rs::ALL_CIPHER_SUITES.iter().filter(|suite| versions.contains(&suite.version()));
+    let known: Vec<_> = known.map(|suite| names::suite_name(suite.suite().into())).collect();
+    Err(format!(
+        "none of the cipher suites given is one of TLS {}; expected one of {}",
+        asked.join(" or "),
+        known.join(", ")
+    ))
 }
 
 fn system_roots() -> Result<RootCertStore, String> {
@@ -245,7 +266,7 @@ mod tests {
                     suites: vec!["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".into()],
                     ..any.clone()
                 },
-                "do not go together",
+                "none of the cipher suites given is one of TLS 1.3; expected one of TLS_",
             ),
         ] {
             assert!(refusal(&plan).contains(part), "{}", refusal(&plan));
