@@ -16,8 +16,9 @@ target!(|input: &[u8]| {
         rest = next;
         let mut fields = Vec::new();
         let decoded = decoder.decode(block, |field| fields.push((field.name.to_vec(), field.value.to_vec())));
-        // What either of them refuses leaves the tables different.
-        let (Ok(()), Ok(others)) = (decoded, other.decode(block)) else { return };
+        // What either of them refuses leaves the tables different; what this one refuses makes the other one panic.
+        let Ok(()) = decoded else { return };
+        let Ok(others) = other.decode(block) else { return };
         assert_eq!(fields, others);
     }
 });
