@@ -63,7 +63,7 @@ pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -
                 certificate: Certificate::of(session.certificates()),
             });
         }
-        let read = stream.read(&mut buffer).map_err(|error| lost(error.kind()))?;
+        let read = read_from(&mut stream, &mut buffer).map_err(|error| lost(error.kind()))?;
         if read == 0 {
             return Err(lost(ErrorKind::UnexpectedEof));
         }
@@ -83,8 +83,19 @@ fn leave(stream: &mut TcpStream, session: &mut Session) -> std::io::Result<()> {
     stream.write_all(&goodbye)?;
     stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(LONGEST_GOODBYE))?;
-    while stream.read(&mut [0; 4096])? > 0 {}
+    while read_from(stream, &mut [0; 4096])? > 0 {}
     Ok(())
+}
+
+/// Reads, whatever interrupts it. No signal is needed for that: the kernel also interrupts a read that has a time limit to
+/// clear away the rings of a load that has ended.
+fn read_from(stream: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 /// The failure of a handshake, with the certificate that it is about.
@@ -109,4 +120,34 @@ fn lost(kind: ErrorKind) -> NoTls {
         }
         .into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind, Read, Result};
+
+    use super::read_from;
+
+    /// Reads that are interrupted so often, and then bring a byte.
+    struct Interrupted(usize);
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+            if let Some(left) = self.0.checked_sub(1) {
+                self.0 = left;
+                return Err(Error::from(ErrorKind::Interrupted));
+            }
+            buffer[0] = b'a';
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_read_that_is_interrupted_is_no_end_of_the_connection() {
+        for times in [0, 1, 3] {
+            let mut buffer = [0; 4];
+            assert_eq!(read_from(&mut Interrupted(times), &mut buffer).unwrap(), 1, "{times}");
+            assert_eq!(buffer[0], b'a');
+        }
+    }
 }
