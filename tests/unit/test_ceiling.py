@@ -1,12 +1,16 @@
 """The rig's ceiling as a curve, and keeping it."""
 
+import io
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from loadcurve.cli import doctor
 from loadcurve.host.cpus import divide_cpus
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, marked_at_ceiling
+from loadcurve.report.doctor import ceiling_tables
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.runs import ceiling as run_ceiling
@@ -17,32 +21,43 @@ from support.command import Command
 from support.measured_noise import RIG
 
 
-def load_result(connections: int, answered_rps: float) -> LoadResult:
+def load_result(connections: int, answered_rps: float, **spoken: object) -> LoadResult:
     rates = {"asked": None, "sent": answered_rps, "answered": answered_rps}
-    return LoadResult.model_validate(synthetic_run.load_result("nginx", connections, rate_rps=rates))
+    result = LoadResult.model_validate(synthetic_run.load_result("nginx", connections, rate_rps=rates))
+    return result.model_copy(update={"load": result.load.model_copy(update=spoken)})
 
 
-def ceiling(rates_by_connections: dict[int, float]) -> Ceiling:
+def points(rates_by_connections: dict[int, float], **spoken: Any) -> list[CeilingPoint]:
+    return [
+        CeilingPoint(
+            connections=connections,
+            runs=3,
+            requests_per_s=rate,
+            lowest_requests_per_s=rate,
+            highest_requests_per_s=rate,
+            p50_ms=1.0,
+            p99_ms=None,
+            generator_cpu_share=0.5,
+            verdict=Verdict(status="valid", reasons=[]),
+            **spoken,
+        )
+        for connections, rate in rates_by_connections.items()
+    ]
+
+
+def ceiling(rates_by_connections: dict[int, float], *others: CeilingPoint) -> Ceiling:
     return Ceiling(
         measured_at="2026-01-01T00:00:00Z",
         body_bytes=1024,
         rig=RIG,
         host={"kernel": RIG.kernel},
-        points=[
-            CeilingPoint(
-                connections=connections,
-                runs=3,
-                requests_per_s=rate,
-                lowest_requests_per_s=rate,
-                highest_requests_per_s=rate,
-                p50_ms=1.0,
-                p99_ms=None,
-                generator_cpu_share=0.5,
-                verdict=Verdict(status="valid", reasons=[]),
-            )
-            for connections, rate in rates_by_connections.items()
-        ],
+        points=[*points(rates_by_connections), *others],
     )
+
+
+def level(measured: Ceiling, connections: int, **spoken: object) -> float | None:
+    curve = measured.curve_of(load_result(1, 1.0, **spoken).load)
+    return None if curve is None else curve.requests_per_s_at(connections)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +66,64 @@ def ceiling(rates_by_connections: dict[int, float]) -> Ceiling:
 def test_between_measured_numbers_of_connections_the_ceiling_is_a_straight_line(
     connections: int, expected: float
 ) -> None:
-    assert ceiling({1: 100, 10: 1000, 100: 2000}).requests_per_s_at(connections) == expected
+    assert level(ceiling({1: 100, 10: 1000, 100: 2000}), connections) == expected
+
+
+OF_TLS = {"scheme": "https"}
+OF_HTTP2: dict[str, Any] = {"http": "2"}
+OF_BOTH = OF_TLS | OF_HTTP2
+ALL_SPOKEN = ceiling(
+    {10: 1000},
+    *points({10: 600}, **OF_TLS),
+    *points({10: 900, 100: 1900}, streams=1, **OF_HTTP2),
+    *points({10: 5000, 100: 7000}, streams=11, **OF_HTTP2),
+    *points({10: 4000, 1000: 1_234_567}, streams=1, **OF_BOTH),
+)
+
+
+@pytest.mark.parametrize(
+    ("connections", "spoken", "expected"),
+    [
+        (10, {}, 1000),
+        (10, {"http": "1.0"}, 1000),
+        (10, OF_TLS, 600),
+        (10, OF_HTTP2, 900),
+        (10, OF_BOTH, 4000),
+        # Between one stream and eleven, and between 10 connections and 100: halfway in both.
+        (55, OF_HTTP2 | {"streams": 6}, (1400 + 6000) / 2),
+        (10, OF_HTTP2 | {"streams": 1000}, 5000),
+        (10, {"pipeline": 2}, None),
+    ],
+)
+def test_each_load_has_the_ceiling_of_what_it_speaks(
+    connections: int, spoken: dict[str, object], expected: float | None
+) -> None:
+    assert level(ALL_SPOKEN, connections, **spoken) == expected
+
+
+def test_what_was_not_measured_has_no_ceiling() -> None:
+    assert level(ceiling({10: 1000}), 10, **OF_TLS) is None
+    over_http2 = load_result(10, 5000.0, **OF_HTTP2)
+    assert marked_at_ceiling(over_http2, ceiling({10: 1000})) == over_http2
+
+
+@pytest.mark.parametrize(
+    ("answered_rps", "spoken", "said"),
+    [
+        (600.0, OF_TLS, "the 600 that this rig reaches with 10 connections over TLS against"),
+        (600.0, {}, None),
+        (900.0, OF_HTTP2, "the 900 that this rig reaches with 10 connections of 1 stream against"),
+        (3000.0, OF_BOTH, None),
+        (4000.0, OF_BOTH, "with 10 connections of 1 stream over TLS against"),
+    ],
+)
+def test_a_load_is_marked_at_the_ceiling_of_what_it_speaks(
+    answered_rps: float, spoken: dict[str, object], said: str | None
+) -> None:
+    marked = marked_at_ceiling(load_result(10, answered_rps, **spoken), ALL_SPOKEN)
+    texts = [reason.text for reason in marked.verdict.reasons]
+    assert [said in text for text in texts if said] == ([True] if said else [])
+    assert bool(texts) == (said is not None)
 
 
 def test_a_ceiling_is_kept_for_its_own_rig_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,19 +173,52 @@ def test_a_pipelined_load_has_another_ceiling() -> None:
     assert marked_at_ceiling(pipelined, ceiling({10: 1000})) == pipelined
 
 
-def test_the_ceiling_is_measured_at_every_number_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ceiling_is_measured_over_all_that_is_spoken_at_every_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(run_ceiling, "CONNECTIONS", (1, 4))
+    monkeypatch.setattr(run_ceiling, "STREAMS", (1, 3))
+    monkeypatch.setattr(run_ceiling, "REQUESTS_AT_ONCE_MAX", 4)
     monkeypatch.setattr(run_ceiling, "DURATION_S", 0.1)
     monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
-    begun: list[int] = []
-    measured = measure_ceiling(divide_cpus(None, None), begun.append, runs=2)
-    assert begun == [point.connections for point in measured.points] == [1, 4]
+    begun: list[tuple[Spoken, int, int]] = []
+    measured = measure_ceiling(
+        divide_cpus(None, None),
+        lambda load: begun.append((load.spoken, load.connections, load.streams)),
+        runs=2,
+    )
+    expected = [
+        *[(Spoken("1.1", scheme), connections, 1) for scheme in ("http", "https") for connections in (1, 4)],
+        *[
+            (Spoken("2", scheme), connections, streams)
+            for scheme in ("http", "https")
+            # Four connections of three streams are more than may be under way.
+            for connections, streams in ((1, 1), (4, 1), (1, 3))
+        ],
+    ]
+    assert begun == expected
+    assert [(point.spoken, point.connections, point.streams) for point in measured.points] == expected
     assert measured.host["cpu_model"] == measured.rig.cpu_model
     assert "sysctls" in measured.host
     for point in measured.points:
         assert point.runs == 2
         assert point.lowest_requests_per_s <= point.requests_per_s <= point.highest_requests_per_s
         assert 0 < point.generator_cpu_share <= 1.1
+        assert point.verdict.status != "invalid", point.verdict
+
+
+def test_the_doctor_shows_the_ceiling_of_each_that_is_spoken() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(ceiling_tables(ALL_SPOKEN))
+    shown = console.export_text()
+    titles = [
+        line for line in shown.splitlines() if line in {"HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS"}
+    ]
+    assert titles == ["HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS"]
+    assert shown.count("streams") == 2
+    assert "7,000" in shown
+    assert "1,234,567" in shown
+    assert "…" not in shown, "all of it fits into a terminal of 80 columns"
 
 
 @pytest.mark.parametrize(

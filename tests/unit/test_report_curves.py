@@ -16,7 +16,7 @@ from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
-from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.ceiling import CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
@@ -42,20 +42,8 @@ def layers(figure: Figure | None, mark: str, **properties: Any) -> list[list[dic
     ]
 
 
-def ceiling(*levels: tuple[int, float]) -> Ceiling:
-    verdict = {"status": "valid", "reasons": [], "notes": []}
-    names = ("requests_per_s", "lowest_requests_per_s", "highest_requests_per_s")
-    points = [
-        dict.fromkeys(names, rate)
-        | {"connections": connections, "runs": 3, "p50_ms": 1, "p99_ms": 1, "generator_cpu_share": 1}
-        | {"verdict": verdict}
-        for connections, rate in levels
-    ]
-    rig = {"cpu_model": None, "kernel": "6.1", "loadcurve_version": "0.1.0", "io": "epoll"}
-    rig |= {"server_cpus": [0], "load_cpus": [1]}
-    return Ceiling.model_validate(
-        {"measured_at": "2026-03-14", "body_bytes": 1024, "rig": rig, "host": {}, "points": points}
-    )
+def ceiling(*levels: tuple[int, float]) -> CeilingCurve:
+    return CeilingCurve(streams=1, measured={1: levels})
 
 
 def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):

@@ -17,10 +17,10 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
-from loadcurve.report.doctor import Programs, ceiling_table, check_lines, noise_table, programs_lines
+from loadcurve.report.doctor import Programs, ceiling_tables, check_lines, noise_table, programs_lines
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
-from loadcurve.runs.ceiling import RUNS, measure_ceiling
+from loadcurve.runs.ceiling import RUNS, CeilingLoad, measure_ceiling
 from loadcurve.runs.kept import keep
 from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
@@ -94,7 +94,7 @@ def doctor_command(
         if ceiling is not None:
             out.print()
             out.print(Text("the rig's ceiling: this generator against a server that does nothing", "bold"))
-            out.print(ceiling_table(ceiling))
+            out.print(ceiling_tables(ceiling))
         noise = _noise(cpus, noise_of, talk)
         if noise is not None:
             out.print()
@@ -112,9 +112,14 @@ def doctor_command(
 def _measured(cpus: CpuDivision, talk: Console, *, quick: bool) -> Ceiling:
     return measure_ceiling(
         cpus,
-        lambda connections: talk.print(f"measuring the ceiling, connections: {connections:,} …"),
+        lambda load: talk.print(_progress(load)),
         RUNS_QUICK if quick else RUNS,
     )
+
+
+def _progress(load: CeilingLoad) -> str:
+    streams = f", streams: {load.streams:,}" if load.spoken.http == "2" else ""
+    return f"measuring the ceiling of {load.spoken.title}, connections: {load.connections:,}{streams} …"
 
 
 def _noise(cpus: CpuDivision, server: str | None, talk: Console) -> Noise | None:

@@ -467,11 +467,14 @@ def doctor(
         ),
     ] = None,
     no_ceiling: Annotated[
-        bool, typer.Option("--no-ceiling", help="Do not measure the rig's ceiling, which takes 15 s.")
+        bool,
+        typer.Option("--no-ceiling", help="Do not measure the rig's ceilings, which takes over a minute."),
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Measure the ceiling in 5 s, for a first look; it is not saved."),
+        typer.Option(
+            "--quick", help="Measure the ceilings in half a minute, for a first look; they are not saved."
+        ),
     ] = False,
     noise: Annotated[
         bool, typer.Option("--noise", help="Also measure the rig's noise, which takes a minute.")

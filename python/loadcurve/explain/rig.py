@@ -55,6 +55,7 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
     if not codes:
         return None
     generator = load.generator
+    curve = None if ceiling is None else ceiling.curve_of(load.load)
     available_s = load.duration_s * generator.threads
     lateness = generator.lateness_ms
     return Limited(
@@ -62,7 +63,7 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
         generator_cpu_share=generator.cpu_busy_s / available_s if available_s else None,
         lateness_p99_ms=None if lateness is None else lateness.p99,
         never_sent=load.requests.never_sent,
-        ceiling_rps=None if ceiling is None else ceiling.requests_per_s_at(load.load.connections),
+        ceiling_rps=None if curve is None else curve.requests_per_s_at(load.load.connections),
         answered_rps=load.rate_rps.answered,
     )
 

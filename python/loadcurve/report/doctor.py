@@ -10,7 +10,7 @@ from rich.text import Text
 
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.report import text
-from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -55,15 +55,25 @@ def programs_lines(programs: Programs) -> RenderableType:
     return Padding(lines, (0, 0, 0, max(map(len, _STYLES)) + 1))
 
 
-def ceiling_table(ceiling: Ceiling) -> Table:
-    """Return the ceiling by connections."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("connections", "requests/s", "lowest", "highest", "p50 ms", "p99 ms", "generator's CPU"):
+def ceiling_tables(ceiling: Ceiling) -> RenderableType:
+    """Return the ceilings of all that was spoken, by connections and streams."""
+    parts: list[RenderableType] = []
+    for spoken in dict.fromkeys(point.spoken for point in ceiling.points):
+        points = [point for point in ceiling.points if point.spoken == spoken]
+        parts += [Text(spoken.title), _ceiling_table(points, has_streams=spoken.http == "2")]
+    return Group(*parts)
+
+
+def _ceiling_table(points: Sequence[CeilingPoint], *, has_streams: bool) -> Table:
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
+    numbers = ("connections", "streams") if has_streams else ("connections",)
+    for title in (*numbers, "requests/s", "lowest", "highest", "p50 ms", "p99 ms", "generator's CPU"):
         table.add_column(title, justify="right", no_wrap=True)
-    for point in ceiling.points:
+    for point in points:
         rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
         table.add_row(
             f"{point.connections:,}",
+            *([f"{point.streams:,}"] if has_streams else []),
             *[f"{rate:,.0f}" for rate in rates],
             text.number(point.p50_ms),
             text.number(point.p99_ms),

@@ -9,6 +9,7 @@ from loadcurve.analysis.curves import Curve, kinds_of
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.explain.all import FINDINGS
+from loadcurve.loads.record import LoadAsRun
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.bars import Bar, bar_figure
@@ -18,6 +19,7 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.overlay import NOTHING, Overlay
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES, errors_figure, measure_figure
 from loadcurve.report.distribution import latency_distribution
+from loadcurve.result.ceiling import Ceiling, CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import (
     LOADING,
@@ -130,16 +132,25 @@ def _figures(
     return {title: figure for title, figure in drawn.items() if figure is not None}
 
 
+def _ceiling(ceiling: Ceiling | None, loads: Sequence[LoadAsRun]) -> CeilingCurve | None:
+    """Return the ceiling that all these loads have in common, if there is one.
+
+    Over rates there is none: it is measured in a closed loop, over connections.
+    """
+    if ceiling is None:
+        return None
+    curves = [ceiling.curve_of(load) if load.model == "closed" else None for load in loads]
+    return curves[0] if curves and all(curve == curves[0] for curve in curves) else None
+
+
 def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
     measured = [record.load for record in run.points if shown.fixed.items() <= record.point.items()]
-    # Over rates there is none: it is measured in a closed loop, over connections.
-    has_ceiling = all(one.load.model == "closed" and one.load.has_ceiling for one in measured)
     here = next(
         (one for one in analysis.shapes if one.part.key == shown.key and one.part.fixed == shown.fixed), None
     )
     reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
     return Overlay(
-        ceiling=run.run.ceiling if has_ceiling else None,
+        ceiling=_ceiling(run.run.ceiling, [one.load for one in measured]),
         objective=here.objective if here else None,
         capacities={server: estimate.value for server, estimate in reached.items() if estimate},
         findings=[

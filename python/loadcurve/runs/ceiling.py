@@ -3,13 +3,14 @@
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.generate.engine import ENGINE
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.loads.http import ClosedLoad
-from loadcurve.result.ceiling import Ceiling, CeilingPoint
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.kept import rig_of
 from loadcurve.runs.lives import utc_now
@@ -18,62 +19,113 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
+from loadcurve.server.transport import HTTP2, TLS
 
 CONNECTIONS = (1, 10, 100, 1000)
+STREAMS = (1, 10, 100)
+"""Requests at once on each connection of HTTP/2."""
+REQUESTS_AT_ONCE_MAX = 10_000
+SPOKEN = (Spoken("1.1", "http"), Spoken("1.1", "https"), Spoken("2", "http"), Spoken("2", "https"))
 RUNS = 3
-DURATION_S = 1.0
+DURATION_S = 0.5
 WARMUP_S = 0.2
 FILE = "1k.txt"
 BODY_BYTES = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class CeilingLoad:
+    """One load of those by which a ceiling is measured."""
+
+    spoken: Spoken
+    connections: int
+    streams: int
+
+    @property
+    def closed(self) -> ClosedLoad:
+        """The load, for a generator."""
+        load = ClosedLoad(
+            model="closed",
+            requests=[f"/{FILE}"],
+            connections=self.connections,
+            http=self.spoken.http,
+            duration=DURATION_S,
+            warmup=WARMUP_S,
+        )
+        return load.model_copy(update={"streams": self.streams})
+
+
 def measure_ceiling(
-    cpus: CpuDivision, begin_point: Callable[[int], None] = lambda _: None, runs: int = RUNS
+    cpus: CpuDivision, begin_point: Callable[[CeilingLoad], None] = lambda _: None, runs: int = RUNS
 ) -> Ceiling:
-    """Measure a closed loop against ``limit`` at several numbers of connections, ``runs`` times at each.
+    """Measure closed loops against ``limit`` over everything that can be spoken, ``runs`` times each.
 
-    It takes about 15 s with three runs, and 5 s with one.
+    It takes over a minute with three runs, and half a minute with one.
 
-    ``begin_point`` is told the number of connections before each of them.
+    ``begin_point`` is called with each load before it begins.
 
     Raises:
         ServerFailure: the server did not start, or answered wrongly.
 
     """
-    found = find_server(load_catalog()["limit"], {})
-    if isinstance(found, MissingServer):
-        raise found.failure()
     with tempfile.TemporaryDirectory() as folder, own_threads_on(cpus.load):
         # A server that root starts may read the files as another user.
         Path(folder).chmod(0o755)
-        content = make_content(Path(folder), {FILE: BODY_BYTES}, seed=0)
-        with Server(found, Path(folder), content, cpus.server) as server:
-            server.verify([f"/{FILE}"])
-            points = []
-            for connections in CONNECTIONS:
-                begin_point(connections)
-                load = ClosedLoad(
-                    model="closed",
-                    requests=[f"/{FILE}"],
-                    connections=connections,
-                    duration=DURATION_S,
-                    warmup=WARMUP_S,
-                )
-                plan = plan_at_point(load, server.address, content, cpus.load, seed=0)
-                points.append(_point([ENGINE.run(plan, lambda _: None) for _ in range(runs)]))
+        points = [
+            point
+            for spoken in SPOKEN
+            for point in _points_of(spoken, Path(folder) / spoken.title, cpus, begin_point, runs)
+        ]
     facts = host_facts()
     return Ceiling(
         measured_at=utc_now(), body_bytes=BODY_BYTES, rig=rig_of(cpus, facts), host=facts, points=points
     )
 
 
-def _point(results: Sequence[LoadResult]) -> CeilingPoint:
+def _points_of(
+    spoken: Spoken,
+    folder: Path,
+    cpus: CpuDivision,
+    begin_point: Callable[[CeilingLoad], None],
+    runs: int,
+) -> list[CeilingPoint]:
+    """Return the points of what is spoken, of a server that was started for it."""
+    settings = {TLS: spoken.scheme == "https", HTTP2: spoken.http == "2"}
+    found = find_server(load_catalog()["limit"], settings)
+    if isinstance(found, MissingServer):
+        raise found.failure()
+    content = make_content(folder, {FILE: BODY_BYTES}, seed=0)
+    with Server(found, folder, content, cpus.server) as server:
+        server.verify([f"/{FILE}"])
+        points = []
+        for load in _loads_of(spoken):
+            begin_point(load)
+            plan = plan_at_point(
+                load.closed, server.address, content, cpus.load, seed=0, transport=server.transport
+            )
+            points.append(_point(load, [ENGINE.run(plan, lambda _: None) for _ in range(runs)]))
+    return points
+
+
+def _loads_of(spoken: Spoken) -> list[CeilingLoad]:
+    return [
+        CeilingLoad(spoken, connections, streams)
+        for streams in (STREAMS if spoken.http == "2" else STREAMS[:1])
+        for connections in CONNECTIONS
+        if connections * streams <= REQUESTS_AT_ONCE_MAX
+    ]
+
+
+def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
     rates = [rate for _, rate in _rates(results)]
     median = statistics.median_low(rates)
     result = next(result for result, rate in _rates(results) if rate == median)
     generator = result.generator
     return CeilingPoint(
-        connections=result.load.connections,
+        http=load.spoken.http,
+        scheme=load.spoken.scheme,
+        connections=load.connections,
+        streams=load.streams,
         runs=len(results),
         requests_per_s=median,
         lowest_requests_per_s=min(rates),

@@ -10,7 +10,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row, colour, compact, shape, sweep_axis, tooltips
-from loadcurve.result.ceiling import Ceiling
+from loadcurve.result.ceiling import CeilingCurve
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 
 SOFT = "#808080"
@@ -22,8 +22,8 @@ FAR_ABOVE = 2.0
 class Overlay:
     """What may be drawn over the curves of one slice; what there is not is ``None`` or empty."""
 
-    ceiling: Ceiling | None = None
-    """Only that of the load that was measured: a closed loop over connections, without a pipeline."""
+    ceiling: CeilingCurve | None = None
+    """Only that of the loads that were measured: closed loops over connections that speak the same."""
     objective: Objective | None = None
     capacities: Mapping[str, float] = field(default_factory=dict)
     """The load up to which a server keeps the limits, where the trials bound it on both sides."""
