@@ -4,10 +4,11 @@ import http.server
 import json
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -286,3 +287,107 @@ def test_the_servers_own_count_of_requests_is_that_of_the_load(certificates):
             thread.join()
     assert result["requests"]["answered"] == len(arrived) == 50
     assert result["connections"]["opened"] == result["tls"]["handshakes"]["full"] == 1
+
+
+def test_a_server_that_asks_for_renegotiation_ends_the_connection_and_is_named(certificates):
+    """This client never renegotiates, as TLS 1.3 does away with it; OpenSSL then gives the connection up."""
+    with interactive(certificates, "-tls1_2") as (port, server):
+        results = []
+        thread = threading.Thread(target=lambda: results.append(load(port, 1, verify="none")))
+        thread.start()
+        for line in server.stdout:
+            if line.startswith("GET /page.txt"):
+                break
+        server.stdin.write("r\n")
+        server.stdin.flush()
+        thread.join()
+    [result] = results
+    assert "renegotiate" in failed(result)
+
+
+@contextmanager
+def interactive(folder, *options):
+    """A server of OpenSSL that prints what it reads and obeys its standard input, on a port of its choice."""
+    command = ["openssl", "s_server", "-4", "-accept", "127.0.0.1:0", *options]
+    command += ["-cert", str(folder / "good.pem"), "-key", str(folder / "good.key")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, **pipes, text=True) as server:
+        try:
+            for line in server.stdout:
+                if found := re.match(r"ACCEPT .*:(\d+)$", line):
+                    yield int(found[1]), server
+                    break
+        finally:
+            server.kill()
+
+
+WITHOUT_LENGTH = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1024
+OF_KNOWN_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n" + b"x" * 1024
+
+
+@pytest.mark.parametrize(
+    ("answer", "says_that_it_ends", "cut_bytes", "counted"),
+    [
+        (WITHOUT_LENGTH, True, 0, "answered"),
+        (WITHOUT_LENGTH, False, 0, "closed_early"),
+        (OF_KNOWN_LENGTH, False, 0, "answered"),
+        (OF_KNOWN_LENGTH, False, 5, "closed_early"),
+    ],
+    ids=["close_notify", "no close_notify", "no close_notify behind a length", "truncated record"],
+)
+def test_an_answer_counts_only_where_nobody_can_have_cut_it_off(
+    certificates, answer, says_that_it_ends, cut_bytes, counted
+):
+    with answering_once(certificates, answer, says_that_it_ends, cut_bytes) as port:
+        result = load(port, 1, verify="none")
+    assert result["requests"]["answered"] == (counted == "answered")
+    assert result["errors"]["closed_early"] == (counted == "closed_early")
+
+
+@contextmanager
+def answering_once(folder, answer, says_that_it_ends, cut_bytes):
+    """Answer each request once and close the connection, without the last bytes of the last record."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "good.pem", folder / "good.key")
+
+    def serve(connection):
+        arrived, leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(arrived, leaving, server_side=True)
+
+        def done(step):
+            """Take a step as soon as what it needs has arrived."""
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    connection.sendall(leaving.read())
+                    if not (received := connection.recv(65536)):
+                        raise ConnectionError from None
+                    arrived.write(received)
+
+        done(tls.do_handshake)
+        if not done(lambda: tls.read(65536)):
+            return
+        tls.write(answer)
+        if says_that_it_ends:
+            with suppress(ssl.SSLError):
+                tls.unwrap()
+        records = leaving.read()
+        connection.sendall(records[: len(records) - cut_bytes])
+
+    def accept(listener):
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                # The look before the load says that it ends, and asks for nothing.
+                with connection, suppress(OSError):
+                    serve(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=accept, args=(listener,))
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()

@@ -12,6 +12,9 @@ use crate::client::Client;
 use crate::failure;
 use crate::session::Session;
 
+/// TLS 1.2, the last version with renegotiation, as IANA numbers it.
+const TLS12: u16 = 0x0303;
+
 /// What the exchanges of one thread share.
 #[derive(Debug)]
 pub struct Settings<S> {
@@ -192,7 +195,11 @@ impl<E: Exchange> Tls<E> {
     }
 
     fn refuse(&mut self, error: &Error) -> Malformed {
-        self.complaint = Some(failure::in_words(error));
+        let is_agreed_on_tls12 = self.agreement.is_some_and(|agreement| agreement.version == TLS12);
+        self.complaint = Some(match failure::of_renegotiation(error) {
+            Some(text) if is_agreed_on_tls12 => text,
+            _ => failure::in_words(error),
+        });
         Malformed::Protection
     }
 }

@@ -61,6 +61,19 @@ fn alert_in_words(alert: AlertDescription) -> String {
     format!("{meaning} (TLS alert {alert:?})")
 }
 
+/// What an error means that comes after the handshake of a version with renegotiation, where it comes from a server that
+/// wants another handshake: this client makes none.
+pub(crate) fn of_renegotiation(error: &Error) -> Option<String> {
+    match error {
+        Error::AlertReceived(
+            alert @ (AlertDescription::HandshakeFailure | AlertDescription::NoRenegotiation),
+        ) => Some(format!(
+            "the server ended the connection because it wanted to renegotiate, which is refused (TLS alert {alert:?});              let it ask for everything in the first handshake, or speak TLS 1.3"
+        )),
+        _ => None,
+    }
+}
+
 /// Whether an alert of a server is about the certificate of the client, which it lacks or does not trust.
 #[must_use]
 pub fn requires_client_certificate(alert: AlertDescription) -> bool {
