@@ -16,9 +16,12 @@ from encrypted_support import (
     context_for,
     first_frame_type,
 )
-from server_support import CATALOG, is_root, server_of, servers, user_of
+from server_support import CATALOG, is_root, server_of, servers, user_of, wait_until
 
+from loadcurve.generate.engine import ENGINE
+from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.tls import TlsTable
+from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.asked import Site, plain_load
 from loadcurve.server.failure import ServerFailure
@@ -97,6 +100,36 @@ def test_a_server_with_http2_alone_speaks_it_in_clear_text_with_prior_knowledge(
         server.verify(PATHS)
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
             assert first_frame_type(connection) == SETTINGS_FRAME
+
+
+@servers("nginx", "h2o", "caddy")
+def test_a_servers_own_log_has_each_request_of_a_load_over_http2_and_tls_once(name, content_folder, state):
+    settings = {"tls": True, "http2": True, "access_log": True}
+    if "keepalive_requests" in CATALOG[name].description.settings:
+        # It then ends each connection behind so many requests, which go on elsewhere.
+        settings["keepalive_requests"] = 100
+    load = ClosedLoad(
+        model="closed",
+        http="2",
+        requests=["/1k.txt?counted"],
+        connections=4,
+        streams=10,
+        requests_total=2000,
+        warmup=0,
+    )
+    with server_of(CATALOG[name], content_folder, **settings) as server:
+        plan = plan_at_point(load, server.address, {}, (0,), seed=0, transport=server.transport)
+        result = ENGINE.run(plan, lambda _: None)
+        assert (result.requests.answered, result.requests.ok, result.tls.protocol) == (2000, 2000, "h2")
+        wait_until(lambda: requests_in_logs(state) >= 2000)
+        assert requests_in_logs(state) == 2000
+    ended = settings.get("keepalive_requests", 2000)
+    assert result.connections.opened >= 2000 / ended
+
+
+def requests_in_logs(place: Path) -> int:
+    """Return how many requests of the load stand in the logs of the servers that run there."""
+    return sum(file.read_text().count("?counted") for file in place.rglob("access.log"))
 
 
 @servers("apache-prefork", "node")
