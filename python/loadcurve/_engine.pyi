@@ -220,7 +220,7 @@ class RequestList:
 def ask(
     plan: str, take_body: Callable[[int, bytes], object]
 ) -> list[tuple[tuple[int, int] | None, tuple[str, str] | None]]:
-    """Make each request of a plan once, on a connection of its own, exactly as its load would make it.
+    """Make each request of a plan once, on a separate connection, exactly as its load would make it.
 
     The plan stands under ``http``, and its requests are given, not listed in a file. The parts of bodies are
     handed over as they come, with the place of their request. Returns for each request, up to the first that

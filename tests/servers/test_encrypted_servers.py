@@ -106,7 +106,7 @@ def test_a_server_with_http2_alone_speaks_it_in_clear_text_with_prior_knowledge(
 def test_a_servers_own_log_has_each_request_of_a_load_over_http2_and_tls_once(name, content_folder, state):
     settings = {"tls": True, "http2": True, "access_log": True}
     if "keepalive_requests" in CATALOG[name].description.settings:
-        # It then ends each connection behind so many requests, which go on elsewhere.
+        # It then ends each connection behind this number of requests, which go on elsewhere.
         settings["keepalive_requests"] = 100
     load = ClosedLoad(
         model="closed",

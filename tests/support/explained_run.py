@@ -169,7 +169,7 @@ def use_cpus(record: Data, cpus: float, **server: object) -> None:
 def speak_http2(
     record: Data, *, streams: int = 100, opened: int = 10, replies: float = 500.0, **http2: object
 ) -> None:
-    """The load spoke HTTP/2, on so many connections with so many replies each, limited as given only."""
+    """The load spoke HTTP/2, on ``opened`` connections with ``replies`` each, limited as given only."""
     load = record["load"]
     load["load"] |= {"http": "2", "streams": streams}
     load["connections"] |= {"opened": opened, "replies_per_connection": replies}

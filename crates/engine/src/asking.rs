@@ -15,7 +15,7 @@ use crate::requests::RequestSource;
 use crate::speaker::{Speaker, Spoken};
 use crate::spoken::speak;
 
-/// So much of an answer of unknown length may take more time than the timeout.
+/// The part of an answer of unknown length that may take more time than the timeout.
 const UNKNOWN_BYTES_MAX: u64 = 16 << 20;
 /// What servers of TLS that know HTTP answer a request in clear text.
 const BAD_REQUEST: u16 = 400;
@@ -29,7 +29,7 @@ pub struct Answer {
     pub body_bytes: u64,
 }
 
-/// Makes each of the requests that a plan gives once, on a connection of its own, exactly as its load would make it; gives
+/// Makes each of the requests that a plan gives once, on a separate connection, exactly as its load would make it; gives
 /// what became of each, up to the first that is not answered. The parts of bodies are handed to `take_body` as they come,
 /// with the place of their request.
 ///

@@ -20,7 +20,7 @@ const COUNTED_BYTES_MAX: u64 = 64 * 1024;
 const PART: &[u8] = &[b'x'; 64 * 1024];
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n";
 
-/// What happens to the connection, each so many milliseconds after the one before it.
+/// What happens to the connection, each with its number of milliseconds after the one before it.
 type Step = (u64, Event<'static>);
 
 struct ScriptedIo {

@@ -14,7 +14,7 @@ CODE = FindingCode(
     seen_where="most handshakes agreed on ChaCha20-Poly1305 although the processor of both ends has "
     "instructions for AES, or on AES although it has none, and at least 20 MB/s were encrypted",
     because="AES without instructions costs some ten times as much, a few percent of a CPU from "
-    "there on; ChaCha20 has no instructions of its own, and what it costs more depends on the processor",
+    "there on; no instructions exist for ChaCha20, and what it costs more depends on the processor",
 )
 
 ENCRYPTED_BYTES_PER_S = 20e6

@@ -103,7 +103,7 @@ def _explain_answers(subject: Subject, seen: Sequence[Observation[Held]]) -> Exp
             *ranged("median transfer", "ms", [_transfer_ms(one.record) for one in seen]),
         ],
         cause="The load is set to windows that are small for its answers, and a server waits until "
-        "it is told that they were read.",
+        "the load announces that they were read.",
         advice="Enlarge stream_window and connection_window of the load, unless small windows are "
         "what is studied.",
     )

@@ -61,7 +61,7 @@ def plain_load(transport: Transport, http: str = "1.1") -> ClosedLoad:
 
 
 def as_plain(load: HttpLoadTable) -> HttpLoadTable:
-    """Return the load with GET requests that have neither headers nor bodies of its own."""
+    """Return the load with GET requests without its headers and bodies."""
     return load.model_copy(update={"method": "GET", "headers": {}, "body": ""})
 
 

@@ -68,7 +68,7 @@ pub struct Last {
 pub struct Output<'a> {
     /// What is to be sent.
     pub bytes: &'a mut Vec<u8>,
-    /// No frame of an answer begins where there are so many.
+    /// No frame of an answer begins where there are this many.
     pub most_bytes: usize,
 }
 

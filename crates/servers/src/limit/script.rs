@@ -159,7 +159,7 @@ impl Script {
         }
     }
 
-    /// What becomes of the next request, on a connection that was given so many answers.
+    /// What becomes of the next request, on a connection that was given this number of answers.
     fn fate(&mut self, answers: &mut u64, came: Duration) -> Fate {
         self.use_resources();
         let (delay, outcome) = self.draw();

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::frames::{Conversation, Memory, Sent, Stream, block};
 
-/// So much fits into one output in most of these tests.
+/// What fits into one output in most of these tests.
 const ROOM_BYTES: usize = 64 * 1024;
 const HEADER_TABLE_SIZE: u16 = 1;
 const INITIAL_WINDOW_SIZE: u16 = 4;

@@ -3,7 +3,7 @@
 
 use super::streams::Stream;
 
-/// So much of one answer without a break is long: what comes behind it has waited for it. A connection of 1 Gbit/s takes 2 ms
+/// How much of one answer without a break is long: what comes behind it has waited for it. A connection of 1 Gbit/s takes 2 ms
 /// for it.
 const LONG_RUN_BYTES: u64 = 256 * 1024;
 
@@ -80,14 +80,14 @@ impl Granted {
         Self { bytes, ..Self::default() }
     }
 
-    /// Gives so much more with what is written next, after so many writes.
+    /// Gives this much more with what is written next, after a number of writes.
     pub(super) fn give(&mut self, bytes: i64, writes: u32) {
         self.settle(writes);
         self.unwritten_bytes += bytes;
         self.writes = writes;
     }
 
-    /// Takes what the peer has sent, after so many writes; says whether it could send no more than that.
+    /// Takes what the peer has sent, after a number of writes; says whether it could send no more than that.
     #[inline]
     pub(super) fn take(&mut self, bytes: i64, writes: u32) -> bool {
         self.settle(writes);
