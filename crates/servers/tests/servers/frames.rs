@@ -76,7 +76,9 @@ impl Said {
 
     fn take_answer(&mut self, header: FrameHeader, payload: &[u8]) {
         let stream = self.streams.entry(header.stream).or_default();
-        assert!(!stream.has_ended && stream.reset.is_none(), "nothing follows on {}", header.stream);
+        // What comes on a stream behind its end is answered by a reset, whether it was answered before or not.
+        let is_open = !stream.has_ended && stream.reset.is_none();
+        assert!(is_open || header.kind == kind::RST_STREAM, "nothing follows on {}", header.stream);
         match header.kind {
             kind::HEADERS => {
                 assert!(header.has(flag::END_HEADERS) && stream.fields.is_empty());
@@ -89,8 +91,8 @@ impl Said {
             kind::DATA => stream.body.extend_from_slice(payload),
             _ => stream.reset = Some(u32::from_be_bytes(*payload.first_chunk().unwrap())),
         }
-        stream.has_ended = header.kind != kind::RST_STREAM && header.has(flag::END_STREAM);
-        if stream.has_ended {
+        if header.kind != kind::RST_STREAM && header.has(flag::END_STREAM) {
+            stream.has_ended = true;
             self.ended.push(header.stream);
         }
     }
