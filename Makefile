@@ -177,7 +177,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.encrypted
 	$(BIN)/python -m benches.lateness
-	$(BIN)/python -m benches.lateness --server h2o --connections 10 --streams 100
+	$(BIN)/python -m benches.lateness --connections 10 --streams 100
 	$(BIN)/python -m benches.many_connections
 	$(BIN)/python -m benches.large_files
 	cargo run --quiet --release --locked --package loadcurve-ycsb --example operations_per_second

@@ -1,6 +1,7 @@
 """The rig's ceiling as a curve, and keeping it."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -222,14 +223,21 @@ def test_the_doctor_shows_the_ceiling_of_each_that_is_spoken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "runs", "saved"),
-    [([], 3, "saved for later runs in"), (["--quick"], 1, "not saved for later")],
+    ("options", "expected", "saved"),
+    [
+        ([], (3, ["HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS"]), "saved for later runs in"),
+        (["--quick"], (1, ["HTTP/1.1"]), "not saved for later"),
+    ],
 )
-def test_a_quick_look_measures_once_at_each_load_and_leaves_the_saved_ceiling(
-    options: list[str], runs: int, saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_ceiling(
+    options: list[str],
+    expected: tuple[int, list[str]],
+    saved: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def measured(_cpus: object, _begin_point: object, given: int) -> Ceiling:
-        assert given == runs
+    def measured(_cpus: object, _begin_point: object, runs: int, spoken: Sequence[Spoken]) -> Ceiling:
+        assert (runs, [one.title for one in spoken]) == expected
         return ceiling({1: 100})
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -239,7 +247,7 @@ def test_a_quick_look_measures_once_at_each_load_and_leaves_the_saved_ceiling(
     finished = Command(tmp_path).run("doctor", *options)
     assert finished.returncode == 0
     assert f"the ceiling is {saved}" in finished.stderr
-    assert (tmp_path / "state").exists() == (runs > 1)
+    assert (tmp_path / "state").exists() == ("not" not in saved)
 
 
 def test_a_quick_noise_is_refused(tmp_path: Path) -> None:

@@ -473,7 +473,8 @@ def doctor(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Measure the ceilings in half a minute, for a first look; they are not saved."
+            "--quick",
+            help="Measure the ceiling of HTTP/1.1 in some seconds, for a first look; it is not saved.",
         ),
     ] = False,
     noise: Annotated[
