@@ -35,7 +35,7 @@ def adopted_since(leader: ProcessIdentity) -> list[ProcessIdentity]:
         status = None if pid in own_children or pid == leader.pid else read_status(pid)
         if status is None or status.session == session or status.has_terminal:
             continue
-        if status.parent != os.getpid() or status.identity.start_ticks < leader.start_ticks:
+        if status.parent != os.getpid() or _began(status.identity) < _began(leader):
             continue
         if status.ended:
             with contextlib.suppress(ChildProcessError):
@@ -43,6 +43,11 @@ def adopted_since(leader: ProcessIdentity) -> list[ProcessIdentity]:
         else:
             adopted.append(status.identity)
     return adopted
+
+
+def _began(process: ProcessIdentity) -> tuple[int, int]:
+    """Return what puts processes in the order of their starts: within one tick ids rise."""
+    return process.start_ticks, process.pid
 
 
 def strays_below(leader: ProcessIdentity) -> list[ProcessIdentity]:
