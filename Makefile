@@ -35,7 +35,7 @@ SITE_BUILDER := zensical@0.0.73
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures notebook bench lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures notebook bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -109,10 +109,12 @@ check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
-	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
-check-long: check check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing
+check-long: check check-demo check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing
+
+check-demo: ## Lint what a first demo builds, without databases and TLS
+	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
 
 check-servers: setup ## Format, lint and test the servers that the catalogue holds as source
 	@for server in $(RUST_SERVERS); do \
