@@ -200,7 +200,7 @@ def test_the_answer_of_another_program_on_the_port_is_not_taken_for_the_servers(
 
 def test_a_port_that_stays_taken_ends_in_a_failure(scripted, content_folder, monkeypatch):
     with server_of(scripted(), content_folder) as other:
-        monkeypatch.setattr(instance_module, "free_port", lambda: other.port)
+        monkeypatch.setattr(instance_module, "free_port", lambda address: other.port)
         failure = failure_of(scripted("never-listens"), content_folder)
     assert failure.code == "port_taken"
 

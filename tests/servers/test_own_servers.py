@@ -1,6 +1,8 @@
 """The servers of this package, which are always there."""
 
+import shutil
 import socket
+import subprocess
 import time
 import urllib.request
 from pathlib import Path
@@ -88,6 +90,28 @@ def test_the_faults_of_limit_reach_the_program(content_folder):
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in expected.items()
     }
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.parametrize(
+    ("tls", "version", "times"),
+    # In clear text this version of curl fails with every server where it reuses a connection.
+    [(False, ["--http2-prior-knowledge"], 1), (True, ["--http2", "--parallel"], 40)],
+    ids=["clear text", "TLS"],
+)
+def test_curl_gets_what_limit_serves_over_http2_on_one_connection(
+    content_folder, tmp_path, tls, version, times
+):
+    # curl's HTTP/2 is nghttp2, which has nothing in common with this server's.
+    with server_of(CATALOG["limit"], content_folder, http2=True, tls=tls) as server:
+        urls = [f"{server.url}/deep/64k.txt"] * times
+        outputs = [option for index in range(times) for option in ("-o", str(tmp_path / str(index)))]
+        shown = "%{http_version} %{response_code} %{num_connects}\n"
+        command = ["curl", "-sS", "--insecure", *version, "--write-out", shown, *outputs, *urls]
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert sorted(finished.stdout.splitlines()) == ["2 200 0"] * (times - 1) + ["2 200 1"]
+    served = (content_folder / "deep" / "64k.txt").read_bytes()
+    assert all((tmp_path / str(index)).read_bytes() == served for index in range(times))
 
 
 def test_a_delay_of_limit_is_there_and_without_it_nothing_waits(content_folder):

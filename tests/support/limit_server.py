@@ -1,7 +1,7 @@
 """The package's own server `limit`, started for tests of the load."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,9 +10,20 @@ from loadcurve.server.spawn import ends_with_parent
 
 
 @contextmanager
-def limit_server(content: Path, certificate: Path | None = None, key: Path | None = None) -> Iterator[str]:
-    """Yield the address of a server of the files in ``content``, of TLS where it has a certificate."""
-    command = [NATIVE_FOLDER / "loadcurve-server", "limit", "--listen", "127.0.0.1:0", "--root", content]
+def limit_server(
+    content: Path,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    *,
+    within: Sequence[str] = (),
+    host: str = "127.0.0.1",
+) -> Iterator[str]:
+    """Yield the address of a server of the files in ``content``, of TLS where it has a certificate.
+
+    ``within`` are the words before its command, such as those that lead into a network with the host.
+    """
+    program = NATIVE_FOLDER / "loadcurve-server"
+    command = [*within, program, "limit", "--listen", f"{host}:0", "--root", content]
     if certificate is not None and key is not None:
         command += ["--certificate", certificate, "--certificate-key", key]
     with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.PIPE, text=True) as server:

@@ -1,48 +1,11 @@
 //! In the steady state a request of HTTP/2 costs `limit` no allocation, whether it equals the one before or not.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use loadcurve_servers::http2::{Connection, Fate, Output, PREFACE, Service};
 use loadcurve_servers::reply::{Content, Reply};
 use loadcurve_wire::h2::frame::{self, flag, kind};
 
-/// The system's allocator, which counts what it is asked for.
-struct Counting;
-
-thread_local! {
-    /// What this thread has asked for: the harness of the tests has another thread, which does not count.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count_one() {
-    // Where the thread is ending, and its variables with it, nobody looks any more.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call goes on to the system's allocator with the caller's own promises; counting allocates nothing.
-#[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller keeps to the contract of this very function.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+#[path = "../../wire/tests/support/allocations.rs"]
+mod counting;
 
 const STREAMS: u32 = 100;
 const FILES: u32 = 7;
@@ -91,13 +54,13 @@ fn a_request_allocates_nothing_once_the_connection_has_its_memory() {
         let mut before = 0;
         for number in 0..50 {
             if number == 10 {
-                before = ALLOCATIONS.get();
+                before = counting::allocations();
             }
             write_requests(id, files, &mut requests);
             turn(&requests, &mut answers);
             assert!(answers.len() > 100 * 1024, "all are answered");
             id += 2 * STREAMS;
         }
-        assert_eq!(ALLOCATIONS.get() - before, 0, "{files} files");
+        assert_eq!(counting::allocations() - before, 0, "{files} files");
     }
 }

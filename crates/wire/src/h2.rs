@@ -19,6 +19,7 @@ mod send;
 mod settings;
 mod streams;
 mod template;
+mod window;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -27,7 +28,7 @@ use crate::error::Malformed;
 use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
 use crate::request::{InvalidRequest, Request};
 
-use counts::{Granted, Run};
+use counts::Run;
 use data::DataUnderWay;
 use fields::HeadReader;
 use frame::DEFAULT_WINDOW_BYTES;
@@ -35,6 +36,7 @@ use hpack::{DEFAULT_TABLE_BYTES, Encoder};
 use receive::BlockUnderWay;
 use settings::PeerSettings;
 use streams::Streams;
+use window::ReceiveWindow;
 
 pub use crate::error::{ErrorCode, Http2Error};
 pub use counts::Http2Counts;
@@ -67,10 +69,8 @@ pub struct Http2 {
     heads: HeadReader,
     encoder: Encoder,
     /// What the peer may still send, and what may be sent to it, on all streams together.
-    receive_window: i64,
+    receive_window: ReceiveWindow,
     send_window: i64,
-    /// The first of the two as far as the peer knows it.
-    granted: Granted,
     /// How often the protocol has written something.
     writes: u32,
     /// The tags of requests whose bodies wait for a window, in turn.
@@ -110,9 +110,8 @@ impl Exchange for Http2 {
             block_bytes: Vec::new(),
             heads: HeadReader::new(DEFAULT_TABLE_BYTES, settings.header_bytes),
             encoder: Encoder::new(settings.hpack, settings.scheme),
-            receive_window: 0,
+            receive_window: ReceiveWindow::default(),
             send_window: DEFAULT_WINDOW_BYTES,
-            granted: Granted::default(),
             writes: 0,
             uploads: VecDeque::with_capacity(most),
             output: Vec::new(),

@@ -1,48 +1,11 @@
 //! In the steady state a request of HTTP/2 costs no allocation.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use loadcurve_wire::{
     Body, Event, Exchange as _, Hpack, Http2, Http2Settings, Method, Received, Request, Target, Version,
 };
 
-/// The system's allocator, which counts what it is asked for.
-struct Counting;
-
-thread_local! {
-    /// What this thread has asked for: the harness of the tests has another thread, which does not count.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count_one() {
-    // Where the thread is ending, and its variables with it, nobody looks any more.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call goes on to the system's allocator with the caller's own promises; counting allocates nothing.
-#[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller keeps to the contract of this very function.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+#[path = "support/allocations.rs"]
+mod counting;
 
 const STREAMS: usize = 100;
 const DATE: &str = "Mon, 21 Oct 2013 20:13:21 GMT";
@@ -102,7 +65,7 @@ fn a_thousand_turns_of_a_hundred_streams_allocate_nothing() {
         for turn in 0..1_000 {
             answers(turn, id, &mut bytes);
             // How the test makes the answers does not count.
-            let before = ALLOCATIONS.get();
+            let before = counting::allocations();
             sent.clear();
             exchange.write_output(&mut sent);
             for tag in 0..STREAMS {
@@ -122,7 +85,7 @@ fn a_thousand_turns_of_a_hundred_streams_allocate_nothing() {
             assert_eq!(answered, STREAMS);
             // Buffers grow to the most that they ever hold.
             if turn >= 400 {
-                assert_eq!(ALLOCATIONS.get(), before, "in turn {turn}");
+                assert_eq!(counting::allocations(), before, "in turn {turn}");
             }
         }
     }

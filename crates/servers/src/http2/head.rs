@@ -32,7 +32,7 @@ pub(super) struct HeadReader {
     /// The request that was read last.
     pub(super) last: Head,
     last_block: Vec<u8>,
-    /// The state of the table in which the last block was read; none where it is not to be remembered.
+    /// The state of the table in which the last block was read, if it is to be remembered.
     last_changes: Option<u64>,
     fields: Fields,
 }

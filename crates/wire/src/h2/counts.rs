@@ -10,7 +10,7 @@ const LONG_RUN_BYTES: u64 = 256 * 1024;
 /// What was counted of one connection since it was opened, or since it was last asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Http2Counts {
-    /// The least and the greatest number of streams at once that the peer has allowed; none where it has set no limit.
+    /// The least and the greatest number of streams at once that the peer has allowed, if it has set a limit.
     pub streams_allowed: Option<(u32, u32)>,
     /// Whether that was less than the connection was made for, at any time.
     pub was_limited: bool,
@@ -62,45 +62,5 @@ impl Run {
     #[inline]
     pub(super) fn has_delayed(&self, stream: &Stream) -> bool {
         stream.id < self.long_next_id && stream.body_bytes < LONG_RUN_BYTES
-    }
-}
-
-/// What the peer may still send, by what was written to it: less than what it was given where that is not written yet.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Granted {
-    bytes: i64,
-    unwritten_bytes: i64,
-    /// How often anything had been written when the unwritten ones were given.
-    writes: u32,
-}
-
-impl Granted {
-    /// A window that the peer knows.
-    pub(super) fn known(bytes: i64) -> Self {
-        Self { bytes, ..Self::default() }
-    }
-
-    /// Gives this much more with what is written next, after a number of writes.
-    pub(super) fn give(&mut self, bytes: i64, writes: u32) {
-        self.settle(writes);
-        self.unwritten_bytes += bytes;
-        self.writes = writes;
-    }
-
-    /// Takes what the peer has sent, after a number of writes; says whether it could send no more than that.
-    #[inline]
-    pub(super) fn take(&mut self, bytes: i64, writes: u32) -> bool {
-        self.settle(writes);
-        let was_open = self.bytes > 0;
-        self.bytes -= bytes;
-        was_open && self.bytes <= 0
-    }
-
-    #[inline]
-    fn settle(&mut self, writes: u32) {
-        if self.writes != writes {
-            self.bytes += std::mem::take(&mut self.unwritten_bytes);
-            self.writes = writes;
-        }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Http2;
 use super::frame::{Frame, FrameHeader, HEADER_BYTES, flag};
-use super::receive::window_bytes;
 use crate::chunked::shorter;
 use crate::error::{Http2Error, Malformed};
 use crate::exchange::{Event, Tag};
@@ -40,11 +39,7 @@ impl Http2 {
         };
         let body_bytes = length.checked_sub(padding).ok_or(Http2Error::Padding)?;
         // The whole payload counts, padding included (RFC 9113 §6.9.1).
-        self.receive_window -= window_bytes(length);
-        if self.receive_window < 0 {
-            return Err(Http2Error::FlowControl.into());
-        }
-        let is_connection_used_up = self.granted.take(window_bytes(length), self.writes);
+        let is_connection_used_up = self.receive_window.take(length, self.writes)?;
         self.refill_connection_window();
         let rest = length - frame.payload.len();
         let Some(tag) = self.tag_of(frame.header)? else {
@@ -54,10 +49,7 @@ impl Http2 {
         };
         self.run.data(id, body_bytes, self.streams.next_id());
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
-        stream.receive_window -= window_bytes(length);
-        if stream.receive_window < 0 {
-            return Err(Http2Error::FlowControl.into());
-        }
+        let is_stream_used_up = stream.receive_window.take(length, self.writes)?;
         stream.framing_bytes += (HEADER_BYTES + padding) as u64;
         stream.body_bytes += body_bytes as u64;
         let problem = if stream.status.is_none() {
@@ -77,7 +69,7 @@ impl Http2 {
         let ends_stream = frame.header.has(flag::END_STREAM);
         let mut is_used_up = is_connection_used_up && (!ends_stream || self.streams.len() > 1);
         if !ends_stream {
-            is_used_up |= self.is_stream_window_used_up(tag, length);
+            is_used_up |= is_stream_used_up;
             self.refill_stream_window(tag);
         }
         self.counts.windows_used_up += u64::from(is_used_up);

@@ -106,7 +106,7 @@ pub(crate) struct HeadReader {
     limit_bytes: usize,
     last_block: Vec<u8>,
     last_head: Head,
-    /// The state of the table in which the last block was read; none where it is not to be remembered.
+    /// The state of the table in which the last block was read, if it is to be remembered.
     last_changes: Option<u64>,
 }
 

@@ -1,5 +1,7 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
+use std::num::NonZeroU16;
+
 use super::Http2;
 use super::data::DataUnderWay;
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
@@ -229,9 +231,10 @@ impl Http2 {
         }
         match head.status {
             Some(status @ 200..) => {
-                stream.status = Some(status);
+                stream.status = NonZeroU16::new(status);
                 stream.content_length = head.content_length;
-                stream.header_bytes = bytes.len() as u64;
+                // No limit of a block comes near to that.
+                stream.header_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             }
             // Trailers, and interim responses.
             _ => stream.framing_bytes += bytes.len() as u64,
@@ -253,13 +256,13 @@ impl Http2 {
             return Some(self.refuse(tag, Http2Error::ContentLength { stated_bytes, received_bytes }.into()));
         }
         let response = Response {
-            status: stream.status?,
-            header_bytes: stream.header_bytes,
+            status: stream.status?.get(),
+            header_bytes: stream.header_bytes.into(),
             body_bytes: received_bytes,
             framing_bytes: stream.framing_bytes + std::mem::take(&mut self.framing_bytes),
             keep_alive: self.last_answered.is_none(),
         };
-        if stream.upload.is_some() {
+        if stream.is_uploading {
             // The server has answered without the rest of the body, which nobody needs any more.
             self.give_up(tag, ErrorCode::Cancel);
         } else {
@@ -294,10 +297,7 @@ impl Http2 {
         let change = self.peer.initial_window_bytes - window_before;
         if change != 0 {
             for stream in self.streams.iter_mut() {
-                stream.send_window += change;
-                if stream.send_window > LARGEST_WINDOW_BYTES {
-                    return Err(Http2Error::WindowOverflow.into());
-                }
+                stream.send_window = changed(stream.send_window, change)?;
             }
         }
         if !self.has_peer_settings {
@@ -344,11 +344,13 @@ impl Http2 {
             Named::Idle => return Err(Http2Error::FrameStream { kind, stream: id }.into()),
         };
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
-        stream.send_window += increment;
-        let problem = match increment {
-            0 => Http2Error::WindowIncrement,
-            _ if stream.send_window > LARGEST_WINDOW_BYTES => Http2Error::WindowOverflow,
-            _ => return Ok(None),
+        let problem = match changed(stream.send_window, increment) {
+            _ if increment == 0 => Http2Error::WindowIncrement,
+            Err(overflow) => overflow,
+            Ok(window) => {
+                stream.send_window = window;
+                return Ok(None);
+            }
         };
         Ok(Some(self.refuse(tag, problem.into())))
     }
@@ -392,7 +394,8 @@ pub(super) fn payload_of<'a, const BYTES: usize>(frame: &Frame<'a>) -> Result<&'
     frame.payload.try_into().map_err(|_| Http2Error::FrameLength { kind, bytes })
 }
 
-/// A frame's length as a part of a window; it is below 2^14.
-pub(super) fn window_bytes(length: usize) -> i64 {
-    i64::try_from(length).unwrap_or(i64::MAX)
+/// A window of the peer's that it has changed.
+fn changed(window: i32, change: i64) -> Result<i32, Http2Error> {
+    // It cannot go below what the largest one leaves when all of it is used and then taken back.
+    i32::try_from(i64::from(window) + change).map_err(|_| Http2Error::WindowOverflow)
 }

@@ -1,16 +1,12 @@
 //! What is sent: requests, their bodies as the windows allow, and what the protocol itself has to say.
 
-use std::sync::Arc;
-
 use super::Http2;
-use super::counts::Granted;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
-use super::receive::window_bytes;
 use super::settings::id;
-use super::streams::Upload;
 use super::template::Http2Template;
+use super::window::ReceiveWindow;
 use crate::error::{ErrorCode, Malformed};
 use crate::exchange::Tag;
 
@@ -31,8 +27,7 @@ impl Http2 {
             bytes[2..].copy_from_slice(&value.to_be_bytes());
         }
         frame::write(kind::SETTINGS, 0, 0, &payload, &mut self.output);
-        self.receive_window = DEFAULT_WINDOW_BYTES;
-        self.granted = Granted::known(DEFAULT_WINDOW_BYTES);
+        self.receive_window = ReceiveWindow::known(DEFAULT_WINDOW_BYTES);
         self.enlarge_connection_window();
     }
 
@@ -42,17 +37,16 @@ impl Http2 {
     }
 
     fn enlarge_connection_window(&mut self) {
-        let increment = self.connection_window() - self.receive_window;
+        let increment = self.connection_window() - self.receive_window.bytes();
         if increment > 0 {
-            self.receive_window += increment;
-            self.granted.give(increment, self.writes);
+            self.receive_window.give(increment, self.writes);
             self.write_window_update(0, increment);
         }
     }
 
     /// Gives the peer the rest of the connection's window when half of it is used, so that few frames are sent for it.
     pub(super) fn refill_connection_window(&mut self) {
-        if self.receive_window <= self.connection_window() / 2 {
+        if self.receive_window.bytes() <= self.connection_window() / 2 {
             self.enlarge_connection_window();
         }
     }
@@ -61,18 +55,11 @@ impl Http2 {
     pub(super) fn refill_stream_window(&mut self, tag: Tag) {
         let whole = self.stream_window();
         let Some(stream) = self.streams.get_mut(tag) else { return };
-        if stream.receive_window <= whole / 2 {
-            let (id, increment) = (stream.id, whole - stream.receive_window);
-            stream.receive_window = whole;
-            stream.granted.give(increment, self.writes);
+        if stream.receive_window.bytes() <= whole / 2 {
+            let (id, increment) = (stream.id, whole - stream.receive_window.bytes());
+            stream.receive_window.give(increment, self.writes);
             self.write_window_update(id, increment);
         }
-    }
-
-    /// Whether a stream that goes on has sent all that its window lets it, with data of this length.
-    pub(super) fn is_stream_window_used_up(&mut self, tag: Tag, length: usize) -> bool {
-        let writes = self.writes;
-        self.streams.get_mut(tag).is_some_and(|stream| stream.granted.take(window_bytes(length), writes))
     }
 
     fn stream_window(&self) -> i64 {
@@ -110,7 +97,8 @@ impl Http2 {
         target: Option<&[u8]>,
         to: &mut Vec<u8>,
     ) {
-        let windows = (self.stream_window(), self.peer.initial_window_bytes);
+        let send_window = i32::try_from(self.peer.initial_window_bytes).unwrap_or(i32::MAX);
+        let windows = (ReceiveWindow::known(self.stream_window()), send_window);
         let id = self.streams.open(tag, template.kind, windows);
         let start = to.len();
         to.extend_from_slice(&[0; HEADER_BYTES]);
@@ -124,10 +112,8 @@ impl Http2 {
         } else {
             self.divide_block(start, end_stream, id, to);
         }
-        if !template.body.is_empty()
-            && let Some(stream) = self.streams.get_mut(tag)
-        {
-            stream.upload = Some(Upload { body: Arc::clone(&template.body), offset: 0 });
+        if !template.body.is_empty() {
+            self.streams.begin_upload(tag, &template.body);
             if !self.upload(tag, to) {
                 self.uploads.push_back(tag);
                 self.counts.bodies_delayed += 1;
@@ -157,10 +143,9 @@ impl Http2 {
 
     /// Appends what the windows allow of the body of a request; says whether that was the last of it.
     pub(super) fn upload(&mut self, tag: Tag, to: &mut Vec<u8>) -> bool {
-        let Some(stream) = self.streams.get_mut(tag) else { return true };
-        let Some(upload) = &mut stream.upload else { return true };
+        let Some((stream, upload)) = self.streams.uploading(tag) else { return true };
         while upload.offset < upload.body.len() {
-            let window = self.send_window.min(stream.send_window);
+            let window = self.send_window.min(stream.send_window.into());
             let allowed = usize::try_from(window).unwrap_or(0).min(self.peer.frame_bytes_max);
             let rest = &upload.body[upload.offset..];
             let length = allowed.min(rest.len());
@@ -171,11 +156,11 @@ impl Http2 {
             frame::write(kind::DATA, flags, stream.id, &rest[..length], to);
             upload.offset += length;
             // It fits, because it is not longer than a window.
-            let sent = i64::try_from(length).unwrap_or(i64::MAX);
+            let sent = i32::try_from(length).unwrap_or(i32::MAX);
             stream.send_window -= sent;
-            self.send_window -= sent;
+            self.send_window -= i64::from(sent);
         }
-        stream.upload = None;
+        self.streams.end_upload(tag);
         true
     }
 }

@@ -1,35 +1,37 @@
 //! The streams of a connection, each in the place of its request's tag.
 
 use std::collections::VecDeque;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
 
-use super::counts::Granted;
+use super::window::ReceiveWindow;
 use crate::exchange::Tag;
 use crate::request::RequestKind;
 
 /// The largest number of a stream.
 pub(super) const LAST_ID: u32 = (1 << 31) - 1;
 
-/// A request and its answer.
+/// A request and its answer: one line of a cache, because each answer goes through those of all streams in turn.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Stream {
     pub(super) id: u32,
     pub(super) kind: RequestKind,
+    /// Whether a part of the request's body has not been sent.
+    pub(super) is_uploading: bool,
     /// The status of the answer, once its header block has come.
-    pub(super) status: Option<u16>,
+    pub(super) status: Option<NonZeroU16>,
     pub(super) content_length: Option<u64>,
-    pub(super) header_bytes: u64,
+    /// The length of the answer's header block.
+    pub(super) header_bytes: u32,
     pub(super) body_bytes: u64,
     pub(super) framing_bytes: u64,
-    /// What the peer may still send before it is given more.
-    pub(super) receive_window: i64,
-    /// The same as far as the peer knows it.
-    pub(super) granted: Granted,
-    /// What may be sent before the peer gives more.
-    pub(super) send_window: i64,
-    /// The rest of the body of the request.
-    pub(super) upload: Option<Upload>,
+    pub(super) receive_window: ReceiveWindow,
+    /// What may be sent before the peer gives more; below zero where it has taken back what was used.
+    pub(super) send_window: i32,
 }
+
+const _: () = assert!(size_of::<Option<Stream>>() == 64);
 
 /// The body of a request, as far as it has not been sent.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub(super) struct Ended {
 impl Stream {
     /// Whether the answer can have a body (RFC 9110 §6.4.1).
     pub(super) fn can_have_body(&self) -> bool {
-        self.kind != RequestKind::Head && !matches!(self.status, Some(204 | 304))
+        self.kind != RequestKind::Head && !matches!(self.status.map(NonZeroU16::get), Some(204 | 304))
     }
 }
 
@@ -64,12 +66,21 @@ pub(super) enum Named {
     Idle,
 }
 
+/// Under which tag a stream is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    id: NonZeroU32,
+    tag: u32,
+}
+
 /// As many streams as may be under way, found by tag and by number.
 #[derive(Debug)]
 pub(super) struct Streams {
     by_tag: Box<[Option<Stream>]>,
+    /// The rest of the bodies of requests, by tag, of streams that are uploading.
+    uploads: Box<[Option<Upload>]>,
     /// Tags by number: an open hash table, whose length is a power of two and at least twice the streams.
-    by_id: Box<[Option<(u32, Tag)>]>,
+    by_id: Box<[Option<Entry>]>,
     open: usize,
     next_id: u32,
     /// Streams that the client has given up, the oldest first; as many as there may be under way, and not fewer than 16.
@@ -82,6 +93,7 @@ impl Streams {
     pub(super) fn new(most: usize) -> Self {
         Self {
             by_tag: (0..most).map(|_| None).collect(),
+            uploads: (0..most).map(|_| None).collect(),
             by_id: vec![None; (2 * most).max(2).next_power_of_two()].into(),
             open: 0,
             next_id: 1,
@@ -92,6 +104,7 @@ impl Streams {
 
     pub(super) fn reset(&mut self) {
         self.by_tag.fill_with(|| None);
+        self.uploads.fill_with(|| None);
         self.by_id.fill(None);
         self.open = 0;
         self.next_id = 1;
@@ -119,28 +132,27 @@ impl Streams {
     }
 
     /// Opens a stream under a tag that is free, with the next number.
-    pub(super) fn open(&mut self, tag: Tag, kind: RequestKind, windows: (i64, i64)) -> u32 {
+    pub(super) fn open(&mut self, tag: Tag, kind: RequestKind, windows: (ReceiveWindow, i32)) -> u32 {
         let id = self.next_id;
         self.next_id += 2;
         let (receive_window, send_window) = windows;
         self.by_tag[tag] = Some(Stream {
             id,
             kind,
+            is_uploading: false,
             status: None,
             content_length: None,
             header_bytes: 0,
             body_bytes: 0,
             framing_bytes: 0,
             receive_window,
-            granted: Granted::known(receive_window),
             send_window,
-            upload: None,
         });
         let mut place = self.home(id);
         while self.by_id[place].is_some() {
             place = self.behind(place);
         }
-        self.by_id[place] = Some((id, tag));
+        self.by_id[place] = entry(id, tag);
         self.open += 1;
         id
     }
@@ -154,9 +166,9 @@ impl Streams {
     #[inline]
     pub(super) fn named(&self, id: u32) -> Named {
         let mut place = self.home(id);
-        while let Some((known, tag)) = self.by_id[place] {
-            if known == id {
-                return Named::Open(tag);
+        while let Some(known) = self.by_id[place] {
+            if known.id.get() == id {
+                return Named::Open(known.tag as usize);
             }
             place = self.behind(place);
         }
@@ -172,6 +184,27 @@ impl Streams {
     #[inline]
     pub(super) fn get_mut(&mut self, tag: Tag) -> Option<&mut Stream> {
         self.by_tag.get_mut(tag)?.as_mut()
+    }
+
+    /// Keeps the body of a request, of which nothing has been sent.
+    pub(super) fn begin_upload(&mut self, tag: Tag, body: &Arc<[u8]>) {
+        if let Some(stream) = self.get_mut(tag) {
+            stream.is_uploading = true;
+            self.uploads[tag] = Some(Upload { body: Arc::clone(body), offset: 0 });
+        }
+    }
+
+    /// A stream with the rest of its request's body, if there is any.
+    pub(super) fn uploading(&mut self, tag: Tag) -> Option<(&mut Stream, &mut Upload)> {
+        Some((self.by_tag.get_mut(tag)?.as_mut()?, self.uploads[tag].as_mut()?))
+    }
+
+    /// The body of a request has been sent.
+    pub(super) fn end_upload(&mut self, tag: Tag) {
+        if let Some(stream) = self.get_mut(tag) {
+            stream.is_uploading = false;
+        }
+        self.uploads[tag] = None;
     }
 
     /// Whether the window of a stream lets its request go on.
@@ -193,12 +226,14 @@ impl Streams {
     #[inline]
     pub(super) fn end(&mut self, tag: Tag) -> Option<Ended> {
         let place = self.by_tag.get_mut(tag)?;
-        let Stream { id, ref upload, .. } = *place.as_ref()?;
-        let was_uploading = upload.is_some();
+        let Stream { id, is_uploading: was_uploading, .. } = *place.as_ref()?;
         *place = None;
+        if was_uploading {
+            self.uploads[tag] = None;
+        }
         self.open -= 1;
         let mut place = self.home(id);
-        while self.by_id[place] != Some((id, tag)) {
+        while self.by_id[place] != entry(id, tag) {
             place = self.behind(place);
         }
         self.close_gap(place);
@@ -237,9 +272,9 @@ impl Streams {
             self.by_id[gap] = None;
             loop {
                 place = self.behind(place);
-                let Some((id, _)) = self.by_id[place] else { return };
+                let Some(Entry { id, .. }) = self.by_id[place] else { return };
                 // It may move if its home is not between the gap and where it stands.
-                let from_home = place.wrapping_sub(self.home(id)) & mask;
+                let from_home = place.wrapping_sub(self.home(id.get())) & mask;
                 let from_gap = place.wrapping_sub(gap) & mask;
                 if from_home >= from_gap {
                     break;
@@ -251,11 +286,16 @@ impl Streams {
     }
 }
 
+fn entry(id: u32, tag: Tag) -> Option<Entry> {
+    // No connection has as many streams as there are numbers.
+    Some(Entry { id: NonZeroU32::new(id)?, tag: u32::try_from(tag).ok()? })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
-    use super::{Named, Streams};
+    use super::{Named, ReceiveWindow, Streams};
     use crate::request::RequestKind;
     use proptest::prelude::*;
 
@@ -273,7 +313,7 @@ mod tests {
                     let ended = streams.end(step).map(|stream| stream.id);
                     prop_assert_eq!(ended, open.remove(&step));
                 } else if let Some(tag) = (0..most).find(|tag| !open.contains_key(tag)) {
-                    open.insert(tag, streams.open(tag, RequestKind::Other, (0, 0)));
+                    open.insert(tag, streams.open(tag, RequestKind::Other, (ReceiveWindow::default(), 0)));
                 }
                 prop_assert_eq!(streams.len(), open.len());
                 for id in (1..streams.next_id).step_by(2) {
