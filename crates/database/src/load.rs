@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadcurve_engine::{
-    Begins, CpuMeter, Finished, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler, StartError,
-    Terms, ThreadGroup, allow_connections,
+    Begins, CpuMeter, Finished, Gathered, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler,
+    StartError, Terms, ThreadGroup, allow_connections,
 };
 use loadcurve_plan::{Nanos, Pace, Share};
 use loadcurve_record::SlowRequest;
@@ -45,7 +45,7 @@ pub fn start(plan: DatabaseLoad) -> Result<RunningLoad<LoadResult>, StartError> 
 /// As for [`start`].
 pub fn start_to_begin(plan: DatabaseLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
     let group = start_threads(&plan, Share::whole(), begins)?;
-    Ok(RunningLoad::new(group, move |finished| result_of(&plan, &[finished])))
+    Ok(RunningLoad::new(group, move |finished| result_of(&plan, Gathered::from_iter([finished]))))
 }
 
 /// Starts a machine's share of a load on a database, as [`start`]. Its clients connect at once; the load begins on
@@ -55,7 +55,7 @@ pub fn start_to_begin(plan: DatabaseLoad, begins: Begins) -> Result<RunningLoad<
 /// As for [`start`], and when there are more threads than clients in the share.
 pub fn start_part(plan: &DatabaseLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
     let group = start_threads(plan, share, Begins::OnRequest)?;
-    Ok(RunningLoad::new(group, |finished| finished))
+    Ok(RunningLoad::new(group, |finished| Finished { io: Some(IO.into()), ..finished }))
 }
 
 fn start_threads(plan: &DatabaseLoad, share: Share, begins: Begins) -> Result<ThreadGroup, StartError> {
@@ -65,7 +65,7 @@ fn start_threads(plan: &DatabaseLoad, share: Share, begins: Begins) -> Result<Th
 
 /// The result of a load from what its machines have brought home, of which there is at least one.
 #[must_use]
-pub fn result_of(plan: &DatabaseLoad, finished: &[Finished]) -> LoadResult {
+pub fn result_of(plan: &DatabaseLoad, gathered: Gathered) -> LoadResult {
     let work = &plan.work;
     let labels = Tallies::new(&work.workload, work.phase).labels();
     let terms = Terms {
@@ -73,11 +73,11 @@ pub fn result_of(plan: &DatabaseLoad, finished: &[Finished]) -> LoadResult {
         pace: plan.pace(),
         // Each record of a batch is an operation of its own.
         kept_up: KeptUp { requests: plan.model.connections() * work.batch, think_ms: 0.0 },
-        io: IO,
+        io: IO.into(),
         tally_labels: &labels,
         label_of: &|slow: &SlowRequest| labels[slow.operation].clone(),
     };
-    LoadResult::new(terms, finished)
+    LoadResult::new(terms, gathered)
 }
 
 /// The operations of a plan, which its threads divide, and the records that those of a machine's share add.

@@ -1,7 +1,5 @@
 //! A few requests as a load makes them, outside of one: what a server is verified by is what is measured.
 
-use std::net::SocketAddr;
-
 use loadcurve_plan::{HttpLoad, Requests};
 use loadcurve_record::Failure;
 use loadcurve_wire::{Exchange, Readiness, Response};
@@ -10,6 +8,7 @@ use serde::Serialize;
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::io::epoll::Epoll;
+use crate::io::route::Route;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::speaker::{Speaker, Spoken};
@@ -83,7 +82,7 @@ impl Speaker for Asking<'_> {
                 counted_bytes_max: template.expected_body_bytes.unwrap_or(UNKNOWN_BYTES_MAX),
                 is_interrupted,
             };
-            let io = epoll(plan.work.address)?;
+            let io = epoll(plan)?;
             let dialogue = Dialogue::<_, E>::open(io, &spoken.settings, patience);
             let answered =
                 dialogue.and_then(|dialogue| dialogue.ask(template, &mut |part| take_body(place, part)));
@@ -109,7 +108,7 @@ pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Res
         return Ok(());
     }
     let patience = Patience { timeout: plan.timeout(), counted_bytes_max: 0, is_interrupted: &|| false };
-    match Dialogue::<_, E>::open(epoll(plan.work.address)?, settings, patience) {
+    match Dialogue::<_, E>::open(epoll(plan)?, settings, patience) {
         Ok(dialogue) => {
             dialogue.say_goodbye();
             Ok(())
@@ -135,6 +134,7 @@ fn refuse_tls(plan: &HttpLoad) -> Result<(), StartError> {
     Ok(())
 }
 
-fn epoll(address: SocketAddr) -> Result<Epoll, StartError> {
-    Epoll::new(address, 1).map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+fn epoll(plan: &HttpLoad) -> Result<Epoll, StartError> {
+    Epoll::new(Route::of(plan, 0, 1), 1)
+        .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }

@@ -3,10 +3,12 @@
 mod descriptors;
 mod ports;
 
-use std::net::SocketAddr;
 use std::path::Path;
 
+use loadcurve_plan::HttpLoad;
+
 use crate::error::StartError;
+use crate::io::route::Route;
 
 pub(crate) use descriptors::Descriptors;
 pub use ports::LocalPorts;
@@ -28,13 +30,17 @@ pub fn allow_connections(connections: usize) -> Result<(), StartError> {
 }
 
 impl Capacity {
-    /// Makes sure that this number of connections to an address can be open at once; raises the soft limit of open files for it.
+    /// Makes sure that this number of a load's connections can be open at once, from the addresses that it names; raises the
+    /// soft limit of open files for it.
     ///
     /// # Errors
     /// When they cannot: a sentence with what is needed, what there is and the setting to change.
-    pub(crate) fn secure(address: SocketAddr, connections: usize) -> Result<Self, String> {
+    pub(crate) fn secure(plan: &HttpLoad, connections: usize) -> Result<Self, String> {
+        let route = Route::of(plan, 0, 1);
+        route.require_sources()?;
         let descriptors = Descriptors::allow(connections)?;
-        let ports = LocalPorts::towards(address, Path::new("/proc"));
+        let ports = LocalPorts::towards(route.address(), Path::new("/proc"));
+        let ports = ports.map(|ports| ports.of_each(route.sources()));
         if let Some(ports) = &ports {
             ports.require(connections)?;
         }

@@ -62,7 +62,7 @@ pub(crate) struct Connection<E> {
     pub(crate) rests_until: Option<Nanos>,
     /// Whether the slot stands in the list of those that can take a request.
     pub(crate) is_listed: bool,
-    /// Since when the slot can take a request; none where it could take no more when it was last written to.
+    /// Since when the slot can take a request; absent if it could take no more when it was last written to.
     pub(crate) free_since: Option<Nanos>,
     /// Whether its last connection was left because of bytes between two answers. The next request of the slot fails
     /// for it: it would have found them on that connection.

@@ -1,11 +1,13 @@
 //! What the result of a load on a web server has beside those of every load.
 
+use std::borrow::Cow;
+
 use loadcurve_plan::{HttpLoad, HttpVersion};
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
 use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
-use crate::part::Finished;
+use crate::gathered::Gathered;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
@@ -18,7 +20,7 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
     pub(crate) plan: &'a HttpLoad,
     pub(crate) requests: &'a RequestSource<E>,
     /// What results call the backend.
-    pub(crate) io: &'static str,
+    pub(crate) io: Cow<'static, str>,
     /// As it was at the end; none where it is not known.
     pub(crate) capacity: Option<&'a Capacity>,
     /// What the server has shown of itself before the load; none where that is not known.
@@ -27,7 +29,7 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
 
 impl<E: Exchange> HttpSummary<'_, E> {
     /// The result of what one or several processes brought home.
-    pub(crate) fn of(&self, finished: &[Finished]) -> LoadResult {
+    pub(crate) fn of(&self, gathered: Gathered) -> LoadResult {
         let tally_labels = self.requests.tally_labels();
         let label_of = |slow: &SlowRequest| self.requests.label(slow.number);
         let terms = Terms {
@@ -37,11 +39,11 @@ impl<E: Exchange> HttpSummary<'_, E> {
                 requests: self.plan.model.connections() * self.plan.work.conversation.requests_at_once(),
                 think_ms: self.plan.work.conversation.think_s * 1e3,
             },
-            io: self.io,
+            io: self.io.clone(),
             tally_labels,
             label_of: &label_of,
         };
-        let mut summary = Summary::new(terms, finished);
+        let mut summary = Summary::new(terms, gathered);
         let recorder = &summary.merged.recorder;
         summary.result.tls = protection::summary(self.plan, recorder, self.look);
         let speaks_http2 = self.plan.work.http == HttpVersion::Http2;

@@ -15,6 +15,7 @@ use loadcurve_wire::Exchange;
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
+use crate::gathered::Gathered;
 use crate::http::HttpSummary;
 use crate::io::Io;
 use crate::load::{epolls, may_spin, numbers, urings};
@@ -120,7 +121,7 @@ fn start<E: Exchange + 'static>(
     let Spoken { settings, look } = spoken;
     let requests = RequestSource::<E>::open(widest)?;
     let connections = widest.model.connections();
-    let capacity = Capacity::secure(widest.work.address, connections).map_err(StartError::Machine)?;
+    let capacity = Capacity::secure(widest, connections).map_err(StartError::Machine)?;
     let group = ThreadGroup::new(widest.threads, &widest.cpus, Begins::WhenReady)?;
     let home = Arc::new(Home::new(plans.iter().map(|plan| plan.threads), group.counters_before()));
     let shares: Vec<Share> = (0..widest.threads).map(|index| Share::new(index, widest.threads)).collect();
@@ -137,7 +138,8 @@ fn start<E: Exchange + 'static>(
     let conclude = move |level: usize, finished| {
         let capacity = Some(&capacity.clone().at_the_end());
         let (plan, look) = (&plans[level], look.as_ref());
-        HttpSummary { plan, requests: &requests, io, capacity, look }.of(&[finished])
+        HttpSummary { plan, requests: &requests, io: io.into(), capacity, look }
+            .of(Gathered::from_iter([finished]))
     };
     Ok(RunningLevels { group, home, conclude: Box::new(conclude) })
 }

@@ -8,9 +8,11 @@ use loadcurve_wire::{Exchange, Http1};
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
+use crate::gathered::Gathered;
 use crate::http::HttpSummary;
 use crate::io::Io;
 use crate::io::epoll::Epoll;
+use crate::io::route::Route;
 use crate::io::uring::Uring;
 use crate::part::{Finished, Part};
 use crate::requests::RequestSource;
@@ -66,7 +68,8 @@ impl Speaker for Whole<'_> {
         Ok(RunningLoad::new(group, move |finished| {
             let capacity = Some(&capacity.at_the_end());
             let look = look.as_ref();
-            HttpSummary { plan: &plan, requests: &requests, io, capacity, look }.of(&[finished])
+            HttpSummary { plan: &plan, requests: &requests, io: io.into(), capacity, look }
+                .of(Gathered::from_iter([finished]))
         }))
     }
 }
@@ -82,18 +85,20 @@ impl Speaker for Shared<'_> {
 
     fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         let begun = Begun::<E>::new(self.plan, self.share, Begins::OnRequest, spoken.settings)?;
-        Ok(RunningLoad::new(begun.group, |finished| finished))
+        let io = begun.io;
+        Ok(RunningLoad::new(begun.group, move |finished| Finished { io: Some(io.into()), ..finished }))
     }
 }
 
-/// The result of a load from what its machines have brought home, of which there is at least one; `io` is what it calls
-/// the backend.
+/// The result of a load from what its machines have brought home, of which there is at least one. The backend is that of
+/// the first one that says it.
 ///
 /// # Errors
 /// The files of the requests cannot be used any more.
-pub fn result_of(plan: &HttpLoad, io: &'static str, finished: &[Finished]) -> Result<LoadResult, StartError> {
+pub fn result_of(plan: &HttpLoad, gathered: Gathered) -> Result<LoadResult, StartError> {
     let requests = RequestSource::<Http1>::open(plan)?;
-    Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(finished))
+    let io = gathered.io().unwrap_or(Epoll::NAME.into());
+    Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(gathered))
 }
 
 /// A share of a load whose threads have been started.
@@ -114,7 +119,7 @@ impl<E: Exchange + 'static> Begun<E> {
             return Err(StartError::Plan(text));
         }
         let requests = RequestSource::<E>::open(plan)?;
-        let capacity = Capacity::secure(plan.work.address, connections).map_err(StartError::Machine)?;
+        let capacity = Capacity::secure(plan, connections).map_err(StartError::Machine)?;
         let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
         let threads = Threads { plan, requests: &requests, shares: &shares, settings };
@@ -170,18 +175,25 @@ pub(crate) fn numbers(plan: &HttpLoad, share: Share) -> impl ExactSizeIterator<I
     (place(share.position(0))..plan.model.connections()).step_by(place(share.of()))
 }
 
+/// The route of each thread's connections, and their number.
+fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Route, usize)> {
+    let threads = shares.len();
+    let numbered = shares.iter().enumerate();
+    numbered.map(move |(thread, share)| (Route::of(plan, thread, threads), numbers(plan, *share).len()))
+}
+
 /// One backend for each thread.
 pub(crate) fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
-    let make = |share: &Share| Epoll::new(plan.work.address, numbers(plan, *share).len());
-    let backends: Result<_, _> = shares.iter().map(make).collect();
+    let make = |(route, slots)| Epoll::new(route, slots);
+    let backends: Result<_, _> = routes(plan, shares).map(make).collect();
     backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }
 
 /// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
 /// first waits for it.
 pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
-    let make = |share: &Share| Uring::new(plan.work.address, numbers(plan, *share).len());
-    let backends: Result<_, _> = shares.iter().map(make).collect();
+    let make = |(route, slots)| Uring::new(route, slots);
+    let backends: Result<_, _> = routes(plan, shares).map(make).collect();
     backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }
 
@@ -189,7 +201,7 @@ pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, St
 #[must_use]
 pub fn uring_refusal() -> Option<String> {
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    Uring::new(anywhere, 0).err().map(|unavailable| unavailable.to_string())
+    Uring::new(Route::to(anywhere), 0).err().map(|unavailable| unavailable.to_string())
 }
 
 /// The whole life of one thread.

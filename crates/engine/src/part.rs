@@ -1,5 +1,6 @@
 //! What a load brings home: each thread, each process, and, in a form that travels, several processes together.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use loadcurve_pauses::Pause;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::TcpCounters;
 
 /// Names the form in which parts travel; another one has another name.
-const FORMAT: &str = "loadcurve-part/2";
+const FORMAT: &str = "loadcurve-part/3";
 
 /// Processor time between the start of the window and the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +100,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// When its CPUs did not run; `None` where that is not known.
     pub pauses: Option<Vec<Pause>>,
+    /// What results call the backend; `None` where it is not the part that says it.
+    pub io: Option<Cow<'static, str>>,
 }
 
 /// Names the format in which a part travels.
@@ -135,7 +138,22 @@ impl Finished {
             together.merge(&part);
             together
         });
-        Self { part: together.expect("a load has at least one thread"), kernel, interrupted, pauses: None }
+        Self {
+            part: together.expect("a load has at least one thread"),
+            kernel,
+            interrupted,
+            pauses: None,
+            io: None,
+        }
+    }
+
+    /// Adds what another process brings home of the same load.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.part.merge(&other.part);
+        self.kernel = self.kernel.and(other.kernel);
+        self.interrupted |= other.interrupted;
+        self.pauses = self.pauses.take().zip(other.pauses).map(|(ours, theirs)| [ours, theirs].concat());
+        self.io = self.io.take().or(other.io);
     }
 
     /// The form that travels to another process or machine, where the load began at another reading of the clock: JSON,

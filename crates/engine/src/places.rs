@@ -22,7 +22,7 @@ pub(crate) struct InFlight {
     pub(crate) reused: bool,
     /// Whether it was sent before, to a server that did not look at it.
     pub(crate) is_moved: bool,
-    /// Since when it waits because the peer takes no more at once; none where it does not.
+    /// Since when it waits because the peer takes no more at once, if it does.
     pub(crate) limited_since: Option<Nanos>,
 }
 
@@ -143,6 +143,20 @@ impl Places {
         Some(request)
     }
 
+    /// The request under this tag, which waits to be written, is not to be written any more, so that it can be taken.
+    pub(crate) fn give_up_writing_one(&mut self, tag: Tag) {
+        let Some(before) = self.unwritten().position(|unwritten| unwritten == tag) else { return };
+        let before = before.checked_sub(1).and_then(|position| self.unwritten().nth(position));
+        let next = self.places[tag].next;
+        match before {
+            Some(before) => self.places[before].next = next,
+            None => self.first_unwritten = next,
+        }
+        if next == NONE {
+            self.last_unwritten = before.unwrap_or(NONE);
+        }
+    }
+
     /// No request is to be written any more, so that all can be taken.
     pub(crate) fn give_up_writing(&mut self) {
         self.first_unwritten = NONE;
@@ -189,6 +203,7 @@ mod tests {
         Insert,
         Write,
         Take(prop::sample::Index),
+        GiveUp(prop::sample::Index),
         TakeAll,
     }
 
@@ -197,6 +212,7 @@ mod tests {
             4 => Just(Step::Insert),
             4 => Just(Step::Write),
             3 => any::<prop::sample::Index>().prop_map(Step::Take),
+            2 => any::<prop::sample::Index>().prop_map(Step::GiveUp),
             1 => Just(Step::TakeAll),
         ];
         prop::collection::vec(step, 0..200)
@@ -223,7 +239,13 @@ mod tests {
                         prop_assert_eq!(places.take(tag).map(|request| request.number), Some(number));
                         prop_assert!(places.take(tag).is_none());
                     }
-                    Step::Insert | Step::Take(_) => {}
+                    Step::GiveUp(index) if !unwritten.is_empty() => {
+                        let position = index.index(unwritten.len());
+                        let tag = places.unwritten().nth(position).unwrap();
+                        places.give_up_writing_one(tag);
+                        prop_assert_eq!(places.take(tag).map(|request| request.number), unwritten.remove(position));
+                    }
+                    Step::Insert | Step::Take(_) | Step::GiveUp(_) => {}
                     Step::TakeAll => {
                         places.give_up_writing();
                         let taken = (0..most).filter_map(|tag| places.take(tag));

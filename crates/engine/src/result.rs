@@ -1,5 +1,7 @@
 //! The result of one load: the object that `load --json` prints.
 
+use std::borrow::Cow;
+
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
@@ -33,7 +35,7 @@ pub struct LoadResult {
     pub connections: Connections,
     /// None where connections carry clear text.
     pub tls: Option<TlsSummary>,
-    /// None where connections do not speak HTTP/2.
+    /// Absent if connections do not speak HTTP/2.
     pub http2: Option<Http2Summary>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
@@ -92,7 +94,7 @@ pub struct Connections {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Http2Summary {
-    /// None where no connection has a limit.
+    /// Absent if no connection has a limit.
     pub streams_allowed: Option<StreamsAllowed>,
     pub connections_limited: u64,
     /// Of the measured requests that could not be sent because of that limit, until they were.
@@ -198,7 +200,7 @@ pub struct ErrorMessage {
 #[allow(missing_docs)]
 pub struct Generator {
     pub threads: usize,
-    pub io: &'static str,
+    pub io: Cow<'static, str>,
     pub cpu_user_s: f64,
     pub cpu_system_s: f64,
     /// The part of the two that went into looking for work instead of sleeping, to be punctual.

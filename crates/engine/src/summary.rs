@@ -1,16 +1,19 @@
 //! From what the threads of a load measured to its result: merged first, summarised once.
 
+use std::borrow::Cow;
+
 use loadcurve_pauses::Pause;
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
 
+use crate::gathered::Gathered;
 use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
     Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, Lateness, LoadResult, Operation,
     PauseSummary, Rate, Requests, SeriesPeriod, Slow,
 };
-use crate::verdict::{Evidence, GeneratorEvidence, KeptUp, Verdict};
+use crate::verdict::{Evidence, KeptUp, Verdict};
 
 /// How many explanations of failures a result has.
 const MOST_MESSAGES: usize = 20;
@@ -33,7 +36,7 @@ pub struct Terms<'a> {
     /// What it kept up where it was a closed loop.
     pub kept_up: KeptUp,
     /// What results call the backend.
-    pub io: &'static str,
+    pub io: Cow<'static, str>,
     /// What each tally is called.
     pub tally_labels: &'a [String],
     /// What one of the slowest requests is called.
@@ -41,13 +44,13 @@ pub struct Terms<'a> {
 }
 
 impl LoadResult {
-    /// Merges what one or several processes brought home, summarises it once, and judges it.
+    /// Summarises once what one or several processes brought home, and judges it.
     ///
     /// # Panics
     /// Without a process.
     #[must_use]
-    pub fn new(terms: Terms<'_>, finished: &[Finished]) -> Self {
-        Summary::new(terms, finished).judged()
+    pub fn new(terms: Terms<'_>, gathered: Gathered) -> Self {
+        Summary::new(terms, gathered).judged()
     }
 }
 
@@ -59,9 +62,10 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(terms: Terms<'_>, finished: &[Finished]) -> Self {
+    pub(crate) fn new(terms: Terms<'_>, gathered: Gathered) -> Self {
         let Terms { loaded, pace, kept_up, io, tally_labels, label_of } = terms;
-        let merged = Merged::new(&pace, finished);
+        let (whole, slowest_within) = gathered.together();
+        let merged = Merged::new(&pace, whole);
         let recorder = &merged.recorder;
         let latency = recorder.latency();
         let speaks_http = loaded == Loaded::WebServer;
@@ -96,8 +100,7 @@ impl Summary {
             histograms: Histograms::new(recorder, &latency),
             verdict: Verdict::default(),
         };
-        let generators = finished.iter().map(|finished| GeneratorEvidence::of(&finished.part, merged.length));
-        let slowest = generators.reduce(GeneratorEvidence::or_slower).unwrap_or_default();
+        let slowest = slowest_within(merged.length);
         let evidence = Evidence::of(&result, loaded, &pace, kept_up, &merged, slowest);
         Self { result, merged, evidence }
     }
@@ -128,15 +131,8 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    fn new(pace: &Pace, finished: &[Finished]) -> Self {
-        let interrupted = finished.iter().any(|finished| finished.interrupted);
-        let (first, others) = finished.split_first().expect("a load has at least one process");
-        let Finished { mut part, mut kernel, mut pauses, .. } = first.clone();
-        for other in others {
-            part.merge(&other.part);
-            kernel = kernel.and(other.kernel);
-            pauses = pauses.zip(other.pauses.clone()).map(|(ours, theirs)| [ours, theirs].concat());
-        }
+    fn new(pace: &Pace, whole: Finished) -> Self {
+        let Finished { part, kernel, interrupted, pauses, .. } = whole;
         let began_late = part.last_began() - part.window.start;
         let Part { recorder, window, ended, cpu, threads, .. } = part;
         let end = match pace.stop {
@@ -194,7 +190,7 @@ impl Merged {
         }
     }
 
-    fn generator(&self, io: &'static str) -> Generator {
+    fn generator(&self, io: Cow<'static, str>) -> Generator {
         let answered = self.recorder.answered_within;
         let CpuUse { user, system, spun } = self.cpu;
         let cpu_us = self.cpu.working().0 as f64 / 1e3;
@@ -212,10 +208,14 @@ impl Merged {
 
     /// The pauses that reach into the window.
     fn pauses_within(&self) -> Option<Vec<PauseSummary>> {
-        let reaches = |pause: &&Pause| pause.end > self.start && pause.latest < self.start + self.length;
-        let told = self.pauses.as_ref()?.iter().filter(reaches);
-        Some(told.map(|pause| PauseSummary::new(*pause, self.start)).collect())
+        Some(pauses_within(self.pauses.as_ref()?, self.start, self.length))
     }
+}
+
+/// The pauses that reach into a window.
+pub(crate) fn pauses_within(pauses: &[Pause], start: Nanos, length: Nanos) -> Vec<PauseSummary> {
+    let reaches = |pause: &&Pause| pause.end > start && pause.latest < start + length;
+    pauses.iter().filter(reaches).map(|pause| PauseSummary::new(*pause, start)).collect()
 }
 
 fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {

@@ -5,47 +5,27 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
 
 use loadcurve_engine::{Answer, StartError, Unanswered, ask, start};
-use loadcurve_plan::{
-    Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Pick, Request, Requests, Stop,
-};
+use loadcurve_plan::{Body, HttpLoad, HttpVersion, IoChoice, Request, Requests};
+use plans::get;
+
+#[path = "load/support/plans.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod plans;
+
+/// What the plans ask for.
+const IO: IoChoice = IoChoice::Epoll;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 const FRAME_HEADER_BYTES: usize = 9;
 
-fn get(target: &str) -> Request {
-    Request {
-        method: "GET".into(),
-        target: target.into(),
-        headers: vec![],
-        body: Body::Empty,
-        expected_body_bytes: None,
-        body_varies: false,
-        weight: 1.0,
-    }
-}
-
 fn plan(address: SocketAddr, http: HttpVersion, requests: Vec<Request>) -> HttpLoad {
-    HttpLoad {
-        work: Http {
-            address,
-            authority: "server.example".into(),
-            http,
-            tls: None,
-            h2: Http2::default(),
-            requests: Requests::Given(requests),
-            conversation: Conversation::default(),
-            pick: Pick::InOrder,
-        },
-        model: Model::Closed { connections: 1 },
-        stop: Stop::RequestsTotal(1),
-        warmup_s: 0.0,
-        timeout_s: 10.0,
-        seed: 0,
-        threads: 1,
-        cpus: vec![],
-        io: IoChoice::Epoll,
-    }
+    let plan = plans::closed(address, 1, 1).with(|work| {
+        work.authority = "server.example".into();
+        work.http = http;
+        work.requests = Requests::Given(requests);
+    });
+    HttpLoad { timeout_s: 10.0, ..plan }
 }
 
 /// What a peer does on one connection.

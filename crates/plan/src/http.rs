@@ -1,6 +1,7 @@
 //! Work over HTTP: what is asked of a web server, and what happens on a connection.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub type HttpLoad = Load<Http>;
 pub struct Http {
     /// Where the connections go.
     pub address: SocketAddr,
+    /// Addresses of the client's machine that connections come from in turn; without any the kernel chooses.
+    #[serde(default)]
+    pub source_addresses: Vec<IpAddr>,
     /// The `Host` that the requests name.
     pub authority: String,
     /// The version of HTTP that the requests speak.
@@ -98,6 +102,23 @@ impl HttpLoad {
     }
 }
 
+impl Http {
+    fn validate_sources(&self) -> Result<(), InvalidPlan> {
+        let sources = &self.source_addresses;
+        if let Some(other) = sources.iter().find(|source| source.is_ipv4() != self.address.is_ipv4()) {
+            let text = format!(
+                "no connection from {other} leads to {}: give addresses of one version of IP",
+                self.address
+            );
+            return Err(InvalidPlan(text));
+        }
+        if sources.iter().collect::<BTreeSet<_>>().len() < sources.len() {
+            return Err(InvalidPlan("a source address is given twice: give each once".into()));
+        }
+        Ok(())
+    }
+}
+
 impl Work for Http {
     const CLIENT: &'static str = "connection";
 
@@ -106,6 +127,7 @@ impl Work for Http {
         self.requests.validate()?;
         self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
         self.h2.validate()?;
+        self.validate_sources()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;
         if !(1..=MOST_AT_ONCE).contains(&pipeline) {
             return refuse(format!("a pipeline of {pipeline} is not between 1 and {MOST_AT_ONCE} requests"));
@@ -165,6 +187,7 @@ mod tests {
         HttpLoad {
             work: Http {
                 address: "127.0.0.1:80".parse().unwrap(),
+                source_addresses: vec![],
                 authority: "localhost".into(),
                 http: HttpVersion::Http11,
                 tls: None,
@@ -214,7 +237,11 @@ mod tests {
         };
         let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
-        let broken: [(HttpLoad, &str); 21] = [
+        let from = |sources: &[&str]| {
+            let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
+            plan().with(|http| http.source_addresses = sources)
+        };
+        let broken: [(HttpLoad, &str); 23] = [
             (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (HttpLoad { threads: 3, ..plan() }, "3 threads"),
             (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
@@ -237,6 +264,8 @@ mod tests {
                 "no pipeline",
             ),
             (plan().with(|http| http.h2 = small_window), "65534 bytes"),
+            (from(&["127.0.0.2", "::1"]), "no connection from ::1"),
+            (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "given twice"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
             (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 full handshakes"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),

@@ -5,9 +5,11 @@ use pyo3::prelude::*;
 mod asking;
 mod certificates;
 mod database;
+mod echo;
 mod histogram;
 mod levels;
 mod load;
+mod parts;
 mod ports;
 mod requests;
 mod tables;
@@ -17,6 +19,7 @@ mod toml_positions;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<database::Database>()?;
     module.add("DatabaseError", module.py().get_type::<database::DatabaseError>())?;
+    module.add_class::<echo::ClockEcho>()?;
     module.add_class::<levels::Levels>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
@@ -24,6 +27,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(asking::ask, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::make_certificates, module)?)?;
     module.add_function(wrap_pyfunction!(database::workload, module)?)?;
+    module.add_function(wrap_pyfunction!(echo::clock_exchanges, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::merge_parts, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;

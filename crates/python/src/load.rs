@@ -10,6 +10,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
+use crate::parts::start_part;
+
 /// The plan of a load under the name of its kind of work.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,6 +43,11 @@ impl Load {
         });
         let load = load.map_err(start_error)?;
         Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
+    }
+
+    #[staticmethod]
+    fn start_part(py: Python<'_>, plan: &str, index: usize, count: usize) -> PyResult<Self> {
+        Ok(Self(Some(start_part(py, plan, index, count)?)))
     }
 
     fn is_ready(&self) -> PyResult<bool> {

@@ -23,7 +23,7 @@ pub struct ConnectionLimits {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Multiplexing {
-    /// The least and the greatest number of streams at once that a server has allowed; none where it has set no limit.
+    /// The least and the greatest number of streams at once that a server has allowed, if it has set a limit.
     pub streams_allowed: Option<(u32, u32)>,
     /// Connections on which that was less than the load asked for.
     pub connections_limited: u64,

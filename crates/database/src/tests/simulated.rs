@@ -65,8 +65,7 @@ impl Simulation {
     pub(super) fn run(&self, server: Server) -> Outcome {
         install(server);
         let shares = (0..self.machines).map(|index| Share::new(index, self.machines));
-        let finished: Vec<Finished> = shares.map(|share| self.machine(share)).collect();
-        let result = result_of(&self.plan, &finished);
+        let result = result_of(&self.plan, shares.map(|share| self.machine(share)).collect());
         let counts = result.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
         assert_eq!(counts.due, ends, "operations got lost: {counts:?}");

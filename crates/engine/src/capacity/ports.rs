@@ -18,6 +18,9 @@ const REUSE_DELAY: Nanos = Nanos::from_millis(1_000);
 /// The widest range that leaves the well-known ports alone.
 const WIDEST: RangeInclusive<u16> = 1024..=65535;
 
+/// What else gives connections ports, where this machine has or can be given more addresses.
+const MORE_SOURCES: &str = "let connections come from more addresses of this machine (source_addresses)";
+
 /// The states of sockets in `/proc/net/tcp` that matter here (`include/net/tcp_states.h`).
 const STATE_TIME_WAIT: &str = "06";
 const STATE_LISTEN: &str = "0A";
@@ -36,6 +39,8 @@ pub struct LocalPorts {
     waiting: usize,
     /// How long a port is held after its connection was closed on this side first.
     held_for: Nanos,
+    /// How many of this machine's addresses take turns, each of which has all these ports.
+    sources: usize,
 }
 
 /// What the kernel publishes of ports, as text.
@@ -95,13 +100,19 @@ impl LocalPorts {
         }
         let reserved = range.clone().filter(|port| is_reserved(*port)).count();
         let waiting = waiting.difference(&in_use).count();
-        Some(Self { destination, range, reserved, in_use: in_use.len(), waiting, held_for })
+        Some(Self { destination, range, reserved, in_use: in_use.len(), waiting, held_for, sources: 1 })
     }
 
-    /// How many more connections to the destination there can be.
+    /// The same where connections come from this number of addresses in turn.
+    pub(super) fn of_each(self, sources: usize) -> Self {
+        Self { sources, ..self }
+    }
+
+    /// How many more connections to the destination there can be. A port that is taken counts as taken for every address of
+    /// this machine.
     #[must_use]
     pub fn available(&self) -> usize {
-        self.range.len() - self.reserved - self.in_use - self.waiting
+        self.sources * (self.range.len() - self.reserved - self.in_use - self.waiting)
     }
 
     /// How long a port is held after its connection was closed on this side first.
@@ -127,8 +138,10 @@ impl LocalPorts {
         if connections <= self.available() {
             return Ok(());
         }
-        let advice: Vec<String> =
-            ["use fewer connections".into()].into_iter().chain(self.widening()).collect();
+        let advice: Vec<String> = ["use fewer connections".into(), MORE_SOURCES.into()]
+            .into_iter()
+            .chain(self.widening())
+            .collect();
         Err(format!(
             "{} connections at once need as many local ports towards {}; {} are free ({}): {}",
             grouped(connections as u64),
@@ -150,7 +163,8 @@ impl LocalPorts {
 
     /// What a load needed that found no port for some connections, what there was, and what to change.
     pub(crate) fn shortage(&self, connections: usize, turnover_cps: f64, length: Nanos) -> String {
-        let always = ["make more calls on each connection".into(), "ask for less".into()];
+        let always =
+            ["make more calls on each connection".into(), "ask for less".into(), MORE_SOURCES.into()];
         let advice: Vec<String> = always.into_iter().chain(self.reuse()).chain(self.widening()).collect();
         format!(
             "{} connections at once and {} new ones per second, each of which holds its port for {} s after the close (TIME_WAIT), \
@@ -169,6 +183,7 @@ impl LocalPorts {
     /// The range, and which ports of it are not free.
     fn range_in_words(&self) -> String {
         let range = format!("net.ipv4.ip_local_port_range is {} {}", self.range.start(), self.range.end());
+        let addresses = (self.sources > 1).then(|| format!("for each of {} source addresses", self.sources));
         let taken = [
             (self.reserved, "reserved"),
             (self.in_use, "in use"),
@@ -176,7 +191,7 @@ impl LocalPorts {
         ];
         let taken = taken.into_iter().filter(|(count, _)| *count > 0);
         let taken = taken.map(|(count, how)| format!("{} {how}", grouped(count as u64)));
-        [range].into_iter().chain(taken).collect::<Vec<_>>().join(", ")
+        [range].into_iter().chain(addresses).chain(taken).collect::<Vec<_>>().join(", ")
     }
 
     /// The advice to widen the range, where that is possible.

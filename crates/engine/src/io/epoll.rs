@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::mem::{self, MaybeUninit};
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use loadcurve_plan::Nanos;
@@ -10,9 +9,10 @@ use loadcurve_record::Failure;
 use rustix::event::epoll;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
 use crate::clock;
+use crate::io::route::Route;
 use crate::io::{
     EVENTS_PER_TURN, Event, Io, Notify, Slot, broken_failure, connect_failure, is_end_by_peer, tcp_info,
 };
@@ -64,7 +64,7 @@ enum Step {
 
 /// The epoll backend.
 pub(crate) struct Epoll {
-    address: SocketAddr,
+    route: Route,
     set: OwnedFd,
     sockets: Vec<Socket>,
     /// What the last wait found: the token of the connection and its readiness.
@@ -77,10 +77,10 @@ pub(crate) struct Epoll {
 }
 
 impl Epoll {
-    /// A set of `slots` unconnected connections to `address`.
-    pub(crate) fn new(address: SocketAddr, slots: usize) -> Result<Self, Errno> {
+    /// A set of `slots` unconnected connections of a route.
+    pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Errno> {
         Ok(Self {
-            address,
+            route,
             set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             ready: Vec::with_capacity(EVENTS_PER_TURN),
@@ -91,11 +91,8 @@ impl Epoll {
     }
 
     fn begin_connect(&mut self, slot: Slot) -> Result<(), Errno> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let family = if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let descriptor = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        sockopt::set_tcp_nodelay(&descriptor, true)?;
-        match rustix::net::connect(&descriptor, &self.address) {
+        let descriptor = self.route.socket(slot, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        match rustix::net::connect(&descriptor, &self.route.address()) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) => return Err(errno),
         }

@@ -6,6 +6,7 @@ use loadcurve_record::Failure;
 use rustix::io::Errno;
 
 pub(crate) mod epoll;
+pub(crate) mod route;
 mod tcp_info;
 #[cfg(test)]
 mod tests;

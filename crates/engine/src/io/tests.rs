@@ -10,6 +10,7 @@ use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use crate::clock;
 use crate::io::epoll::Epoll;
+use crate::io::route::Route;
 use crate::io::uring::Uring;
 use crate::io::{EVENTS_PER_TURN, Event, Io, Notify, Slot};
 
@@ -39,13 +40,13 @@ trait Backend: Io + Sized {
 
 impl Backend for Epoll {
     fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
-        Self::new(address, slots).map_err(|errno| errno.to_string())
+        Self::new(Route::to(address), slots).map_err(|errno| errno.to_string())
     }
 }
 
 impl Backend for Uring {
     fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
-        Self::new(address, slots).map_err(|unavailable| unavailable.to_string())
+        Self::new(Route::to(address), slots).map_err(|unavailable| unavailable.to_string())
     }
 }
 

@@ -8,15 +8,15 @@ mod socket;
 
 use std::collections::VecDeque;
 use std::mem;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{SendFlags, Shutdown, SocketAddrAny, SocketFlags};
 
 use crate::clock;
+use crate::io::route::Route;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
 use crate::io::uring::socket::{Kind, Socket, Stage, Token};
@@ -38,6 +38,7 @@ struct Arrival {
 pub(crate) struct Uring {
     ring: Ring,
     buffers: BufferRing,
+    route: Route,
     address: SocketAddrAny,
     sockets: Vec<Socket>,
     /// Slots that may have operations to begin.
@@ -58,9 +59,9 @@ pub(crate) struct Uring {
 }
 
 impl Uring {
-    /// A set of `slots` unconnected connections to `address`. It may be made on any thread, and belongs to the one
+    /// A set of `slots` unconnected connections of a route. It may be made on any thread, and belongs to the one
     /// that first waits for it.
-    pub(crate) fn new(address: SocketAddr, slots: usize) -> Result<Self, Unavailable> {
+    pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Unavailable> {
         let ring = Ring::new()?;
         let buffers = BufferRing::new();
         // SAFETY: `drop` frees the buffers only when no operation is under way that could use them.
@@ -68,7 +69,8 @@ impl Uring {
         Ok(Self {
             ring,
             buffers,
-            address: address.into(),
+            address: route.address().into(),
+            route,
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             touched: Vec::with_capacity(slots),
             arrived: VecDeque::new(),
@@ -82,10 +84,7 @@ impl Uring {
 
     fn begin_connect(&mut self, slot: Slot) -> Result<(), Errno> {
         // The socket must block: on one that does not, the kernel gives up operations instead of waiting.
-        let family = self.address.address_family();
-        let flags = SocketFlags::CLOEXEC;
-        let descriptor = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        sockopt::set_tcp_nodelay(&descriptor, true)?;
+        let descriptor = self.route.socket(slot, SocketFlags::CLOEXEC)?;
         let socket = &mut self.sockets[slot];
         socket.descriptor = Some(descriptor);
         socket.connect = Stage::Wanted;

@@ -197,7 +197,7 @@ fn pauses_travel_with_their_part_but_for_those_before_it_began() {
 fn a_text_of_another_form_is_refused_by_name_and_a_damaged_one_by_what_is_wrong() {
     let text = finished([].into_iter()).encode(EPOCH);
     let problem = |text: &str| Finished::decode(text, EPOCH).unwrap_err().to_string();
-    assert!(problem(&text.replace("loadcurve-part/2", "loadcurve-part/1")).contains("\"loadcurve-part/1\""));
+    assert!(problem(&text.replace("loadcurve-part/3", "loadcurve-part/1")).contains("\"loadcurve-part/1\""));
     assert!(problem(&text[..text.len() / 2]).contains("EOF"));
     assert!(problem("{}").contains("format"));
     assert!(problem(&text.replace("\"width_ns\":1000000,", "\"width_ns\":0,")).contains("slots of time"));

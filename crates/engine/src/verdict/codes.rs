@@ -168,6 +168,26 @@ table! {
         meaning: "how long the machine was suspended during the load and its warm-up",
         suspect: Some("from 0.1 s"),
     }
+    MachineLost {
+        code: "machine_lost", origin: Some(Origin::Generator),
+        meaning: "load from several machines: one was lost, and with it its part of the load",
+        invalid: Some("always"),
+    }
+    MachineEndedEarly {
+        code: "machine_ended_early", origin: Some(Origin::Generator),
+        meaning: "load from several machines: one ended its part before the others did theirs",
+        invalid: Some("always"),
+    }
+    MachineLate {
+        code: "machine_late", origin: Some(Origin::Generator),
+        meaning: "load from several machines: how long after the common begin one began",
+        suspect: Some("above 1 ms"), invalid: Some("above 100 ms"),
+    }
+    MachineClock {
+        code: "machine_clock", origin: Some(Origin::Generator),
+        meaning: "load from several machines: how far the clock of one may be from what was found",
+        suspect: Some("above 1 ms"), invalid: Some("above 100 ms"),
+    }
     LittlesLaw {
         code: "littles_law",
         meaning: "closed loop: throughput × (mean latency + think time) against the requests kept up",
@@ -217,6 +237,11 @@ table! {
     ProcessesUnknown {
         code: "processes_unknown", kind: Kind::Caveat,
         meaning: "of a point: the server was not started by the run, so its processes are not measured",
+    }
+    ClockDrift {
+        code: "clock_drift", kind: Kind::Caveat,
+        meaning: "of a point: the clock of the server's machine drifted by more than the interval of the probe, or is \
+        not known as well, so what the probe saw may belong to another moment",
     }
     CpuIncomplete {
         code: "cpu_incomplete", kind: Kind::Caveat,

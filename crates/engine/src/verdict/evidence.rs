@@ -3,7 +3,6 @@
 use loadcurve_plan::{Nanos, Pace, Rate, Stop};
 use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
 
-use crate::part::Part;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
 use crate::summary::{Loaded, Merged};
 
@@ -60,14 +59,11 @@ pub(crate) struct Busy {
 }
 
 impl GeneratorEvidence {
-    /// That of a generator with this part of a load, in a window of this length.
-    pub(crate) fn of(part: &Part, length: Nanos) -> Self {
-        let available_s = length.as_secs_f64() * part.threads as f64;
-        let busy = (available_s > 0.0).then(|| Busy {
-            threads: part.threads,
-            cpu_share: part.cpu.working().as_secs_f64() / available_s,
-        });
-        Self { lateness: Lateness::of(&part.recorder.lateness), busy }
+    /// That of a generator that was so late, and worked for so long on its threads, in a window of this length.
+    pub(crate) fn new(lateness: Option<Lateness>, worked: Nanos, threads: usize, length: Nanos) -> Self {
+        let available_s = length.as_secs_f64() * threads as f64;
+        let cpu_share = worked.as_secs_f64() / available_s;
+        Self { lateness, busy: (available_s > 0.0).then_some(Busy { threads, cpu_share }) }
     }
 
     /// The evidence of two generators: one that is late or busy is not excused by another that is neither.

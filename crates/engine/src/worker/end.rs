@@ -208,8 +208,16 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// The answer to a request is overdue.
     pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
         let connection = &mut self.connections[slot];
-        let was_sent = connection.requests.get_mut(tag).is_none_or(|request| request.sent.is_some());
-        if !was_sent || !connection.exchange.cancel(tag) {
+        let is_unsent = connection.requests.get_mut(tag).is_some_and(|request| request.sent.is_none());
+        let is_upload = connection.upload.is_some_and(|upload| upload.tag == tag);
+        let ends_alone = if is_unsent && !is_upload {
+            // It waited for a server that took no more at once, and may still answer what it has taken.
+            connection.requests.give_up_writing_one(tag);
+            true
+        } else {
+            !is_unsent && connection.exchange.cancel(tag)
+        };
+        if !ends_alone {
             self.fail(slot, Failure::Timeout);
             return;
         }

@@ -18,7 +18,7 @@ pub(super) const ROUND_TRIP: Nanos = ms(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Frame {
     Hello,
-    /// So many requests may be under way at once.
+    /// This number of requests may be under way at once.
     Limit(u8),
     Begun(u8),
     Answered(u8),

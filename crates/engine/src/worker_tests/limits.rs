@@ -59,6 +59,20 @@ fn what_such_a_server_has_not_taken_by_the_end_was_not_left_unsent_by_the_genera
 }
 
 #[test]
+fn a_request_that_waits_too_long_for_a_server_that_takes_no_more_fails_alone() {
+    // One at once and 80 ms for each, with a timeout of 100 ms: the second is sent at 80 ms and answered at 160 ms, while the
+    // third has waited since 0 and is given up at 100 ms.
+    let welcome = vec![(ROUND_TRIP, Frame::Limit(1)), (ROUND_TRIP, Frame::Hello)];
+    let plan = HttpLoad { timeout_s: 0.1, ..streams(3, 3) };
+    let outcome = run_welcomed(&plan, welcome, |_, tag| vec![(ms(80), Frame::Answered(tag))]);
+    assert_eq!(outcome.latencies(), [80, 160, 100].map(ms));
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.connections.opened), (2, 1));
+    let waits = &recorder.multiplexing.stream_wait;
+    assert_eq!((waits.count(), waits.extremes()), (2, Some((ms(80), ms(100)))));
+}
+
+#[test]
 fn a_server_that_takes_nothing_for_a_while_gets_what_fell_due_when_it_takes_more() {
     // After the first answer, at 1 ms, it takes nothing from 2 to 52 ms. Request k is due at 10k ms.
     let welcome = vec![(ROUND_TRIP, Frame::Hello)];

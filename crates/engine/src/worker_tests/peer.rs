@@ -41,7 +41,7 @@ struct PeerIo<P> {
     clock: Rc<Cell<Nanos>>,
     connecting: Nanos,
     written: Rc<RefCell<Vec<Written>>>,
-    /// The number of each slot's connection; none where it is closed.
+    /// The number of each slot's connection, if it is open.
     open: BTreeMap<Slot, u32>,
     connected: u32,
     position: u64,

@@ -7,7 +7,10 @@ use proptest::prelude::*;
 
 use super::simulated::{START, Sent, Simulation};
 use super::{closed, get, ms, open, plan, taking};
-use crate::load::numbers;
+use crate::gathered::Gathered;
+use crate::kernel::TcpCounters;
+use crate::load::{numbers, result_of};
+use crate::part::Finished;
 
 /// What all workers send, and when since the start, in order of time.
 fn sent_by_all_workers(plan: &HttpLoad) -> Vec<Sent> {
@@ -159,5 +162,49 @@ proptest! {
         let mut union: Vec<usize> = shares.into_iter().flat_map(|share| numbers(&plan, share)).collect();
         union.sort_unstable();
         prop_assert_eq!(union, (0..connections).collect::<Vec<_>>());
+    }
+}
+
+/// A server whose time for a request depends on when it arrives, so that latencies differ and everybody meets the same.
+fn changing_service() -> impl FnMut(Nanos) -> Option<Nanos> {
+    |arrival| Some(arrival + Nanos(50_000 + (arrival - START).0 % 7_919_000 / 10))
+}
+
+/// What a load comes to whose shares were carried out one by one, each in a process that reports it in writing.
+fn result_of_parts(plan: &HttpLoad, machines: usize) -> serde_json::Value {
+    let travelled: Gathered = shares_of(Share::whole(), machines)
+        .into_iter()
+        .enumerate()
+        .map(|(index, share)| {
+            let (part, epoch) = Simulation::of(plan).run_share(share, changing_service());
+            // Their clocks are seconds apart, and the load began at one reading of ours.
+            let there = Nanos::from_millis(40_000 * index as u64);
+            let finished = Finished::of(vec![part], TcpCounters::default(), false);
+            let elsewhere = Finished::decode(&finished.encode(epoch), there).unwrap();
+            Finished::decode(&elsewhere.encode(there), START).unwrap()
+        })
+        .collect();
+    let mut result = serde_json::to_value(result_of(plan, travelled).unwrap()).unwrap();
+    // What sixteen generators differ in from one is their number, their own most connections at once, and which of the
+    // connections that are free a request takes.
+    result["generator"]["threads"].take();
+    result["connections"]["concurrent_max"].take();
+    result["slowest"].as_array_mut().unwrap().iter_mut().for_each(|slow| slow["connection"] = 0.into());
+    result
+}
+
+/// Requests of a closed loop that go round in step, and requests that fall due on a schedule.
+fn measured_plans() -> impl Strategy<Value = HttpLoad> {
+    let rounds = (1_u64..20).prop_map(|rounds| Stop::RequestsTotal(rounds * CONNECTIONS as u64));
+    let closed = rounds.prop_flat_map(|stop| picking(closed(CONNECTIONS, stop)));
+    prop_oneof![closed, open_plans()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_merge_of_sixteen_parts_is_the_result_of_one_generator_in_every_figure(plan in measured_plans()) {
+        prop_assert_eq!(result_of_parts(&plan, 16), result_of_parts(&plan, 1));
     }
 }

@@ -11,6 +11,7 @@ use loadcurve_plan::{HttpLoad, Nanos, Share};
 use loadcurve_record::Failure;
 use loadcurve_wire::{Exchange as _, Http1};
 
+use crate::gathered::Gathered;
 use crate::http::HttpSummary;
 use crate::io::{Event, Io, Notify, Slot};
 use crate::kernel::TcpCounters;
@@ -339,9 +340,9 @@ impl<'a> Simulation<'a> {
         let (part, _) = self.run(service);
         let interrupted = self.stop_at != Nanos::NEVER;
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
-        let (name, kernel) = (SimulatedIo::NAME, TcpCounters::default());
+        let (name, kernel) = (SimulatedIo::NAME.into(), TcpCounters::default());
         let summary =
             HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None, look: None };
-        summary.of(&[Finished::of(vec![part], kernel, interrupted)])
+        summary.of(Gathered::from_iter([Finished::of(vec![part], kernel, interrupted)]))
     }
 }

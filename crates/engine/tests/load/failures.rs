@@ -54,7 +54,8 @@ fn what_comes_between_two_answers_fails_the_next_request_as_malformed() {
     let bytes = one.len();
     let reply = Reply::answer(one.repeat(2)).in_pieces_of(bytes).with_pauses_of(Nanos::from_millis(5));
     let server = Server::scripted(move |asked| reply.clone().at(asked.arrived));
-    let thinking = Conversation { think_s: 0.2, ..Conversation::default() };
+    // So long that a server which other work holds up is in time.
+    let thinking = Conversation { think_s: 1.0, ..Conversation::default() };
     let measured = measure(closed(server.address, 1, 6).with(|http| http.conversation = thinking));
     let seen = server.finish();
     // Every second request finds the connection of the one before it spoiled, and is not sent.

@@ -49,6 +49,32 @@ fn a_request_that_cannot_be_written_is_refused() {
 }
 
 #[test]
+fn connections_come_from_each_source_address_in_turn_whatever_the_threads() {
+    let sources = ["127.0.0.2", "127.0.0.3", "127.0.0.4"].map(|source| source.parse().unwrap());
+    for threads in [1, 2] {
+        let server = Server::replying(Reply::answer(ok("hello")));
+        let plan = HttpLoad { threads, ..closed(server.address, 6, 60) };
+        measure(plan.with(|http| http.source_addresses = sources.to_vec()));
+        let mut peers = server.finish().peers;
+        peers.sort_unstable();
+        assert_eq!(peers, sources.map(|source| [source; 2]).concat());
+    }
+}
+
+#[test]
+fn a_source_address_that_this_machine_lacks_is_refused_by_its_name() {
+    let (_socket, address) = refusing_address();
+    // It is for documents alone (RFC 5737).
+    let sources = ["127.0.0.2", "192.0.2.1"].map(|source| source.parse().unwrap());
+    let StartError::Machine(text) =
+        refusal(closed(address, 2, 2).with(|http| http.source_addresses = sources.to_vec()))
+    else {
+        panic!("what the machine lacks was blamed on the plan")
+    };
+    assert!(text.starts_with("192.0.2.1 is no address of this machine"), "{text}");
+}
+
+#[test]
 fn a_load_may_be_bound_to_a_processor() {
     let server = Server::replying(Reply::answer(ok("hello")));
     let cpu = (0..1024).find(|cpu| rustix::thread::sched_getaffinity(None).unwrap().is_set(*cpu)).unwrap();

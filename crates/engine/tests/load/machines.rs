@@ -1,6 +1,8 @@
 //! A load that two processes divide, as two machines will: they begin at one moment, and what they bring home is one result.
 
-use loadcurve_engine::{Finished, NotBegun, RunningLoad, StartError, result_of, start_part};
+use loadcurve_engine::{
+    Finished, Gathered, NotBegun, PartFigures, RunningLoad, StartError, result_of, start_part,
+};
 use loadcurve_plan::{HttpLoad, Nanos, Requests, Share, Stop};
 
 use crate::support::clock::{now, sleep_until};
@@ -29,7 +31,7 @@ fn two_parts_that_travel_are_one_load_that_begins_at_one_moment() {
         assert_eq!(part.progress().elapsed_s, None, "it waits for its begin");
         assert_eq!(part.begin(at), Ok(()));
     }
-    let travelled: Vec<Finished> = parts
+    let travelled: Gathered = parts
         .into_iter()
         .map(|part| {
             let finished = part.finish();
@@ -39,7 +41,7 @@ fn two_parts_that_travel_are_one_load_that_begins_at_one_moment() {
             Finished::decode(&finished.encode(at), at - Nanos::from_millis(1_000)).unwrap()
         })
         .collect();
-    let result = result_of(&plan, "epoll", &travelled).unwrap();
+    let result = result_of(&plan, travelled).unwrap();
     assert_eq!((result.requests.due, result.requests.answered), (50, 50));
     assert_eq!((result.connections.opened, result.generator.threads), (6, 2));
     assert_eq!(result.operations.iter().map(|operation| operation.answered).collect::<Vec<_>>(), [1; 50]);
@@ -73,4 +75,26 @@ fn a_share_has_a_connection_for_each_of_its_threads() {
     let plan = HttpLoad { threads: 3, ..closed("127.0.0.1:1".parse().unwrap(), 5, 10) };
     let Err(StartError::Plan(problem)) = start_part(&plan, Share::new(1, 2)) else { panic!("it has two") };
     assert_eq!(problem, "3 threads cannot share the 2 connections of a share");
+}
+
+#[test]
+fn the_row_of_a_part_is_its_own_share_of_the_figures_of_all() {
+    let server = Server::replying(Reply::answer(ok("hello")));
+    let plan = open(server.address, 6, 500.0, Stop::RequestsTotal(51));
+    let parts = two_ready_parts(&plan);
+    let at = now() + Nanos::from_millis(50);
+    for part in &parts {
+        part.begin(at).unwrap();
+    }
+    let finished: Vec<Finished> = parts.into_iter().map(RunningLoad::finish).collect();
+    let figures = [0, 1].map(|index: usize| PartFigures::of(&plan.pace(), &finished[index]));
+    let result = result_of(&plan, Gathered::from_iter(finished)).unwrap();
+    let rows = figures.map(|figures| figures.beside(&result));
+    assert_eq!(rows.each_ref().map(|row| row.requests.answered), [26, 25]);
+    assert_eq!(rows.each_ref().map(|row| row.connections_opened), [3, 3]);
+    let sum: f64 = rows.iter().filter_map(|row| row.answered_rps).sum();
+    assert!((sum - result.rate_rps.answered.unwrap()).abs() < 1e-9 * sum, "the rates of the parts add up");
+    let cpu_s: f64 = rows.iter().map(|row| row.generator.cpu_user_s + row.generator.cpu_system_s).sum();
+    assert!((cpu_s - result.generator.cpu_user_s - result.generator.cpu_system_s).abs() < 1e-9);
+    assert!(rows.iter().all(|row| row.began_ms >= 0.0 && !row.interrupted));
 }

@@ -111,11 +111,25 @@ fn as_many_connections_as_ports_are_let_through_and_one_more_is_refused_with_the
 }
 
 #[test]
+fn each_address_that_connections_come_from_has_all_ports() {
+    let published = Published { reserved: "40000-40009", ..SMALL };
+    let ports = ports("127.0.0.1:80", published).of_each(3);
+    assert_eq!(ports.require(270), Ok(()));
+    let refusal = ports.require(271).unwrap_err();
+    for part in
+        ["270 are free", "40000 40099, for each of 3 source addresses, 10 reserved", "source_addresses"]
+    {
+        assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+    }
+}
+
+#[test]
 fn a_range_that_is_as_wide_as_can_be_is_not_told_to_be_widened() {
     let ports = ports("127.0.0.1:80", Published { range: "1024 65535", ..SMALL });
     assert_eq!(ports.available(), 64_512);
     let refusal = ports.require(70_000).unwrap_err();
-    assert!(refusal.ends_with("use fewer connections"), "{refusal}");
+    let advice = "use fewer connections or let connections come from more addresses of this machine (source_addresses)";
+    assert!(refusal.ends_with(&format!(": {advice}")), "{refusal}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
     HttpLoad {
         work: Http {
             address,
+            source_addresses: vec![],
             authority: "localhost".into(),
             http: HttpVersion::Http11,
             tls: None,

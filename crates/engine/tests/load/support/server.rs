@@ -1,7 +1,7 @@
 //! A server for tests, on threads of its own, that counts what it sees.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Seen {
     /// Connections accepted.
     pub(crate) accepted: u64,
+    /// Where they came from.
+    pub(crate) peers: Vec<IpAddr>,
     /// Complete requests, as method and target, in the order in which they were read.
     pub(crate) requests: Vec<String>,
     /// Bytes of their bodies.
@@ -186,7 +188,10 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<
         if *shared.last_peer.lock().unwrap() == Some(peer) {
             break;
         }
-        shared.count(|seen| seen.accepted += 1);
+        shared.count(|seen| {
+            seen.accepted += 1;
+            seen.peers.push(peer.ip());
+        });
         match script {
             None => unread.push(stream),
             Some(script) => {
