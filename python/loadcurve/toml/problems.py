@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import get_args, get_origin, get_type_hints
+from typing import TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from loadcurve.toml.expected import UNKNOWN, Kind, alternatives, nearest, show, unknown_key
 
+Element = TypeVar("Element")
 KeyPath = tuple[str, ...]
 """The keys from the top of a document to a value; an element of an array has its index, in decimal."""
 
@@ -39,6 +40,16 @@ class Problem:
 def own_problem(text: str) -> PydanticCustomError:
     """Return the error by which a validator says, in its own words, what is wrong with its value."""
     return PydanticCustomError(_OWN_PROBLEM, "{text}", {"text": text})
+
+
+def without_repetition(values: list[Element]) -> list[Element]:
+    """Return a list, each element of which must stand in it once; a validator."""
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            # The text of a value that TOML has no kind for, such as an address, is what the person wrote.
+            shown = show(value if isinstance(value, (str, int, float)) else str(value))
+            raise own_problem(f"{shown} is in the list twice; keep one")
+    return values
 
 
 def own_problems(problems: Sequence[Problem]) -> ValidationError:

@@ -1,0 +1,118 @@
+"""What runs first on another machine, by whatever Python 3 is there: it unpacks the agent, and becomes it.
+
+Its source travels in the command of ssh, so it imports nothing of Loadcurve, and any Python 3 can read it.
+"""
+
+import json
+import os
+import platform
+import select
+import shutil
+import sys
+import tarfile
+import time
+from typing import Any
+
+PATIENCE_S = 60
+UNUSED_S = 30 * 24 * 3600
+"""What was not used for so long is removed when something new is brought."""
+
+
+def agent_folder() -> str:
+    """Return the folder of all that is brought."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "loadcurve", "agent")
+
+
+def say(message: Any) -> None:  # noqa: ANN401 -- JSON
+    """Write a line for the near side."""
+    os.write(1, json.dumps(message).encode() + b"\n")
+
+
+def read(size: int) -> bytes:
+    """Return some bytes of what the near side sends; it is not waited for without end."""
+    ready = select.select([0], [], [], PATIENCE_S)[0]
+    data = os.read(0, size) if ready else b""
+    if not data:
+        sys.exit("nothing came from the near side")
+    return data
+
+
+def read_line() -> Any:  # noqa: ANN401 -- JSON
+    """Return what a line of the near side says, and read nothing beyond it."""
+    line = b""
+    while not line.endswith(b"\n"):
+        line += read(1)
+    return json.loads(line.decode())
+
+
+def free_bytes(folder: str) -> int:
+    """Return how much room there is where the folder is, or will be."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return shutil.disk_usage(folder).free
+
+
+def unpack(folder: str, name: str, size: int) -> None:
+    """Take this number of bytes of a tar file, and unpack it under a name; whoever is first stays."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    staged = os.path.join(folder, ".new-%d" % os.getpid())
+    try:
+        with open(staged + ".tar", "wb") as file:
+            while size:
+                data = read(min(size, 65536))
+                file.write(data)
+                size -= len(data)
+        with tarfile.open(staged + ".tar") as archive:
+            archive.extractall(staged)
+        if not os.path.isdir(os.path.join(folder, name)):
+            os.rename(staged, os.path.join(folder, name))
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        if os.path.exists(staged + ".tar"):
+            os.unlink(staged + ".tar")
+
+
+def remove_unused(folder: str) -> None:
+    """Remove what no run has used for a long time."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.stat(path).st_mtime < time.time() - UNUSED_S:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def main() -> None:
+    """Say what is here, take what is brought, and become the agent."""
+    folder = agent_folder()
+    there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    say(
+        {
+            "format": "loadcurve-bootstrap/1",
+            "python": list(sys.version_info[:3]),
+            "processor": platform.machine(),
+            "libc": platform.libc_ver()[0],
+            "folder": folder,
+            "free_bytes": free_bytes(folder),
+            "there": there,
+        }
+    )
+    order = read_line()
+    if order.get("remove"):
+        shutil.rmtree(folder, ignore_errors=True)
+        say({"removed": there, "folder": folder})
+        return
+    own = os.path.join(folder, order["name"])
+    try:
+        if order["bytes"]:
+            unpack(folder, order["name"], order["bytes"])
+            remove_unused(folder)
+        os.utime(own)
+    except OSError as error:
+        say({"failed": "%s: %s" % (error.filename or folder, error.strerror)})
+        return
+    os.environ["PYTHONPATH"] = own
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "loadcurve.machines.agent"])
+
+
+if __name__ == "__main__":
+    main()

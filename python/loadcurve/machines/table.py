@@ -1,0 +1,50 @@
+"""The tables ``[machines.NAME]`` of a study: other machines, and how they are reached."""
+
+import ipaddress
+import re
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from loadcurve.toml.addresses import SourceAddresses
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected, show
+from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import own_problem
+
+HERE: Final = "here"
+"""The name of this machine, which no table has."""
+
+
+def _destination(text: str) -> str:
+    # One that begins with a hyphen would be an option of ssh, which can run commands here.
+    if text.startswith("-") or re.search(r"\s", text) or not text:
+        raise own_problem(f"found {show(text)}; expected a destination as ssh takes it")
+    return text
+
+
+def _numeric(text: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(text))
+    except ValueError:
+        raise own_problem(f'found {show(text)}; expected a numeric address, such as "10.0.0.5"') from None
+
+
+class MachineTable(TomlTable):
+    """Another machine, on which nothing but sshd and Python is needed."""
+
+    ssh: Annotated[
+        Text,
+        AfterValidator(_destination),
+        Expected('a destination as ssh takes it, such as "bench@web.example"'),
+    ]
+    """Where `ssh` leads: a host or an alias, with a user or not, as `~/.ssh/config` knows it."""
+    address: (
+        Annotated[Text, AfterValidator(_numeric), Expected('a numeric address, such as "10.0.0.5"')] | None
+    ) = None
+    """The address (IPv4) that its servers listen on; that of the host of `ssh` unless it is given."""
+    type: Text | None = None
+    """Its machine type, such as `"t2.micro"`, from whose price its servers' prices follow."""
+    source_addresses: SourceAddresses = Field(default_factory=list)
+    """Its addresses from which connections come in turn, where it sends load on web servers. Those of this
+    machine stand in [load]."""

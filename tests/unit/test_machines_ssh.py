@@ -1,0 +1,129 @@
+"""The way to another machine: what ssh says, and what is brought along. A script stands for ssh here."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loadcurve.errors import NothingMeasured
+from loadcurve.machines import bring
+from loadcurve.machines.channel import MachineLost
+from loadcurve.machines.ssh import SshMachine
+from loadcurve.machines.table import MachineTable
+
+HERE = {
+    "python": [*sys.version_info[:3]],
+    "processor": platform.machine(),
+    "libc": platform.libc_ver()[0],
+    "folder": "/home/bench/.cache/loadcurve/agent",
+    "free_bytes": 1 << 40,
+    "there": [],
+}
+"""What a machine like this one says of itself."""
+
+
+@pytest.fixture
+def ssh(tmp_path, monkeypatch):
+    """Let a script of the shell stand for ssh."""
+
+    def stand_in(script: str) -> SshMachine:
+        program = tmp_path / "bin" / "ssh"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        return SshMachine("web", MachineTable(ssh="bench@web.example"))
+
+    return stand_in
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("ssh: Could not resolve hostname web.example: Name or service not known", "check the name"),
+        ("bench@web.example: Permission denied (publickey).", "ssh-copy-id bench@web.example"),
+        ("Host key verification failed.", "connect once by hand"),
+        (
+            "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.",
+            "make sure that it is the same machine",
+        ),
+        ("ssh: connect to host web.example port 22: Connection refused", "sshd does not listen"),
+        ("ssh: connect to host web.example port 22: Connection timed out", "the firewall between"),
+        ("no Python 3 was found on PATH", "apt-get install python3"),
+    ],
+)
+def test_what_ssh_says_is_told_with_what_was_tried_and_what_to_do(ssh, said, advice):
+    machine = ssh(f"cat >&2 <<'END'\n{said}\nEND\nexit 255")
+    with pytest.raises(MachineLost, match=r"^machine web: ") as caught:
+        machine.connect()
+    text = str(caught.value)
+    assert said in text
+    assert advice in text
+    assert "tried: ssh bench@web.example" in text
+    assert caught.value.exit_code == 4
+
+
+def test_the_agent_is_brought_once_and_then_found(ssh, tmp_path):
+    # The last argument is the command for the shell there.
+    machine = ssh('for command; do :; done; exec sh -c "$command"')
+    with machine.connect() as channel:
+        (folder,) = (tmp_path / "cache/loadcurve/agent").iterdir()
+        assert channel.greeting["python"] == platform.python_version()
+        environment = Path(f"/proc/{channel.greeting['pid']}/environ").read_text()
+        assert f"PYTHONPATH={folder}\0" in environment
+    before = {file: file.stat().st_ctime_ns for file in folder.rglob("*.so")}
+    assert before
+    with machine.connect() as channel:
+        assert channel.call("echo")
+    assert {file: file.stat().st_ctime_ns for file in folder.rglob("*.so")} == before
+    assert machine.remove() == (str(folder.parent), [folder.name])
+    assert not folder.parent.exists()
+
+
+def test_what_is_brought_is_all_that_the_roles_import(ssh, tmp_path):
+    machine = ssh('for command; do :; done; exec sh -c "$command"')
+    machine.connect().close()
+    (folder,) = (tmp_path / "cache/loadcurve/agent").iterdir()
+    # Without the packages that are installed here.
+    roles = "import importlib; from loadcurve.machines.agent import ROLES; "
+    roles += "[*map(importlib.import_module, ROLES.values())]"
+    subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(folder)!r}); {roles}"],
+        check=True,
+    )
+
+
+def test_a_full_disk_is_told_by_the_machine(ssh, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "loadcurve").write_text("not a folder")
+    machine = ssh('for command; do :; done; exec sh -c "$command"')
+    with pytest.raises(NothingMeasured, match=r"cannot be kept there: .*Not a directory"):
+        machine.connect()
+
+
+@pytest.mark.parametrize(
+    ("fact", "words"),
+    [
+        ({"python": [3, 9, 2]}, r"its python3 is 3\.9, and 3\.11 or newer is needed"),
+        ({"python": [3, sys.version_info.minor + 1, 0]}, "for which the packages .* are compiled"),
+        ({"processor": "riscv64"}, f"its processor is riscv64, and this one's {platform.machine()}"),
+        ({"libc": ""}, "its C library is an unknown one"),
+        ({"free_bytes": 1 << 20}, "has 1 MiB free"),
+    ],
+)
+def test_a_machine_that_cannot_run_the_agent_is_refused_before_anything_is_sent(fact, words):
+    sent: list[bytes] = []
+    with pytest.raises(NothingMeasured, match=f"^machine web: .*{words}"):
+        bring.brought("web", {**HERE, **fact}, sent.append)
+    assert sent == []
+
+
+def test_the_address_is_the_tables_or_that_of_the_host_that_ssh_connects_to(ssh):
+    machine = ssh("echo user bench; echo hostname 127.0.0.1; echo port 22")
+    assert machine.address() == "127.0.0.1"
+    table = MachineTable(ssh="web.example", address="10.0.0.5")
+    assert SshMachine("web", table).address() == "10.0.0.5"
