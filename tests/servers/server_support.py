@@ -213,7 +213,7 @@ def told_of_each(ask: Callable[[int], T], pids: set[int]) -> list[T]:
 def give_port_first(monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
     """Let the next server be started on this port, and on any free one after that."""
     ports = chain([taken], iter(instance_module.free_port, None))
-    monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+    monkeypatch.setattr(instance_module, "free_port", lambda address: next(ports))
 
 
 def answer_to(server: Server, path: str) -> http.client.HTTPResponse:

@@ -81,7 +81,7 @@ def refusal(server, transport, http="1.1"):
     return refused.value.text
 
 
-@servers(*TLS_SERVERS, "limit")
+@servers(*TLS_SERVERS)
 def test_clear_text_is_not_taken_for_tls_and_not_for_http2(name, content_folder):
     with server_of(CATALOG[name], content_folder) as server:
         encrypted = Transport("https", TlsTable(verify="none"))

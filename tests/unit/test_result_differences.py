@@ -13,7 +13,7 @@ from loadcurve.result.differences import (
     server_facts,
 )
 from loadcurve.result.folder import Run
-from loadcurve.result.records import ContentRecord, ServerRecord
+from loadcurve.result.records import ContentRecord, OtherMachineRecord, ServerRecord
 
 
 def with_run(base: Run, **changes: Any) -> Run:
@@ -129,3 +129,20 @@ def test_every_number_of_a_configuration_with_placeholders_counts(run: Run):
 
     [difference] = servers_differing(server(4096), server(8192))
     assert difference.name == "configuration.nginx.conf"
+
+
+def with_machine(base: Run, **facts: Any) -> Run:
+    machine = OtherMachineRecord(address="10.0.0.5", facts={**base.run.host, **facts})
+    return with_run(base, machines={"web": machine})
+
+
+def test_another_kernel_of_the_servers_machine_is_a_difference_of_that(run: Run):
+    [difference] = differing(with_machine(run), with_machine(run, kernel="5.10.0"))
+    assert (difference.aspect, difference.name, difference.new) == ("machine", "web · kernel", "5.10.0")
+
+
+def test_what_is_known_of_a_servers_machine_is_that_of_the_one_where_it_ran(run: Run):
+    server = run.run.servers["nginx"]
+    assert run.run.host_of(server) is run.run.host
+    elsewhere = server.model_copy(update={"server_machine": "web"})
+    assert with_machine(run, kernel="5.10.0").run.host_of(elsewhere)["kernel"] == "5.10.0"

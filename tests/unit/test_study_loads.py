@@ -78,14 +78,19 @@ closed: think = "25h"
 closed: pipeline = 2\nthink = "1s"
     :10: load.think: cannot be combined with a pipeline of 2; expected a pipeline of 1, because a client
     thinks after each answer
+closed: source_addresses = ["here"]
+    :9: load.source_addresses: found "here"; expected an address of the client's machine, such as
+    "10.0.0.5"
+closed: source_addresses = ["::1", "0:0::1"]
+    :9: load.source_addresses: "::1" is in the list twice; keep one
 closed: http = "3"
     :9: load.http: found "3"; expected "1.0", "1.1" or "2"
 closed: http = "2"\npipeline = 2
-    :10: load.pipeline: cannot be combined with http = "2", which has no pipeline; expected streams
+    :10: load.pipeline: cannot be combined with HTTP/2, which has no pipeline; expected streams
 closed: streams = 2
-    :9: load.streams: only used with http = "2"; set both, or remove it
+    :9: load.streams: only used over HTTP/2; set http to 2 as well, or remove it
 open: hpack = "literal"
-    :10: load.hpack: only used with http = "2"; set both, or remove it
+    :10: load.hpack: only used over HTTP/2; set http to 2 as well, or remove it
 closed: http = "2"\nstreams = 1025
     :10: load.streams: found 1025; expected a whole number of streams from 1 to 1024
 closed: http = "2"\nconnection_window = "1KiB"

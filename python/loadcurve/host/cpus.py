@@ -15,22 +15,53 @@ class CpuDivision:
     server: tuple[int, ...]
     load: tuple[int, ...]
     spare: tuple[int, ...] = ()
-    """Those of neither side."""
+    """Those of neither side; where the sides are two machines, of the server's."""
+    apart: bool = False
+    """Whether each side is a separate machine, and its CPUs are counted there."""
 
     @property
     def probe(self) -> tuple[int, ...]:
-        """The CPUs of the probe: spare ones, or else the load's, where disturbing shows in the lateness."""
-        return self.spare or self.load
+        """The CPUs of the probe, which runs where the server does.
+
+        Spare ones, or else the load's, where disturbing shows in the lateness, or the server's, where the
+        load has none.
+        """
+        return self.spare or (self.server if self.apart else self.load)
+
+    @property
+    def observers(self) -> tuple[int, ...]:
+        """The CPUs of this machine for what is no part of the measurement."""
+        return self.load if self.apart else self.probe
 
     @property
     def overlap(self) -> tuple[int, ...]:
         """The CPUs that both sides use, where load and server disturb each other."""
-        return tuple(cpu for cpu in self.server if cpu in self.load)
+        return () if self.apart else tuple(cpu for cpu in self.server if cpu in self.load)
 
     def with_server(self, cpus: Collection[int]) -> "CpuDivision":
         """Return the division for a server that is bound to other CPUs, under the same load."""
         spare = tuple(cpu for cpu in self.spare if cpu not in cpus)
-        return CpuDivision(tuple(sorted(cpus)), self.load, spare)
+        return CpuDivision(tuple(sorted(cpus)), self.load, spare, self.apart)
+
+
+def cpus_apart(
+    server: Sequence[int] | None,
+    load: Sequence[int] | None,
+    of_server: Collection[int],
+    available: Collection[int] | None = None,
+) -> CpuDivision:
+    """Return which CPUs serve on a machine that has ``of_server``, and which load on this one.
+
+    A side that is not given gets all CPUs of its machine.
+
+    Raises ``UnusableCpu``: a CPU is given that the machine does not have, or this process may not use.
+    """
+    usable = sorted(os.sched_getaffinity(0) if available is None else available)
+    require_usable("server_cpus", server or (), of_server)
+    require_usable("load_cpus", load or (), usable)
+    serving = tuple(sorted(of_server if server is None else server))
+    spare = tuple(cpu for cpu in sorted(of_server) if cpu not in serving)
+    return CpuDivision(serving, tuple(sorted(usable if load is None else load)), spare, apart=True)
 
 
 def divide_cpus(

@@ -169,7 +169,16 @@ def _packages() -> dict[str, str]:
     """Return the versions of the Python packages that Loadcurve depends on."""
     requirements = metadata.requires("loadcurve") or []
     names = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
-    return {name: metadata.version(name) for name in sorted(names)}
+    versions = {name: _version(name) for name in sorted(names)}
+    return {name: version for name, version in versions.items() if version is not None}
+
+
+def _version(package: str) -> str | None:
+    """Return the version of a package; ``None`` where it is not there, as on a machine of servers alone."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _mitigations(readings: Readings) -> dict[str, str | None]:

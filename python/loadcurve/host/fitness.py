@@ -49,15 +49,28 @@ def check_host(
     """
     readings = Readings() if readings is None else readings
     yield check_cpus(readings, cpus)
+    yield from _of_either_side(readings)
+    yield check_ports(readings, connection_rate_cps)
+    yield check_listen_queue(readings)
+    yield check_uring(uring_refusal())
+    yield check_limits()
+
+
+def check_host_of_servers(readings: Readings | None = None) -> Iterator[Check]:
+    """Check this machine as one that has servers alone, whose load comes from another machine."""
+    readings = Readings() if readings is None else readings
+    yield from _of_either_side(readings)
+    yield check_listen_queue(readings)
+    yield check_limits()
+
+
+def _of_either_side(readings: Readings) -> Iterator[Check]:
+    """Check what servers and load need alike."""
     yield check_governor(readings)
     yield from check_activity(readings)
     yield check_swap(readings)
     yield check_clock(readings)
     yield check_open_files(*resource.getrlimit(resource.RLIMIT_NOFILE))
-    yield check_ports(readings, connection_rate_cps)
-    yield check_listen_queue(readings)
-    yield check_uring(uring_refusal())
-    yield check_limits()
 
 
 def check_cpus(readings: Readings, cpus: CpuDivision) -> Check:

@@ -32,6 +32,7 @@ from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
+from loadcurve.toml.addresses import SourceAddresses
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
 from loadcurve.toml.quantities import SizeBytes
@@ -131,6 +132,9 @@ class HttpLoadTable(LoadTable):
     """What is asked for in the handshakes of TLS, where the server speaks it."""
     full_handshakes: FullHandshakes = 1.0
     """The share of the connections over TLS that begin a session; the others go on with an earlier one."""
+    source_addresses: SourceAddresses = Field(default_factory=list)
+    """Addresses of the client's machine from which connections come in turn, as from many clients: each has
+    all local ports, and a limit of the server's for one client. Without any the kernel chooses."""
     threads: PositiveCount | None = None
     """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
 
@@ -190,12 +194,14 @@ class HttpLoadTable(LoadTable):
         keys = attributes(type(self))
         if self.http == HTTP2:
             if "pipeline" in keys and max(at.values("pipeline")) > 1:
-                text = f'cannot be combined with http = "{HTTP2}", which has no pipeline; expected streams'
+                text = "cannot be combined with HTTP/2, which has no pipeline; expected streams"
                 yield Problem(at.place("pipeline"), text)
             return
         for key in ("streams", "hpack", "stream_window", "connection_window"):
             if key in keys and (key in at.sweep or at.gives(key)):
-                yield Problem(at.place(key), f'only used with http = "{HTTP2}"; set both, or remove it')
+                yield Problem(
+                    at.place(key), f"only used over HTTP/2; set http to {HTTP2} as well, or remove it"
+                )
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
         """Return how many connections are known to be open at the points."""

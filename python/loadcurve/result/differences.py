@@ -86,7 +86,10 @@ def _content(run: Run) -> Mapping[str, Any]:
 
 
 def _machine(run: Run) -> Mapping[str, Any]:
-    return {name: fact for name, fact in run.run.host.items() if name not in WITHOUT_INFLUENCE}
+    facts = run.run.host
+    for name, other in run.run.machines.items():
+        facts = {**facts, **{f"{name} · {key}": fact for key, fact in other.facts.items()}}
+    return {name: fact for name, fact in facts.items() if name.rpartition(" · ")[2] not in WITHOUT_INFLUENCE}
 
 
 def _generator(run: Run) -> Mapping[str, Any]:

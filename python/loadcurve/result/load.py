@@ -13,23 +13,10 @@ from loadcurve.loads.tls import TlsResult
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.pauses import Pauses
-from loadcurve.result.throttling import Throttling
+from loadcurve.result.generator import Generator
+from loadcurve.result.load_machines import LoadMachines
+from loadcurve.result.requests import Requests
 from loadcurve.result.verdict import Verdict
-
-
-class Requests(Record):
-    """What became of the requests: due = answered + failed + unanswered + never_sent, always."""
-
-    due: Count
-    sent: Count
-    answered: Count
-    ok: Count
-    failed: Count
-    unanswered: Count
-    never_sent: Count
-    moved: Count | None = None
-    """Of those that were sent: how many were sent once more, because the server had not looked at them."""
 
 
 class RequestRate(Record):
@@ -51,6 +38,11 @@ class Connections(Record):
     replies_per_connection: Time | None
     lifetime_ms: Distribution | None
     """From the begin of connecting to the close, of the connections that were closed."""
+
+    @property
+    def replies(self) -> float:
+        """The answers of the whole load; 0 where that is not known."""
+        return (self.replies_per_connection or 0.0) * (self.opened or 0)
 
 
 class StreamsAllowed(Record):
@@ -99,39 +91,6 @@ class ErrorMessage(Record):
     operation: str
     text: str
     count: Count
-
-
-class Lateness(Record):
-    """How late the generator itself was, in ms."""
-
-    p50: Time | None
-    p99: Time | None
-    p99_9: Time | None
-    max: Time | None
-
-
-class Generator(Record):
-    """What the load cost the generator."""
-
-    threads: Count
-    io: Literal["epoll", "uring"] | None
-    cpu_user_s: Time
-    cpu_system_s: Time
-    cpu_spun_s: Time | None
-    """The part of the two that went into looking for work instead of sleeping, to be punctual."""
-    cpu_per_request_us: Time | None
-    lateness_ms: Lateness | None
-    pauses: Pauses | None = None
-    """Of the CPUs of the load, or of the process that sends it; records may lack these three."""
-    steal_share: Time | None = None
-    """Of the CPU that lost most: for how much of the window it had work and the host did not run it."""
-    throttling: Throttling | None = None
-    """How limits of processor time held back the process that sends the load."""
-
-    @property
-    def cpu_busy_s(self) -> float:
-        """The processor time that the load needed, without the part that only looked for work."""
-        return self.cpu_user_s + self.cpu_system_s - (self.cpu_spun_s or 0.0)
 
 
 class Kernel(Record):
@@ -241,6 +200,8 @@ class LoadResult(Record):
     error_messages: Many[ErrorMessage] = Field([])
     """The 20 most frequent texts by which a database explained failures; records may lack them."""
     generator: Generator
+    machines: LoadMachines | None = None
+    """``None`` where one machine sent the load; records may lack it."""
     kernel: Kernel
     operations: Many[Operation]
     slowest: Many[SlowRequest]

@@ -188,6 +188,21 @@ class ProbeCost(Record):
     cpu_share: Time | None
 
 
+class ClockComparison(Record):
+    """How far one clock was ahead of another, and by how much that may be wrong."""
+
+    offset_s: float
+    error_s: Time
+
+
+class ServerClock(Record):
+    """How far the clock of the server's machine was ahead of the generator's, before and after a load."""
+
+    machine: str
+    before: ClockComparison
+    after: ClockComparison
+
+
 class ProbeRecord(Record):
     """What the probe measured over one window; ``caveats`` say what is missing or to be read with care."""
 
@@ -203,3 +218,5 @@ class ProbeRecord(Record):
     caveats: Many[Caveat]
     pauses: Pauses | None = None
     """Of the server's CPUs; records may lack them."""
+    clock: ServerClock | None = None
+    """Brings what was seen on another machine to the generator's clock; ``None`` on the same machine."""

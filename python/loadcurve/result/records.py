@@ -48,7 +48,7 @@ class LimitsRecord(Record):
 
 
 class MachineRecord(Record):
-    """The machine type that this machine stood for, with the price that its table gives."""
+    """The machine type that a server's machine stood for, or is of, with the price that its table gives."""
 
     name: str
     vcpus: Count
@@ -102,6 +102,8 @@ class ServerRecord(Record):
     """The servers that were under load with it, in a study of several loads."""
     cpus: tuple[Count, ...] | None = None
     """The CPUs that it alone was bound to; ``None`` where it had those of the run's ``host``."""
+    server_machine: str | None = None
+    """The other machine on which it ran, by its name in the study; ``None`` for this one."""
 
 
 class ContentRecord(Record):
@@ -142,6 +144,15 @@ class SealedRecord(Record):
     model_config = ConfigDict(json_schema_extra=with_checksum)
 
 
+class OtherMachineRecord(Record):
+    """A machine that took part in a run beside the one that the command ran on."""
+
+    address: str
+    """Where its servers listened."""
+    facts: dict[str, Any]
+    """What kind of machine it is, as ``host`` says it of this one."""
+
+
 class RunRecord(SealedRecord):
     """What was known when the run started."""
 
@@ -162,6 +173,8 @@ class RunRecord(SealedRecord):
     search: SearchRecord | None = None
     """``None`` where the run went through a sweep."""
     host: dict[str, Any]
+    machines: dict[str, OtherMachineRecord] = Field(default_factory=dict)
+    """Other machines by their names in the study; earlier runs do not have the key."""
     ceiling: Ceiling | None
     """The rig's ceiling, where it was measured before the run."""
     noise: Noise | None = None
@@ -174,6 +187,11 @@ class RunRecord(SealedRecord):
     """The digest of ``study.toml``; runs of the first versions do not have the key."""
     caveats: tuple[Caveat, ...] = ()
     """What must be known of the whole run to read its numbers."""
+
+    def host_of(self, server: ServerRecord) -> dict[str, Any]:
+        """Return what is known of the machine on which a server ran: ``host``, or that of another one."""
+        other = None if server.server_machine is None else self.machines.get(server.server_machine)
+        return self.host if other is None else other.facts
 
     @field_validator("study")
     @classmethod

@@ -9,6 +9,7 @@ from loadcurve.loads.plan import DatabaseTarget
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
 from loadcurve.study.arm import Arm
@@ -16,7 +17,7 @@ from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
 
-AnyServer = FoundServer | RunningServer | MissingServer
+AnyServer = FoundServer | RunningServer | ServerOnMachine | MissingServer
 
 
 def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:

@@ -30,15 +30,16 @@ from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.kept import kept, rig_of
 from loadcurve.runs.lives import utc_now
+from loadcurve.runs.machines import Machines
 from loadcurve.runs.member import Member
 from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.prepare import (
     Found,
     Served,
     chosen_cpus,
-    cpus_of,
     describe_missing,
     find_servers,
+    require_known_types,
     served_content,
     server_record,
     try_server,
@@ -70,6 +71,7 @@ class RunContext:
     facts: Mapping[str, Any]
     """Those of the host."""
     display: Display
+    machines: Machines
 
 
 class PlannedRun:
@@ -104,11 +106,15 @@ class PlannedRun:
         self._search = search
         self._resumed = resumed
         self.folder = folder
-        self.cpus = chosen_cpus(study, document)
+        require_known_types(study, document)
+        machines = {name: context.machines.at(study.server_machine_of(name)) for name in study.servers}
+        self.cpus, self._cpus = chosen_cpus(study, document, machines)
         rig = rig_of(self.cpus, context.facts)
-        self.ceiling = resumed.run.run.ceiling if resumed else kept(Ceiling, rig)
-        self._noise = resumed.run.run.noise if resumed else kept(Noise, rig)
-        found = find_servers(study, document, context.catalog, context.display.note)
+        # Both were measured with servers of this machine.
+        is_elsewhere = any(machines.values())
+        self.ceiling = resumed.run.run.ceiling if resumed else None if is_elsewhere else kept(Ceiling, rig)
+        self._noise = resumed.run.run.noise if resumed else None if is_elsewhere else kept(Noise, rig)
+        found = find_servers(study, document, context.catalog, context.display.note, machines)
         missing = not_installed(study, found, context.only)
         self.left_out: LeftOut | None = left_out_record(missing)
         self.study = without(study, missing)
@@ -159,7 +165,7 @@ class PlannedRun:
                 yield disturbing("cpus_shared", all_share if names == started else some_share)
 
     def _cpus_of(self, server: str) -> CpuDivision:
-        return cpus_of(self.study.servers[server], self.cpus)
+        return self._cpus[server]
 
     def opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:
         """Return the folder for the records: a new one, or that of the run that is resumed.
@@ -200,6 +206,7 @@ class PlannedRun:
             points=[] if self._search else self.study.points(),
             search=self._search.record if self._search else None,
             host={**context.facts, "server_cpus": self.cpus.server, "load_cpus": self.cpus.load},
+            machines=context.machines.records(self.study),
             ceiling=self.ceiling,
             noise=self._noise,
             servers=self._server_records(served),
@@ -221,7 +228,8 @@ class PlannedRun:
                 tried = try_server(server, served, arm, self._context.seed, self._cpus_of(name))
                 if isinstance(tried, ServerFailure):
                     self._context.display.note(f"{name} failed before the first trial: {tried}")
-            record = server_record(server, tried, arm.server, self.study.host)
+            cpus = None if self._cpus_of(name) == self.cpus else self._cpus_of(name)
+            record = server_record(self.study, name, server, tried, cpus)
             records[name] = record.model_copy(update={"beside": self._beside.get(name, [])})
         return records
 

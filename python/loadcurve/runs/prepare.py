@@ -1,36 +1,34 @@
 """Everything that is looked up before anything is measured."""
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.host.cpus import CpuDivision, UnusableCpu, divide_cpus, require_usable
+from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpus, require_usable
 from loadcurve.loads.kinds import WEB
 from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.result.records import (
-    ContainerRecord,
-    ContentRecord,
-    ServerRecord,
-)
+from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.limits import limits_of, limits_record, machine_record
 from loadcurve.server.answers import content_name
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.container.found import location_of
-from loadcurve.server.container.location import InContainer
 from loadcurve.server.content import content_of_folder, make_content
+from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.found_record import container_record, digest_of
 from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
+from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.password import with_password
 from loadcurve.server.running import RunningServer, find_running_server
 from loadcurve.server.settings import UnusableSetting
@@ -41,7 +39,7 @@ from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
 
-Found = FoundServer | RunningServer
+Found = FoundServer | RunningServer | ServerOnMachine
 """A server that can be measured."""
 
 
@@ -53,27 +51,43 @@ class Served:
     records: Mapping[str, ContentRecord]
 
 
-def chosen_cpus(study: Study, document: TomlDocument) -> CpuDivision:
-    """Return which CPUs serve and which load, but for servers that are bound to others.
+def chosen_cpus(
+    study: Study, document: TomlDocument, machines: Mapping[str, ServerMachine | None]
+) -> tuple[CpuDivision, dict[str, CpuDivision]]:
+    """Return which CPUs serve, on this machine or another, and which load; in general, and by server.
+
+    ``machines`` has the place of each server. The load has the same CPUs whatever server it meets.
 
     Raises:
-        BadInput: the study names a CPU that this process may not use, with its line.
+        BadInput: the study names a CPU that this process may not use, or that the machine does not have, with
+            its line.
 
     """
     table: KeyPath = ("host",)
     try:
-        division = divide_cpus(study.host.server_cpus, study.host.load_cpus)
+        placed = sorted(study.servers, key=lambda name: study.servers[name].server_machine is not None)
+        usual = machines[placed[0]]
+        if usual is None:
+            division = divide_cpus(study.host.server_cpus, study.host.load_cpus)
+        else:
+            division = cpus_apart(study.host.server_cpus, study.host.load_cpus, usual.cpus)
+        by_server = {}
         for name, server in study.servers.items():
             table = ("servers", name)
-            require_usable("cpus", server.cpus or ())
+            machine = machines[name]
+            require_usable("cpus", server.cpus or (), None if machine is None else machine.cpus)
+            own = division if machine is usual else _division_on(machine, division)
+            by_server[name] = own if server.cpus is None else own.with_server(server.cpus)
     except UnusableCpu as error:
         raise BadInput(document.report(Problem((*table, error.key), str(error)))) from error
-    return division
+    return division, by_server
 
 
-def cpus_of(server: StudyServer, division: CpuDivision) -> CpuDivision:
-    """Return which CPUs a server has and which its load, where others are divided like this."""
-    return division if server.cpus is None else division.with_server(server.cpus)
+def _division_on(machine: ServerMachine | None, usual: CpuDivision) -> CpuDivision:
+    """Return which CPUs serve on another machine than that of most servers, under the same load."""
+    if machine is None:
+        return divide_cpus(None, usual.load)
+    return cpus_apart(None, usual.load, machine.cpus)
 
 
 @contextmanager
@@ -130,9 +144,15 @@ def _require_requested_files(
 
 
 def find_servers(
-    study: Study, document: TomlDocument, catalog: Catalog, say: Callable[[str], None]
+    study: Study,
+    document: TomlDocument,
+    catalog: Catalog,
+    say: Callable[[str], None],
+    machines: Mapping[str, ServerMachine | None] = MappingProxyType({}),
 ) -> dict[str, Found | MissingServer]:
-    """Look for every server of the study, here or where it runs already; build those that lack nothing else.
+    """Look for every server of the study; build those that lack nothing else.
+
+    They are looked for here, on the machine where they are to run, or where they run already.
 
     Raises:
         BadInput: the study names a server or a setting that the catalogue does not know, with its line, or
@@ -144,7 +164,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], study.arms[name], study.host, say)
+            found[name] = _find(catalog[server.use], study.arms[name], study.host, say, machines.get(name))
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
@@ -162,11 +182,19 @@ def find_servers(
     return found
 
 
-def _find(entry: CatalogEntry, arm: Arm, host: Host, say: Callable[[str], None]) -> Found | MissingServer:
+def _find(
+    entry: CatalogEntry,
+    arm: Arm,
+    host: Host,
+    say: Callable[[str], None],
+    machine: ServerMachine | None = None,
+) -> Found | MissingServer:
     """Look for a server; one whose version or image cannot be found out is as good as missing."""
     server = arm.server
+    runs_already = entry.description.from_study == "url"
+    elsewhere = None if runs_already else machine
     try:
-        location = location_of(entry, server, server.start, say)
+        location = THIS_MACHINE if elsewhere else location_of(entry, server, server.start, say)
     except ServerFailure as failure:
         return MissingServer(entry, str(failure), None, fault=failure)
     overrides = Overrides(
@@ -181,12 +209,13 @@ def _find(entry: CatalogEntry, arm: Arm, host: Host, say: Callable[[str], None])
         limits=limits_of(server, host),
         location=location,
     )
-    runs_already = entry.description.from_study == "url"
     if runs_already and server.cpus is not None:
         text = f"not used: the server {entry.name} is already running, so Loadcurve cannot bind it to CPUs"
         raise UnusableSetting("cpus", text)
     find = find_running_server if runs_already else find_server
     try:
+        if elsewhere:
+            return elsewhere.find(entry, server.settings, overrides, server, say)
         return find(entry, server.settings, overrides)
     except ServerFailure as failure:
         return MissingServer(entry, failure.text, None, fault=failure)
@@ -221,11 +250,14 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
         raise found.failure()
     if isinstance(found, RunningServer):
         return AttachedServer(found, None if served is None else served.records)
+    folder, records = (None, {}) if served is None else (served.folder, served.records)
     if found.protocol != "http":
-        return Server(found, None, {}, cpus.server)
-    if served is None:
+        folder, records = None, {}
+    elif served is None:
         raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")
-    return Server(found, served.folder, served.records, cpus.server)
+    if isinstance(found, ServerOnMachine):
+        return ServerElsewhere(found, folder, records, cpus.server)
+    return Server(found, folder, records, cpus.server)
 
 
 def _build_what_is_unbuilt(
@@ -285,12 +317,29 @@ def try_server(
         return failure
 
 
+def require_known_types(study: Study, document: TomlDocument) -> None:
+    """Raise ``BadInput`` with its line where a machine of the study is of a type that is not known."""
+    for name, table in study.machines.items():
+        try:
+            if table.type is not None:
+                machine_record(table.type)
+        except BadInput as error:
+            raise BadInput(document.report(Problem(("machines", name, "type"), str(error)))) from None
+
+
 def server_record(
-    server: Found | MissingServer, tried: TriedServer | ServerFailure | None, asked: StudyServer, host: Host
+    study: Study,
+    name: str,
+    server: Found | MissingServer,
+    tried: TriedServer | ServerFailure | None,
+    cpus: CpuDivision | None,
 ) -> ServerRecord:
-    """Return what the record of the run says of one server."""
+    """Return what the run's record says of a server; ``cpus`` where they differ from the usual ones."""
+    asked, place = study.servers[name], study.server_machine_of(name)
     description = server.entry.description
     known = tried if isinstance(tried, TriedServer) else TriedServer({}, {})
+    # One that is imitated on the machine goes before the machine's own.
+    type_name = asked.machine or (place and place[1].type)
     return ServerRecord(
         title=description.title,
         catalog_entry=server.entry.name,
@@ -304,33 +353,22 @@ def server_record(
         install=server.install,
         problem=server.reason,
         documentation=description.documentation,
-        limits=limits_record(asked, host),
-        machine=None if asked.machine is None else machine_record(asked.machine),
-        container=_container_record(server),
-        cpus=None if asked.cpus is None else tuple(sorted(asked.cpus)),
+        limits=limits_record(asked, study.host),
+        machine=None if type_name is None else machine_record(type_name),
+        container=_container(server),
+        cpus=None if cpus is None else cpus.server,
+        server_machine=None if place is None else place[0],
     )
 
 
 def _digest(server: Found | MissingServer) -> str | None:
-    """Return the digest of a program on this machine; ``None`` where it cannot be read."""
-    if not isinstance(server, FoundServer) or isinstance(server.location, InContainer):
-        return None
-    try:
-        with server.binary.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
+    """Return the digest of a program where it runs; ``None`` where it cannot be read."""
+    if isinstance(server, ServerOnMachine):
+        return server.binary_sha256
+    return digest_of(server) if isinstance(server, FoundServer) else None
 
 
-def _container_record(server: Found | MissingServer) -> ContainerRecord | None:
-    if not isinstance(server, FoundServer) or not isinstance(server.location, InContainer):
-        return None
-    container = server.location
-    return ContainerRecord(
-        engine=container.engine.name,
-        engine_version=container.engine_version,
-        image=container.image.name,
-        image_id=container.image.id,
-        image_digest=container.image.digest,
-        network=container.network,
-    )
+def _container(server: Found | MissingServer) -> ContainerRecord | None:
+    if isinstance(server, ServerOnMachine):
+        return server.container
+    return container_record(server) if isinstance(server, FoundServer) else None

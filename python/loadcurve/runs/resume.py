@@ -136,11 +136,18 @@ def _changes(before: RunRecord, now: RunRecord) -> Iterator[Difference]:
 def _conditions(record: RunRecord) -> Mapping[str, Any]:
     return {
         "study": record.study,
-        "host": {name: fact for name, fact in record.host.items() if name not in WITHOUT_INFLUENCE},
+        "host": _influential(record.host),
+        "machines": {
+            name: {"address": one.address, **_influential(one.facts)} for name, one in record.machines.items()
+        },
         "content": {name: file.model_dump() for name, file in record.content.items()},
         "servers": {name: _server(server) for name, server in record.servers.items()},
         "order": record.order,
     }
+
+
+def _influential(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: fact for name, fact in facts.items() if name not in WITHOUT_INFLUENCE}
 
 
 def _server(server: ServerRecord) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, groupby, zip_longest
@@ -11,6 +11,8 @@ from typing import Self
 
 from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
+from loadcurve.generate.load_machines import load_machines
+from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.result.attempts import counted
@@ -28,6 +30,7 @@ from loadcurve.result.verdict import Caveat
 from loadcurve.runs.beside import not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
+from loadcurve.runs.machines import Machines
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
 from loadcurve.runs.prepare import Served
@@ -132,7 +135,9 @@ class StudyRun:
             catalog=load_catalog(options.catalogs),
             facts=host_facts(),
             display=display,
+            machines=Machines(display.note),
         )
+        self._machines = context.machines
         self._seed = context.seed
         before = resumed.runs if resumed else []
         self._loads: list[LoadPart] = []
@@ -192,7 +197,7 @@ class StudyRun:
     @property
     def cpus_of_observers(self) -> tuple[int, ...]:
         """The CPUs for what runs beside the measurement and is none of it: where the probe runs, too."""
-        return self.parts[0].cpus.probe
+        return self.parts[0].cpus.observers
 
     def measure(self) -> int:
         """Run every trial, appending each record to its run folder; return how many points got an answer.
@@ -211,6 +216,7 @@ class StudyRun:
         for text in dict.fromkeys([*notes, *(caveat.text for one in caveats for caveat in one)]):
             self._display.note(text)
         with ExitStack() as stack:
+            stack.callback(self._machines.close)
             served = [stack.enter_context(part.content()) for part in self.parts]
             stack.enter_context(own_threads_on({cpu for part in self.parts for cpu in part.cpus.load}))
             if self.has_several_loads and not self._is_resumed:
@@ -222,9 +228,23 @@ class StudyRun:
             if self.has_several_loads and not self._is_resumed:
                 write_loads(self.folder, self._loads_record())
             announce()
-            return self._run_trials(folders, served)
+            machines = stack.enter_context(self._load_machines())
+            return self._run_trials(folders, served, machines)
 
-    def _run_trials(self, folders: Sequence[RunFolder], served: Sequence[Served | None]) -> int:
+    @contextmanager
+    def _load_machines(self) -> Iterator[ManyMachines | None]:
+        """Reach the machines that send the load, where the study names any."""
+        study = self.studies[0]
+        tables = study.load_machines
+        if tables is None:
+            yield None
+            return
+        with load_machines(study.host.load_machines or [], tables) as machines:
+            yield ManyMachines(machines)
+
+    def _run_trials(
+        self, folders: Sequence[RunFolder], served: Sequence[Served | None], machines: ManyMachines | None
+    ) -> int:
         restarts = self.studies[0].trials.restart == "point"
         continued = self.studies[0].points() if self.studies[0].trials.continues else None
         runner = TrialRunner(
@@ -233,6 +253,7 @@ class StudyRun:
             self._points(),
             restarts_for_each_point=restarts,
             continued=continued,
+            machines=machines,
         )
         rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
         whole = [part.records_of_whole_blocks() for part in self.parts]

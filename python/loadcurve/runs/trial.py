@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.result.attempts import asks_for_another
@@ -41,6 +42,13 @@ class TrialRunner:
     restarts_for_each_point: bool = False
     continued: Sequence[Point] | None = None
     """All points of a trial, where they follow each other without a pause."""
+    machines: LoadGenerator | None = None
+    """What sends the loads, where that is not this process."""
+
+    @property
+    def generator(self) -> LoadGenerator:
+        """What sends the loads."""
+        return ENGINE if self.machines is None else self.machines
 
     def run(self, trial: PlannedTrial, members: Sequence[Member]) -> Generator[Records]:
         """Yield the members' records of each point as soon as it is measured; failures end a start.
@@ -73,7 +81,7 @@ class TrialRunner:
                 lives = self._started(members, stack)
                 if self.continued is not None:
                     seed = self.seed + trial.block
-                    sweep = ContinuedSweep(lives[0], self.continued, seed, self.display, ENGINE)
+                    sweep = ContinuedSweep(lives[0], self.continued, seed, self.display, self.generator)
                     return (yield from self._continued(sweep, trial))
                 self._warm_up(lives)
                 while True:
@@ -132,7 +140,7 @@ class TrialRunner:
         started = []
         for member in members:
             server = stack.enter_context(serve(member.found, member.served, member.cpus))
-            under_load = stack.enter_context(member.under_load(server, ENGINE))
+            under_load = stack.enter_context(member.under_load(server, self.generator))
             under_load.verify(self.seed + member.trial.block)
             started.append((member, server, under_load))
         return [
@@ -152,7 +160,7 @@ class TrialRunner:
         warmed = [(live, plan) for live, plan in planned if plan is not None]
         if not warmed:
             return
-        results = ENGINE.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
+        results = self.generator.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
         for (live, _), result in zip(warmed, results, strict=True):
             live.server.require_life()
             live.require_right(result)
@@ -187,7 +195,7 @@ class TrialRunner:
             prepared.append(live.under_load.prepare(values, seed, lambda progress: observe([progress])))
         for live, values in zip(lives, settings, strict=True):
             plans.append(live.under_load.plan(values, seed))
-        results = ENGINE.run_together(plans, observe)
+        results = self.generator.run_together(plans, observe)
         measured = []
         for live, values, loads, result in zip(lives, settings, prepared, results, strict=True):
             checked = live.under_load.checked(values, result)

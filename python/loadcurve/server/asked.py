@@ -20,6 +20,7 @@ _AS_ASKED = (
     "method",
     "headers",
     "body",
+    "source_addresses",
     "http",
     "hpack",
     "stream_window_bytes",

@@ -24,6 +24,7 @@ FailureCode = Literal[
     "database_failed",
     "records_missing",
     "left_behind",
+    "machine_lost",
 ]
 
 

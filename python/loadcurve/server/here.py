@@ -35,10 +35,10 @@ FAILURE_LOG_LINES = 20
 MIB = 1 << 20
 
 
-def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free now; another program may take it before it is used."""
+def free_port(address: str = LOOPBACK) -> int:
+    """Return a port of a numeric address that is free now; another program may take it before it is used."""
     with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
+        probe.bind((address, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -91,7 +91,7 @@ class Server(LiveServer):
     @property
     def address(self) -> str:
         """Where the server listens, as ``host:port``."""
-        return f"{LOOPBACK}:{self._running.port}"
+        return f"{self.found.location.address}:{self._running.port}"
 
     @property
     def authority(self) -> str:
@@ -199,7 +199,12 @@ class Server(LiveServer):
             raise RuntimeError("a web server was made without content")
         ready_path = self.found.entry.description.ready.path
         return WebSite(
-            LOOPBACK, launch.port, ready_path, self._content_folder, self._content, launch.transport
+            self.found.location.address,
+            launch.port,
+            ready_path,
+            self._content_folder,
+            self._content,
+            launch.transport,
         )
 
     def _require_cpus(self) -> None:
@@ -213,7 +218,7 @@ class Server(LiveServer):
 
     def _start_on_a_free_port(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            self._launch = Launch(self.found, self.found.location.free_port(free_port()))
+            self._launch = Launch(self.found, self._free_port())
             try:
                 self._launch.start(self.settings, self._content_folder, self._cpus)
                 self._wait_until_ready(self._launch)
@@ -223,6 +228,10 @@ class Server(LiveServer):
                 self._launch.end()
             else:
                 return
+
+    def _free_port(self) -> int:
+        location = self.found.location
+        return location.free_port(free_port(location.address))
 
     def _wait_until_ready(self, launch: Launch) -> None:
         timeout_s = self.found.entry.description.ready.timeout_s

@@ -24,7 +24,6 @@ from loadcurve.server.found import NATIVE_FOLDER, FoundServer, places
 from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import KILL_TIMEOUT_S, MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
-from loadcurve.server.location import LOOPBACK
 from loadcurve.server.preparation import PREPARE_LOG, prepare
 from loadcurve.server.private_folder import log_tail, template_names, write_private_folder
 from loadcurve.server.privileges import ServerUser, user_of_server
@@ -90,7 +89,7 @@ class Launch:
     def url(self) -> str | None:
         """Where a database is reached; ``None`` for a web server."""
         url = self._entry.description.url
-        return url and url.format(address=LOOPBACK, port=self.port, password=self._password)
+        return url and url.format(address=self._location.address, port=self.port, password=self._password)
 
     @property
     def transport(self) -> Transport:
@@ -323,7 +322,7 @@ class Launch:
         if not self._transport.is_encrypted:
             return
         kind = str(settings.get(CERTIFICATE, CERTIFICATE_KINDS[0]))
-        files.write(kind, self._location.listen_address, self._user)
+        files.write(kind, self._location.address, self._user)
         self._certificates = files
         self._names |= files.names
 

@@ -5,8 +5,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from loadcurve.server.direct import DirectProcesses
 from loadcurve.server.environment import environment_of_servers
@@ -15,7 +16,7 @@ from loadcurve.server.reach import may_run
 from loadcurve.server.start import ServerProcesses
 
 LOOPBACK = "127.0.0.1"
-"""Where servers are reached, which no other machine can."""
+"""Where servers are reached that no other machine can reach."""
 
 EXTRA_PROGRAM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")
 """Where servers are installed although an ordinary user's PATH does not lead there."""
@@ -28,8 +29,13 @@ class Location(Protocol):
     """
 
     @property
+    def address(self) -> str:
+        """The numeric address under which a server there is reached."""
+        ...
+
+    @property
     def listen_address(self) -> str:
-        """The address on which a server there listens."""
+        """The address on which a server there listens, as it sees its own network."""
         ...
 
     @property
@@ -100,13 +106,20 @@ class Location(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class ThisMachine:
     """The machine of this process itself, see :class:`Location`."""
 
-    listen_address = LOOPBACK
-    is_this_machine = True
-    fixed_port = None
-    searched = f"on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+    address: str = LOOPBACK
+
+    is_this_machine: ClassVar[bool] = True
+    fixed_port: ClassVar[None] = None
+    searched: ClassVar[str] = f"on PATH, in {' or in '.join(EXTRA_PROGRAM_FOLDERS)}"
+
+    @property
+    def listen_address(self) -> str:
+        """The same address."""
+        return self.address
 
     def listen_port(self, port: int) -> int:
         """Return the same port."""

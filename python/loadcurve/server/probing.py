@@ -120,7 +120,11 @@ class Probe:
     def observed(self, load: LoadResult, /) -> ProbeRecord:
         """Return what the probe saw during the measured window of a load that is over."""
         start_s = load.window_start_monotonic_s
-        window = Window(start_s, start_s + load.duration_s)
+        answered = (load.rate_rps.answered or 0.0) * load.duration_s
+        return self.observed_within(Window(start_s, start_s + load.duration_s), answered)
+
+    def observed_within(self, window: Window, answered: float) -> ProbeRecord:
+        """Return what the probe saw in a window that is over; ``answered`` is how many requests were."""
         if self._running is not None:
             self._running.ask()
         trouble = self._read_until(window.end_s, PATIENCE_S)
@@ -130,7 +134,6 @@ class Probe:
         with self._running.reader.kept() as store:
             if not store.samples:
                 return nothing_observed(caveats)
-            answered = (load.rate_rps.answered or 0.0) * load.duration_s
             try:
                 record = summed_up(store.samples, window, answered, self._interval_ms / 1000, caveats)
             except MemoryError:

@@ -1,11 +1,13 @@
 """Whether the parts of a study fit together."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.machines.table import HERE
 from loadcurve.study.arm import Arm
-from loadcurve.study.tables import Content, Sweep, Trials, own_keys
+from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
+from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
 
 
@@ -28,6 +30,34 @@ def inconsistencies(
         for problem in _inconsistencies(content, arm.load, arm.own_sweep):
             is_common = problem in common and problem.path[1:2] not in [(key,) for key in arm.load.overriding]
             yield problem if is_common else _of_arm(arm, problem)
+
+
+def unknown_machines(
+    host: Host, servers: Mapping[str, StudyServer], machines: Collection[str]
+) -> Iterator[Problem]:
+    """Yield the machines that are named and have no table, or that have one and are this one."""
+    if HERE in machines:
+        yield Problem(("machines", HERE), f"{HERE} is this machine, which has no table; choose another name")
+    known = [HERE, *machines]
+    named: list[tuple[KeyPath, str]] = [(("host", "server_machine"), host.server_machine)]
+    named += [(("host", "load_machines"), name) for name in host.load_machines or ()]
+    for server, table in servers.items():
+        place = ("servers", server, "server_machine")
+        if table.server_machine is not None:
+            named.append((place, table.server_machine))
+            if table.url is not None:
+                yield Problem(place, "cannot be combined with url, which says where the server runs")
+    for key, name in named:
+        if name not in known:
+            text = f"found {show(name)}; expected {HERE}, or a name from [machines]{nearest(name, known)}"
+            yield Problem(key, text)
+
+
+def load_machine_inconsistencies(host: Host, trials: Trials) -> Iterator[Problem]:
+    """Yield what several load machines cannot do."""
+    if host.load_machines is not None and trials.continues:
+        text = 'found "continue"; expected "pause", because load machines begin each point anew'
+        yield Problem(("trials", "between_points"), text)
 
 
 def drop_inconsistencies(trials: Trials, sweep: Sweep) -> Iterator[Problem]:

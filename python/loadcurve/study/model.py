@@ -11,12 +11,15 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.machines.table import HERE, MachineTable
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, read_claims
 from loadcurve.study.consistency import (
     continuation_inconsistencies,
     drop_inconsistencies,
     inconsistencies,
+    load_machine_inconsistencies,
+    unknown_machines,
     warmup_inconsistencies,
 )
 from loadcurve.study.published import Published
@@ -82,6 +85,8 @@ class Study(TomlTable):
     """How often each server is measured."""
     host: Host = Host()
     """Which CPUs serve and which load."""
+    machines: dict[ServerName, MachineTable] = Field(default_factory=dict)
+    """Other machines, by name."""
     published: Published | None = None
     """Published figures of such servers, which the report lays beside what is measured."""
     servers: Annotated[
@@ -127,6 +132,25 @@ class Study(TomlTable):
         }
 
     @property
+    def server_machine(self) -> tuple[str, MachineTable] | None:
+        """The name and the table of the machine where servers run by default; ``None`` for this one."""
+        return self._machine(self.host.server_machine)
+
+    def server_machine_of(self, server: str) -> tuple[str, MachineTable] | None:
+        """The same of one server, which may have another place than the others, or run already."""
+        table = self.servers[server]
+        return None if table.url else self._machine(table.server_machine or self.host.server_machine)
+
+    def _machine(self, name: str) -> tuple[str, MachineTable] | None:
+        return None if name == HERE else (name, self.machines[name])
+
+    @property
+    def load_machines(self) -> dict[str, MachineTable] | None:
+        """The tables of the machines that send the load, without this one; ``None`` where the run does."""
+        names = self.host.load_machines
+        return None if names is None else {name: self.machines[name] for name in names if name != HERE}
+
+    @property
     def kind(self) -> LoadKind:
         """What kind of load every server is put under."""
         return self.load.kind
@@ -160,6 +184,8 @@ class Study(TomlTable):
     def _parts_fit_together(self, info: ValidationInfo) -> Self:
         beside = info.context.get("beside", ()) if info.context else ()
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
+        problems += unknown_machines(self.host, self.servers, self.machines)
+        problems += load_machine_inconsistencies(self.host, self.trials)
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())

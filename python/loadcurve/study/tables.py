@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +18,7 @@ from pydantic import (
 from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
 from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS, RATE_MAX
 from loadcurve.loads.values import Duration, PositiveCount, SettingValue
+from loadcurve.machines.table import HERE
 from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
@@ -26,7 +27,7 @@ from loadcurve.study.limits import LimitsTable, MachineBurst
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.paths import StudyPath, Text
-from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.problems import Problem, own_problem, own_problems, without_repetition
 from loadcurve.toml.quantities import (
     DURATION_IN_WORDS,
     SHARE_IN_WORDS,
@@ -43,15 +44,6 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _NAME_IN_WORDS = (
     "a name of letters, digits, hyphens, underscores and dots that begins with a letter or a digit"
 )
-
-Element = TypeVar("Element")
-
-
-def _without_repetition(values: list[Element]) -> list[Element]:
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise own_problem(f"{show(value)} is in the list twice; keep one")
-    return values
 
 
 def _durations_in_seconds(sweep: object) -> object:
@@ -82,7 +74,7 @@ ProbeInterval = Annotated[
 SweepValues = Annotated[
     list[Annotated[int | float, Expected("a number")]],
     Field(min_length=1),
-    AfterValidator(_without_repetition),
+    AfterValidator(without_repetition),
     Expected("a list of numbers, such as [1, 10, 100]"),
 ]
 Sweep = Annotated[
@@ -121,7 +113,7 @@ def _is_of_another(key: str, beside: Collection[str] | None) -> bool:
 CpuList = Annotated[
     list[Annotated[int, Field(ge=0), Expected("the number of a CPU, 0 or more")]],
     Field(min_length=1),
-    AfterValidator(_without_repetition),
+    AfterValidator(without_repetition),
     Expected("a list of CPU numbers, such as [0, 1]"),
 ]
 ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
@@ -292,13 +284,20 @@ class Trials(TomlTable):
 
 
 class Host(TomlTable):
-    """Which CPUs serve and which load, and how often the probe looks at the server.
+    """Which machine and which CPUs serve and which load, and how often the probe looks at the server.
 
     ``None`` leaves the division of the machine's CPUs to the run.
     """
 
+    server_machine: Text = HERE
+    """Where the servers run: on this machine (`here`), or on one with a table in `[machines]`."""
+    load_machines: (
+        Annotated[list[Text], Field(min_length=1), Expected('a list of names, such as ["here", "left"]')]
+        | None
+    ) = None
+    """Machines that share the load and begin together: `here`, or names from `[machines]`."""
     server_cpus: CpuList | None = None
-    """CPUs of the servers; half of the machine's unless they are given."""
+    """CPUs of the servers; half of the machine's unless they are given, or all of another machine's."""
     load_cpus: CpuList | None = None
     """CPUs of the load generator; the other half unless they are given."""
     probe_interval_s: ProbeInterval = Field(0.1, alias="probe_interval")
@@ -376,6 +375,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """The user that the server becomes where root starts it; `"root"` lets it stay root's."""
     cpus: CpuList | None = None
     """The CPUs that the server is bound to, in place of `server_cpus` in `[host]`."""
+    server_machine: Text | None = None
+    """Where the server runs, in place of `server_machine` in `[host]`, to compare machines."""
     limits: LimitsTable | None = None
     """What control groups hold the server to."""
     machine: Text | None = None

@@ -40,10 +40,12 @@ def _csv_field(text: str) -> str:
 
 @dataclass(frozen=True)
 class PublishedPort:
-    """A port of a private network that is reached on a port of 127.0.0.1."""
+    """A port of a private network that is reached on a port of this machine."""
 
     here: int
     inside: int
+    address: str = LOOPBACK
+    """Of this machine."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class ContainerCommand:
     def _published_words(self) -> list[str]:
         if self.published is None:
             return []
-        return ["--publish", f"{LOOPBACK}:{self.published.here}:{self.published.inside}/tcp"]
+        return ["--publish", f"{self.published.address}:{self.published.here}:{self.published.inside}/tcp"]
 
     def _user_words(self, engine: Engine) -> list[str]:
         if self.folder is None:

@@ -11,7 +11,7 @@ from loadcurve.server.container.location import InContainer
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.install import install_command_here
-from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.location import THIS_MACHINE, Location, ThisMachine
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.container import ContainerTable
 
@@ -19,9 +19,13 @@ CONTAINERFILE = "Containerfile"
 
 
 def location_of(
-    entry: CatalogEntry, asked: ContainerTable, start: Sequence[str] | None, say: Callable[[str], None]
+    entry: CatalogEntry,
+    asked: ContainerTable,
+    start: Sequence[str] | None,
+    say: Callable[[str], None],
+    machine: ThisMachine = THIS_MACHINE,
 ) -> Location:
-    """Return where a server runs, for which the study gives a ``start`` or not.
+    """Return where a server runs on this machine, for which the study gives a ``start`` or not.
 
     Raises:
         UnusableSetting: a key of the container is missing or does not fit.
@@ -30,7 +34,7 @@ def location_of(
 
     """
     if asked.engine is None:
-        return THIS_MACHINE
+        return machine
     if entry.description.from_study == "url":
         text = f"not used: the server {entry.name} is already running and is not started"
         raise UnusableSetting("engine", text)
@@ -59,6 +63,7 @@ def location_of(
         fixed_port=asked.port,
         content_folder=asked.content_folder,
         run_arguments=tuple(asked.run_arguments),
+        address=machine.address,
         runs_own_command=runs_own_command,
     )
 

@@ -62,6 +62,8 @@ class InContainer:
     content_folder: str | None = None
     """Where the server looks for the content, if it cannot be told."""
     run_arguments: tuple[str, ...] = ()
+    address: str = LOOPBACK
+    """Where the server is reached."""
     runs_own_command: bool = False
     """Whether the image's own command is the server."""
 
@@ -69,8 +71,8 @@ class InContainer:
 
     @property
     def listen_address(self) -> str:
-        """The loopback address, or every address of a private network, where no other machine is."""
-        return LOOPBACK if self.network == "host" else "0.0.0.0"  # noqa: S104 -- a network of its own
+        """Where it is reached, or every address of a private network, where no other machine is."""
+        return self.address if self.network == "host" else "0.0.0.0"  # noqa: S104 -- a separate network
 
     @property
     def searched(self) -> str:
@@ -150,7 +152,9 @@ class InContainer:
             self._command(start.argv),
             name=name,
             network=self.engine.kind.private_network if private else "host",
-            published=PublishedPort(start.port, self.listen_port(start.port)) if private else None,
+            published=PublishedPort(start.port, self.listen_port(start.port), self.address)
+            if private
+            else None,
             mounts=[
                 *self._mounts,
                 *content,

@@ -1,0 +1,40 @@
+"""What a load cost the generator, and how punctual that was."""
+
+from typing import Literal
+
+from loadcurve.loads.values import Count, Record, Time
+from loadcurve.result.pauses import Pauses
+from loadcurve.result.throttling import Throttling
+
+
+class Lateness(Record):
+    """How late the generator itself was, in ms."""
+
+    p50: Time | None
+    p99: Time | None
+    p99_9: Time | None
+    max: Time | None
+
+
+class Generator(Record):
+    """What the load cost the generator."""
+
+    threads: Count
+    io: Literal["epoll", "uring"] | None
+    cpu_user_s: Time
+    cpu_system_s: Time
+    cpu_spun_s: Time | None
+    """The part of the two that went into looking for work instead of sleeping, to be punctual."""
+    cpu_per_request_us: Time | None
+    lateness_ms: Lateness | None
+    pauses: Pauses | None = None
+    """Of the CPUs of the load, or of the process that sends it; records may lack these three."""
+    steal_share: Time | None = None
+    """Of the CPU that lost most: for how much of the window it had work and the host did not run it."""
+    throttling: Throttling | None = None
+    """How limits of processor time held back the process that sends the load."""
+
+    @property
+    def cpu_busy_s(self) -> float:
+        """The processor time that the load needed, without the part that only looked for work."""
+        return self.cpu_user_s + self.cpu_system_s - (self.cpu_spun_s or 0.0)

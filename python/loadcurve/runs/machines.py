@@ -1,0 +1,72 @@
+"""The other machines of a run, each reached once, and left when the run ends."""
+
+import atexit
+from collections.abc import Callable
+
+from loadcurve.errors import BadInput
+from loadcurve.machines.ssh import SshMachine
+from loadcurve.machines.table import MachineTable
+from loadcurve.result.records import OtherMachineRecord
+from loadcurve.server.elsewhere import ServerMachine
+from loadcurve.study.model import Study
+
+
+class Machines:
+    """The machines that the studies of a run name for their servers."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """Reach none yet; ``say`` takes what a person should know of them."""
+        self._say = say
+        self._reached: dict[str, ServerMachine] = {}
+        # Whatever comes between, what runs there ends with the connection.
+        atexit.register(self.close)
+
+    def at(self, place: tuple[str, MachineTable] | None) -> ServerMachine | None:
+        """Return the machine of this name and table; ``None`` for this one, which has none.
+
+        Raises:
+            BadInput: the study does not say enough to reach it.
+            NothingMeasured: it cannot be reached, or cannot run servers for a load from here.
+
+        """
+        if place is None:
+            return None
+        name, table = place
+        if name not in self._reached:
+            self._reached[name] = reached(name, table)
+            machine = self._reached[name]
+            for other in machine.others:
+                self._say(
+                    f"another run is in progress on machine {name} ({other}): the two disturb each other"
+                )
+            for note in machine.notes:
+                self._say(note)
+        return self._reached[name]
+
+    def records(self, study: Study) -> dict[str, OtherMachineRecord]:
+        """Return the records of the machines on which a study has servers."""
+        machines = [self.at(study.server_machine_of(name)) for name in study.servers]
+        return {
+            machine.name: OtherMachineRecord(address=machine.address, facts=dict(machine.facts))
+            for machine in machines
+            if machine is not None
+        }
+
+    def close(self) -> None:
+        """Leave all of them; again does nothing."""
+        atexit.unregister(self.close)
+        while self._reached:
+            _, machine = self._reached.popitem()
+            machine.close()
+
+
+def reached(name: str, table: MachineTable) -> ServerMachine:
+    """Reach a machine by ssh; raises as :meth:`Machines.at`."""
+    there = SshMachine(name, table)
+    try:
+        address = there.address()
+    except BadInput:
+        # Of a machine that is not reached at all ssh has more to say.
+        there.connect().close()
+        raise
+    return ServerMachine(name, address, there.connect)

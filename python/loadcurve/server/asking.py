@@ -1,0 +1,81 @@
+"""What is asked of another machine for a server, in a form that travels as JSON and is understood there."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loadcurve.host.cgroups import Limits
+from loadcurve.host.credits import Burst
+from loadcurve.loads.tls import TlsTable
+from loadcurve.server.found import Overrides
+from loadcurve.server.location import Location
+from loadcurve.server.transport import Transport
+from loadcurve.study.container import ContainerTable
+from loadcurve.toml.secret import SecretText
+
+Json = dict[str, Any]
+
+
+def asked_for(
+    entry: str, catalog: str | None, settings: Mapping[str, Any], overrides: Overrides, table: ContainerTable
+) -> Json:
+    """Return what is asked for: an entry of the catalogue, or of a folder's by its digest, and the rest."""
+    return {
+        "entry": entry,
+        "catalog": catalog,
+        "settings": dict(settings),
+        "binary": None if overrides.binary is None else str(overrides.binary),
+        "url": overrides.url,
+        "start": overrides.start and [*overrides.start],
+        "version": overrides.version,
+        "version_command": overrides.version_command and [*overrides.version_command],
+        "environment": {
+            name: {"text": value.text, "source": value.source and dict(value.source)}
+            for name, value in overrides.environment.items()
+        },
+        "user": overrides.user,
+        "limits": dataclasses.asdict(overrides.limits),
+        "container": table.model_dump(mode="json", include=set(ContainerTable.model_fields)),
+    }
+
+
+def container_of(asked: Mapping[str, Any]) -> ContainerTable:
+    """Return how the server that is asked for is to run in a container, if it is."""
+    given = {key: value for key, value in asked["container"].items() if value is not None}
+    return ContainerTable.model_validate(given if "engine" in given else {})
+
+
+def overrides_of(asked: Mapping[str, Any], location: Location) -> Overrides:
+    """Return what is asked for besides the settings, for a server at this place."""
+    limits = dict(asked["limits"])
+    burst = limits.pop("burst")
+    return Overrides(
+        binary=None if asked["binary"] is None else Path(asked["binary"]),
+        url=asked["url"],
+        start=asked["start"],
+        version=asked["version"],
+        version_command=asked["version_command"],
+        environment={name: SecretText(**value) for name, value in asked["environment"].items()},
+        user=asked["user"],
+        limits=Limits(**limits, burst=None if burst is None else Burst(**burst)),
+        location=location,
+    )
+
+
+def transport_as_json(transport: Transport) -> Json:
+    """Return how a web server is spoken to, with the text of the authority that its clients trust."""
+    is_encrypted = transport.is_encrypted
+    return {
+        "scheme": transport.scheme,
+        "has_http2": transport.has_http2,
+        "authority": Path(str(transport.tls.verify)).read_text(encoding="ascii") if is_encrypted else None,
+    }
+
+
+def transport_from_json(given: Json, authority: Path) -> Transport:
+    """Return how a web server is spoken to; the authority is written to a file of this machine."""
+    if given["authority"] is None:
+        return Transport(has_http2=given["has_http2"])
+    authority.write_text(given["authority"], encoding="ascii")
+    return Transport("https", TlsTable(verify=str(authority)), given["has_http2"])

@@ -1,0 +1,461 @@
+"""Servers on another machine: found, started, probed and stopped by the agent there, and loaded from here."""
+
+import base64
+import contextlib
+import hashlib
+import json
+import queue
+import socket
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, Self
+
+from loadcurve.errors import NothingMeasured, refusal
+from loadcurve.host.fitness import Check
+from loadcurve.loads.http import HttpLoadTable
+from loadcurve.loads.table import LoadTable
+from loadcurve.machines.channel import Channel, FarError, MachineLost
+from loadcurve.machines.clock import compared_over
+from loadcurve.machines.clock_offsets import ClockCourse, Offset
+from loadcurve.probe.window import nothing_observed
+from loadcurve.protocol import ProtocolName
+from loadcurve.redaction import remember_url
+from loadcurve.result.load import LoadResult
+from loadcurve.result.probe import ClockComparison, ProbeRecord, ServerClock
+from loadcurve.result.records import ContainerRecord, ContentRecord, LimitUse
+from loadcurve.result.verdict import Caveat
+from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
+from loadcurve.server.asked import Site
+from loadcurve.server.asking import Json, asked_for, transport_from_json
+from loadcurve.server.catalog import CatalogEntry
+from loadcurve.server.content import content_of_folder
+from loadcurve.server.database import RunningDatabase
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.live import LiveProbe, LiveServer
+from loadcurve.server.packaged import PACKAGED_CATALOG
+from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.server.transport import Transport
+from loadcurve.study.container import ContainerTable
+
+CONNECT_TIMEOUT_S = 5.0
+PART_BYTES = 1 << 20
+"""Files travel in parts of this size, so that neither side holds a whole one."""
+LOG_LINES = 20
+MS_PER_S = 1e3
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class ServerOnMachine:
+    """A server that another machine has and can start, see :class:`loadcurve.server.found.FoundServer`."""
+
+    entry: CatalogEntry
+    machine: "ServerMachine"
+    asked: Json
+    """As the agent is asked for it."""
+    version: str
+    binary: str
+    """Its path on that machine."""
+    binary_sha256: str | None
+    container: ContainerRecord | None
+
+    status: ClassVar[Literal["found"]] = "found"
+    is_started_here: ClassVar[bool] = True
+    has_trials: ClassVar[bool] = True
+    url: ClassVar[None] = None
+    install: ClassVar[None] = None
+    reason: ClassVar[None] = None
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """What is spoken with it."""
+        return self.entry.description.protocol
+
+
+class ServerMachine:
+    """Another machine on which a run starts its servers, by the agent that ``connect`` leads to.
+
+    A connection that was lost is made anew when a server is next started there: what the lost one had, the
+    agent has removed.
+    """
+
+    def __init__(self, name: str, address: str, connect: Callable[[], Channel]) -> None:
+        """Reach the machine, and see that a server there would be reached from here.
+
+        Raises:
+            MachineLost: it is not reached; the text says what ssh said.
+            NothingMeasured: servers there cannot listen on the address, or are not reached on it.
+
+        """
+        self.name, self.address = name, address
+        self._connect = connect
+        self._channel = connect()
+        self._sent: set[str] = set()
+        try:
+            self.facts: Mapping[str, Any] = self._prepare()
+            self._require_way()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def cpus(self) -> list[int]:
+        """The CPUs that a server there may use."""
+        return [*self.facts["cpus"]]
+
+    def close(self) -> None:
+        """Leave the machine; what was started there is gone afterwards."""
+        self._channel.close()
+
+    def channel(self) -> Channel:
+        """Return the way to the agent, a new one where the last was lost; raises MachineLost."""
+        if self._channel.lost is not None:
+            self._channel.close()
+            self._channel = self._connect()
+            self._sent.clear()
+            self._prepare()
+        return self._channel
+
+    def fitness(self) -> list[Check]:
+        """Return whether the machine is fit to have servers that are measured; it is watched for a second."""
+        return [Check(**check) for check in self.channel().call("servers.fitness")]
+
+    def find(
+        self,
+        entry: CatalogEntry,
+        settings: Mapping[str, object],
+        overrides: Overrides,
+        table: ContainerTable,
+        say: Callable[[str], None],
+    ) -> ServerOnMachine | MissingServer:
+        """Look for a server there, and build it there where that is all it lacks.
+
+        Raises:
+            UnusableSetting: a given setting or key is unknown, does not fit or is missing.
+            ServerFailure: the server is there, and its version cannot be found out, or it cannot be built.
+
+        """
+        choose_settings(entry.name, entry.description.settings, settings)
+        with failures_in_words(self.name):
+            # A user's own catalogue is not there.
+            is_packaged = entry.folder.parent == PACKAGED_CATALOG
+            catalog = None if is_packaged else self.send(entry.folder.parent)
+            asked = asked_for(entry.name, catalog, settings, overrides, table)
+            answer = self.channel().start("servers.find", say, **asked).result()
+        if "missing" in answer:
+            missing = answer["missing"]
+            fault = missing["fault"] and ServerFailure(**missing["fault"])
+            reason = f"{missing['reason']} on machine {self.name}"
+            return MissingServer(entry, reason, missing["install"], fault=fault)
+        found = answer["found"]
+        container = found["container"] and ContainerRecord.model_validate(found["container"])
+        return ServerOnMachine(
+            entry, self, asked, found["version"], found["binary"], found["binary_sha256"], container
+        )
+
+    def send(self, folder: Path, records: Mapping[str, ContentRecord] | None = None) -> str:
+        """See that the agent has the files of a folder; return the digest that it knows them by."""
+        records = content_of_folder(folder) if records is None else records
+        files = {name: record.model_dump(mode="json") for name, record in sorted(records.items())}
+        digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
+        channel = self.channel()
+        if digest not in self._sent and not channel.call("servers.has", digest=digest):
+            for name in files:
+                _send_file(channel, digest, name, folder / name)
+            channel.call("servers.seal", digest=digest, files=files)
+        self._sent.add(digest)
+        return digest
+
+    def _prepare(self) -> Mapping[str, Any]:
+        prepared = self._channel.call("servers.prepare", address=self.address)
+        self.notes = [f"machine {self.name}: {text}" for text in prepared["cleaned"]]
+        self.others: list[str] = prepared["others"]
+        return {**prepared["facts"], "cpus": prepared["cpus"]}
+
+    def _require_way(self) -> None:
+        """Try whether a connection from here comes about, before anything is started."""
+        told: queue.SimpleQueue[int] = queue.SimpleQueue()
+        answer = self._channel.start("servers.knock", told.put)
+        answer.add_done_callback(lambda _: told.put(0))
+        if (port := told.get()) == 0:
+            answer.result()
+        require_reached(self.name, self.address, port)
+
+
+def require_reached(machine: str, address: str, port: int) -> None:
+    """Raise ``NothingMeasured`` where no connection from here to a port that listens there comes about."""
+    try:
+        socket.create_connection((address, port), CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        why = f"none came about within {CONNECT_TIMEOUT_S:g} s"
+        said = why if isinstance(error, TimeoutError) else refusal(error)
+        raise NothingMeasured(
+            f"machine {machine}: a program there listened on port {port} of {address}, and a connection from "
+            f"here failed: {said}. Let this machine through the firewall between the two (to any port, since "
+            "servers listen on free ones), or set `address` in the machine's table to one that leads there"
+        ) from None
+
+
+def _send_file(channel: Channel, digest: str, name: str, file: Path) -> None:
+    mode = file.stat().st_mode & 0o777
+    with file.open("rb") as stream:
+        part = stream.read(PART_BYTES)
+        while True:
+            data = base64.b64encode(part).decode()
+            channel.call("servers.put", digest=digest, name=name, data=data, mode=mode)
+            if not (part := stream.read(PART_BYTES)):
+                return
+
+
+@contextmanager
+def failures_in_words(machine: str) -> Iterator[None]:
+    """Raise what the agent says of a server as it would be raised here."""
+    try:
+        yield
+    except MachineLost as lost:
+        raise ServerFailure("machine_lost", f"{lost}.") from None
+    except FarError as error:
+        if error.kind == "unusable_setting":
+            raise UnusableSetting(error.details["setting"], error.text) from None
+        if error.kind == "server_failure":
+            text = f"machine {machine}: {error.text}"
+            raise ServerFailure(error.details["code"], text, error.details["log_tail"]) from None
+        raise
+
+
+class ServerElsewhere(LiveServer):
+    """A server on another machine, as a context manager: ready inside the block, gone after it."""
+
+    def __init__(
+        self,
+        found: ServerOnMachine,
+        content_folder: Path | None,
+        content: Mapping[str, ContentRecord],
+        cpus: Collection[int] | None = None,
+    ) -> None:
+        """Prepare a server for these CPUs of its machine, or for all of them; nothing is started."""
+        self.settings: Mapping[str, SettingValue] = {}
+        self._found = found
+        self._machine = found.machine
+        self._content_folder = content_folder
+        self._content = content
+        self._cpus = None if cpus is None else sorted(cpus)
+        self._channel: Channel | None = None
+        self._started: Json = {}
+        self._transport = Transport()
+        self._ended: Future[None] = Future()
+        self._own_files = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start the server there, and see that it is reached from here.
+
+        Raises ``ServerFailure``: it did not get ready, or the machine was lost; the code says why.
+        """
+        with failures_in_words(self._machine.name):
+            channel = self._machine.channel()
+            content = None
+            if self._content_folder is not None:
+                content = self._machine.send(self._content_folder, self._content)
+            self._started = channel.call(
+                "servers.start", asked=self._found.asked, content=content, cpus=self._cpus
+            )
+            self._channel = channel
+        try:
+            if self._found.protocol == "http":
+                authority = (
+                    Path(self._own_files.enter_context(tempfile.TemporaryDirectory())) / "authority.pem"
+                )
+                self._transport = transport_from_json(self._started["transport"], authority)
+            else:
+                remember_url(self.url)
+            self.settings = self._started["settings"]
+            self._ended = channel.start("servers.watch", None, server=self._number)
+            require_reached(self._machine.name, self._machine.address, self._started["port"])
+        except NothingMeasured as error:
+            self.stop()
+            raise ServerFailure("not_ready", f"{error}.") from None
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @property
+    def address(self) -> str:
+        """Where the server listens, as ``host:port``."""
+        return f"{self._machine.address}:{self._started['port']}"
+
+    @property
+    def authority(self) -> str:
+        """What ``Host`` names."""
+        return self.address
+
+    @property
+    def url(self) -> str:
+        """Where the server is reached by its protocol; that of a database may hold a password."""
+        return str(self._started["url"])
+
+    @property
+    def transport(self) -> Transport:
+        """How a web server is spoken to."""
+        return self._transport
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """The rendered configuration files by name, with placeholders for port and folders of this start."""
+        return dict(self._started["configuration"])
+
+    def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
+        """Check, from here, the answer to each path; of a database, what it gives back.
+
+        Raises:
+            BadInput: a path leads to no file of the content.
+            ServerFailure: an answer is missing or wrong, or the server has ended instead.
+
+        """
+        try:
+            if self._found.protocol == "http":
+                site = Site(self.address, self.authority, self.transport, ANSWER_TIMEOUT_S)
+                asked = load if isinstance(load, HttpLoadTable) else None
+                verify_answers(site, paths, self._content, asked)
+            else:
+                RunningDatabase(self.url).verify(paths, load)
+        except ServerFailure as failure:
+            self._call("servers.require_life")
+            title = self._found.entry.description.title
+            raise ServerFailure(failure.code, f"{title}: {failure.text}", self.log_tail()) from None
+
+    def require_life(self) -> None:
+        """Do nothing as long as the server lives, as far as its machine has said."""
+        if self._ended.done():
+            with failures_in_words(self._machine.name):
+                self._ended.result()
+
+    def probe(self, cpus: Collection[int], interval_s: float, /) -> "ProbeElsewhere":
+        """Return the probe, which runs beside the server on these CPUs of its machine."""
+        return ProbeElsewhere(self, self._machine.name, cpus, interval_s)
+
+    def limit_use(self) -> LimitUse | None:
+        """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
+        use = self._call("servers.limit_use")
+        return None if use is None else LimitUse.model_validate(use)
+
+    def log_tail(self, line_count: int = LOG_LINES, /) -> str:
+        """Return the last lines of what the server wrote; empty after the stop, and of a lost machine."""
+        with contextlib.suppress(ServerFailure):
+            return str(self._call("servers.log_tail", line_count=line_count))
+        return ""
+
+    def stop(self) -> None:
+        """Stop the server; again does nothing. Of a machine that is lost, the agent sees to it."""
+        if self._channel is None:
+            return
+        channel, self._channel = self._channel, None
+        self._own_files.close()
+        with contextlib.suppress(MachineLost), failures_in_words(self._machine.name):
+            if channel.lost is None:
+                channel.call("servers.stop", server=self._number)
+
+    def compare_clocks(self) -> Offset:
+        """Return how far the clock of the machine is ahead; raises ServerFailure where it is lost."""
+        with failures_in_words(self._machine.name):
+            return compared_over(self._live_channel)
+
+    def call(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401 -- JSON
+        """Have the agent do something for this server; raises what is said of servers here."""
+        return self._call(name, **arguments)
+
+    def _call(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401 -- JSON
+        with failures_in_words(self._machine.name):
+            return self._live_channel.call(name, server=self._number, **arguments)
+
+    @property
+    def _live_channel(self) -> Channel:
+        if self._channel is None:
+            raise RuntimeError("the server is not started")
+        return self._channel
+
+    @property
+    def _number(self) -> int:
+        return int(self._started["server"])
+
+
+class ProbeElsewhere(LiveProbe):
+    """Watches a server on its machine; what it saw is brought to the clock of this one."""
+
+    def __init__(
+        self, server: ServerElsewhere, machine: str, cpus: Collection[int], interval_s: float
+    ) -> None:
+        """Prepare the probe; nothing is started."""
+        self._server = server
+        self._machine = machine
+        self._cpus = sorted(cpus)
+        self._interval_s = interval_s
+        self._before: Offset | None = None
+
+    def __enter__(self) -> Self:
+        """Compare the clocks, start the probe and wait for its first sample."""
+        self._before = self._server.compare_clocks()
+        self._server.call("servers.probe", cpus=self._cpus, interval_s=self._interval_s)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the probe; on a machine that is lost the agent sees to it."""
+        with contextlib.suppress(ServerFailure):
+            self._server.call("servers.leave_probe")
+
+    def observed(self, load: LoadResult, /) -> ProbeRecord:
+        """Return what the probe saw during the measured window of a load that is over.
+
+        Raises ``ServerFailure``: the server has ended, or its machine was lost.
+        """
+        after, before = self._server.compare_clocks(), self._before
+        if before is None:
+            return nothing_observed([])
+        self._before = after
+        course = ClockCourse(before, after)
+        start_s = load.window_start_monotonic_s
+        seen = self._server.call(
+            "servers.observed",
+            start_s=_there_s(course, start_s),
+            end_s=_there_s(course, start_s + load.duration_s),
+            answered=(load.rate_rps.answered or 0.0) * load.duration_s,
+        )
+        record = ProbeRecord.model_validate(seen)
+        clock = ServerClock(
+            machine=self._machine,
+            before=_comparison(before),
+            after=_comparison(after),
+        )
+        caveats = [*record.caveats, *drift_caveats(clock, self._interval_s)]
+        return record.model_copy(update={"clock": clock, "caveats": caveats})
+
+
+def _there_s(course: ClockCourse, moment_s: float) -> float:
+    """Return what the other clock showed at a moment of the one here."""
+    return moment_s + course.at(round(moment_s * NS_PER_S)).offset_ns / NS_PER_S
+
+
+def _comparison(offset: Offset) -> ClockComparison:
+    return ClockComparison(offset_s=offset.offset_ns / NS_PER_S, error_s=offset.error_ns / NS_PER_S)
+
+
+def drift_caveats(clock: ServerClock, interval_s: float) -> list[Caveat]:
+    """Return what must be known where a clock was not followed to within the probe's interval."""
+    error_s = max(clock.before.error_s, clock.after.error_s)
+    drift_s = abs(clock.after.offset_s - clock.before.offset_s)
+    if drift_s <= interval_s and error_s <= interval_s:
+        return []
+    text = (
+        f"the clock of machine {clock.machine} moved by {drift_s * MS_PER_S:,.3g} ms against this one's in "
+        f"the load, and is known to {error_s * MS_PER_S:,.3g} ms, while the probe looks every "
+        f"{interval_s * MS_PER_S:,.3g} ms: what it saw may belong to another moment"
+    )
+    return [Caveat.of("clock_drift", text)]

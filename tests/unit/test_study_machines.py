@@ -1,0 +1,140 @@
+"""Other machines in a study."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.runs.prepare import chosen_cpus, require_known_types
+from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
+from support.read_study import problems_of, read_study
+
+STUDY = """\
+title = "x"
+content.a = 1
+load = { model = "closed", requests = ["/a"], duration = "1s" }
+sweep.connections = [1]
+[servers.nginx]
+"""
+
+
+def written(folder: Path, more: str) -> Path:
+    path = folder / "s.toml"
+    path.write_text(f"{STUDY}{more}", encoding="utf-8")
+    return path
+
+
+def at_top(folder: Path, more: str) -> Path:
+    """A study with keys of further tables, by their whole names."""
+    path = folder / "s.toml"
+    path.write_text(f"{more}\n{STUDY}", encoding="utf-8")
+    return path
+
+
+def test_a_study_names_the_machine_of_its_servers(tmp_path):
+    table = 'ssh = "bench@web.example"\naddress = "10.0.0.5"\n'
+    study = read_study(written(tmp_path, f'[host]\nserver_machine = "web"\n[machines.web]\n{table}'))
+    name, table = study.server_machine
+    assert (name, table.ssh, table.address) == ("web", "bench@web.example", "10.0.0.5")
+
+
+def test_servers_can_have_places_of_their_own_so_that_machines_are_compared(tmp_path):
+    more = """
+        host.server_machine = "small"
+        machines.small.ssh = "small"
+        machines.large.ssh = "large"
+        servers.on-large = { use = "nginx", server_machine = "large" }
+        servers.near = { use = "nginx", server_machine = "here" }
+        servers.attached = { use = "url", url = "http://127.0.0.1:1/" }
+    """
+    study = read_study(at_top(tmp_path, more))
+    places = {name: study.server_machine_of(name) for name in study.servers}
+    assert {name: place and place[0] for name, place in places.items()} == {
+        "nginx": "small",
+        "on-large": "large",
+        "near": None,
+        "attached": None,
+    }
+
+
+class OnCpus:
+    def __init__(self, cpus):
+        self.cpus = cpus
+
+
+def test_the_load_has_the_same_cpus_whatever_machine_its_server_is_on(tmp_path):
+    more = """
+        host.server_machine = "small"
+        host.load_cpus = [0]
+        machines.small.ssh = "small"
+        machines.large.ssh = "large"
+        servers.bound = { use = "nginx", cpus = [1] }
+        servers.on-large = { use = "nginx", server_machine = "large" }
+        servers.bound-on-large = { use = "nginx", server_machine = "large", cpus = [63] }
+    """
+    document = TomlDocument.read(at_top(tmp_path, more))
+    study = document.to_model(Study)
+    small, large = OnCpus([0, 1]), OnCpus(range(64))
+    machines = dict.fromkeys(study.servers, small) | {"on-large": large, "bound-on-large": large}
+    usual, by_server = chosen_cpus(study, document, machines)
+    assert (usual.server, usual.load) == ((0, 1), (0,))
+    assert {name: cpus.server for name, cpus in by_server.items()} == {
+        "nginx": (0, 1),
+        "bound": (1,),
+        "on-large": (*range(64),),
+        "bound-on-large": (63,),
+    }
+    assert all(cpus.load == (0,) and cpus.apart and not cpus.overlap for cpus in by_server.values())
+    with pytest.raises(BadInput, match=r"servers\.bound-on-large\.cpus: found 63; expected .* 0, 1"):
+        chosen_cpus(study, document, {**machines, "bound-on-large": small})
+
+
+def test_a_study_names_the_machines_that_send_its_load(tmp_path):
+    named = '[host]\nload_machines = ["here", "left", "left"]\n[machines.left]\nssh = "left"\n'
+    study = read_study(written(tmp_path, named))
+    assert study.host.load_machines == ["here", "left", "left"]
+    assert {name: table.ssh for name, table in study.load_machines.items()} == {"left": "left"}
+    assert read_study(written(tmp_path, "")).load_machines is None
+
+
+def test_a_study_that_names_none_has_its_servers_here(tmp_path):
+    assert read_study(written(tmp_path, '[machines.web]\nssh = "web"\n')).server_machine is None
+
+
+def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
+    file = written(tmp_path, '[machines.web]\nssh = "web"\ntype = "t2.mikro"\n')
+    document = TomlDocument.read(file)
+    with pytest.raises(BadInput, match=r's\.toml:8: machines\.web\.type: .*did you mean "t2\.micro"'):
+        require_known_types(document.to_model(Study), document)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (
+            '[host]\nserver_machine = "wbe"\n[machines.web]\nssh = "web"\n',
+            'host.server_machine: found "wbe"; expected here, or a name from [machines]; did you mean "web"?',
+        ),
+        (
+            '[host]\nload_machines = ["here", "lfet"]\n[machines.left]\nssh = "left"\n',
+            'load_machines: found "lfet"; expected here, or a name from [machines]; did you mean "left"?',
+        ),
+        (
+            'server_machine = "wbe"\n[machines.web]\nssh = "web"\n',
+            'servers.nginx.server_machine: found "wbe"; expected here, or a name from [machines]',
+        ),
+        (
+            '[servers.url]\nurl = "http://127.0.0.1:1/"\nserver_machine = "here"\n',
+            "servers.url.server_machine: cannot be combined with url, which says where the server runs",
+        ),
+        ("[host]\nload_machines = []\n", 'expected a list of names, such as ["here", "left"]'),
+        ('[machines.here]\nssh = "web"\n', "machines.here: here is this machine, which has no table"),
+        ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected a destination as ssh takes it"),
+        ('[machines.web]\naddress = "10.0.0.5"\n', "machines.web.ssh: missing"),
+        ('[machines.web]\nssh = "web"\naddress = "web"\n', 'expected a numeric address, such as "10.0.0.5"'),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path, more, problem):
+    problems = problems_of(written(tmp_path, more))
+    assert any(problem in one for one in problems), problems
