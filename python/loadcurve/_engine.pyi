@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Self, final
 
 __all__ = [
+    "ClockEcho",
     "Database",
     "DatabaseError",
     "Levels",
@@ -13,7 +14,9 @@ __all__ = [
     "RequestList",
     "ask",
     "body_length",
+    "clock_exchanges",
     "make_certificates",
+    "merge_parts",
     "pause_delays",
     "percentile_curve",
     "tables",
@@ -21,6 +24,27 @@ __all__ = [
     "uring_refusal",
     "workload",
 ]
+
+@final
+class ClockEcho:
+    """An echo on a separate native thread, by which another machine compares its clock with this one."""
+
+    @staticmethod
+    def start(address: str, key: bytes) -> ClockEcho:
+        """Answer whoever knows the ``key`` of 16 bytes, on a free UDP port of this numeric address.
+
+        Raises:
+            ValueError: the address is not numeric, or the key is of another length.
+            OSError: the machine has no such address, or no port or thread left.
+
+        """
+
+    @property
+    def address(self) -> str | None:
+        """Where it answers, ``host:port``; ``None`` when it has been stopped."""
+
+    def stop(self) -> None:
+        """End the echo; it can be stopped again."""
 
 @final
 class Database:
@@ -82,6 +106,15 @@ class Load:
             ValueError: the plan asks for something that cannot be.
             RuntimeError: this machine, as it is set up, cannot run the plan.
 
+        """
+
+    @staticmethod
+    def start_part(plan: str, index: int, count: int) -> Load:
+        """Start the share ``index`` (from 0) of ``count`` equal ones of a load; it begins on request.
+
+        Its :meth:`finish` returns the part that this process brings home, in the form that
+        :func:`merge_parts` takes. Raises as :meth:`start`, and ``ValueError`` where there is no such share,
+        or where it has fewer connections than the plan has threads.
         """
 
     def is_ready(self) -> bool:
@@ -241,6 +274,20 @@ def body_length(path: str | PathLike[str]) -> int:
 
     """
 
+def clock_exchanges(
+    address: str, key: bytes, count: int, patience_s: float
+) -> list[tuple[int, int, int, int]]:
+    """Ask a :class:`ClockEcho` what its clock reads, one question after the other.
+
+    Returns for each question that was answered within ``patience_s``, in ns of monotonic clocks: sent (here),
+    received (there), replied (there), arrived (here).
+
+    Raises:
+        ValueError: the address is no numeric ``host:port``, or the key is not 16 bytes long.
+        OSError: there is no way to the address.
+
+    """
+
 def make_certificates(kind: str, names: list[str]) -> tuple[str, str, str]:
     """Make an authority, and a certificate that it signs for a server of these names and addresses.
 
@@ -250,6 +297,16 @@ def make_certificates(kind: str, names: list[str]) -> tuple[str, str, str]:
 
     Raises:
         ValueError: there is no such kind, or no certificate can hold one of the names.
+
+    """
+
+def merge_parts(plan: str, parts: list[str], begin_ns: int) -> tuple[str, str]:
+    """Merge the parts of a load, in any order, to its result, which began at this reading of the clock here.
+
+    Returns two texts of JSON: the result, as of :meth:`Load.finish`; and a list with a row for each part.
+
+    Raises:
+        ValueError: there is none, one is no part of a load, or the plan cannot be.
 
     """
 

@@ -31,7 +31,7 @@ class Engine(Generator):
     def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
         """Run loads to their end; ``observe`` is called about twenty times a second."""
         # An interrupt after the start must not lose what was measured: the loop comes right behind it.
-        watches = [WindowWatch(plan) for plan in plans]
+        watches = [WindowWatch.of(plan) for plan in plans]
         loads: list[Load] = []
         try:
             # Those that did start are stopped where the next one does not.

@@ -59,7 +59,7 @@ class _Looking:
         lengths_s = [plan.load.warmup_s + (plan.load.duration_s or 0.0) for plan in plans]
         self._ends_s = [*accumulate(lengths_s)]
         self._level = 0
-        self._watches = [WindowWatch(plans[0])]
+        self._watches = [WindowWatch.of(plans[0])]
         self._before = Progress(None, 0)
         """Where the load stood when the level began, as far as a look can tell."""
 
@@ -85,7 +85,7 @@ class _Looking:
     def _begin_next(self, progress: Progress) -> None:
         self._watches[-1].ends()
         self._level += 1
-        self._watches.append(WindowWatch(self._plans[self._level]))
+        self._watches.append(WindowWatch.of(self._plans[self._level]))
         self._before = progress
 
     def watch_of_ended(self, level: int) -> WindowWatch:

@@ -2,16 +2,17 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LastSecond, Plan, Progress
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
-from loadcurve.result.pauses import RawPause, pauses_within
+from loadcurve.result.pauses import Pauses, RawPause, pauses_within
+from loadcurve.result.throttling import Throttling
 
 LOOK_INTERVAL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -22,13 +23,18 @@ ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None]
 class WindowWatch:
     """Notes what has been withheld from this process when the window begins, so far as a look can tell."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Look for the first time, before the load of the plan or at the begin of its level."""
-        self._warmup_s = plan.load.warmup_s
-        self._cpus = plan.cpus or sorted(os.sched_getaffinity(0))
+    def __init__(self, warmup_s: float, cpus: Sequence[int]) -> None:
+        """Look for the first time, before a load on these CPUs (all, where none is named), or its level."""
+        self._warmup_s = warmup_s
+        self._cpus = cpus or sorted(os.sched_getaffinity(0))
         self._before = Withheld.until_now(TICKS_PER_S)
         self._until_end: Withheld | None = None
         self._has_begun = False
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Look for the first time, before the load of a plan or at the begin of its level."""
+        return cls(plan.load.warmup_s, plan.cpus)
 
     def look(self, progress: Progress) -> None:
         """Note when the window has begun."""
@@ -43,10 +49,14 @@ class WindowWatch:
 
     def withheld(self, duration_s: float) -> dict[str, Any]:
         """Return the figures of a generator that tell what was withheld from it in a window that is over."""
-        until_end = self._until_end or Withheld.until_now(TICKS_PER_S)
-        steal_s, throttling = until_end.since(self._before, self._cpus)
+        steal_s, throttling = self.withheld_until_end()
         share = None if steal_s is None or duration_s <= 0 else min(steal_s / duration_s, 1.0)
         return {"steal_share": share, "throttling": throttling}
+
+    def withheld_until_end(self) -> tuple[float | None, Throttling | None]:
+        """Return the steal in s, of the CPU that lost most, and the throttling in the window."""
+        until_end = self._until_end or Withheld.until_now(TICKS_PER_S)
+        return until_end.since(self._before, self._cpus)
 
 
 @contextmanager
@@ -69,12 +79,20 @@ def progress_of(shown: ShownProgress) -> Progress:
 def result_of(plan: Plan, text: str, watch: WindowWatch) -> LoadResult:
     """Return the result of a load or of one of its levels, of which the engine gives this JSON."""
     measured = json.loads(text)
+    generator = measured["generator"]
+    generator["pauses"] = pauses_of(generator, measured["duration_s"])
+    generator |= watch.withheld(measured["duration_s"])
+    return load_result(plan, measured)
+
+
+def pauses_of(generator: Mapping[str, Any], duration_s: float) -> Pauses | None:
+    """Return the pauses within the window that a generator has found; ``None`` where it cannot."""
+    found = generator.get("pauses")
+    return None if found is None else pauses_within(map(RawPause.model_validate, found), 0.0, duration_s)
+
+
+def load_result(plan: Plan, measured: Mapping[str, Any]) -> LoadResult:
+    """Return the result of a load from what was measured, with what its generator says of itself."""
     for message in measured["error_messages"]:
         message["text"] = hidden(message["text"])
-    as_run, duration_s = plan.as_run(measured), measured["duration_s"]
-    found = measured["generator"].get("pauses")
-    pauses = None
-    if found is not None:
-        pauses = pauses_within(map(RawPause.model_validate, found), 0.0, duration_s)
-    generator = {**measured["generator"], "pauses": pauses, **watch.withheld(duration_s)}
-    return LoadResult.model_validate({**measured, "generator": generator, "load": as_run})
+    return LoadResult.model_validate({**measured, "load": plan.as_run(measured)})

@@ -1,0 +1,143 @@
+"""The far side of a load from several machines: the role ``load`` of the agent.
+
+A part is started, reports when its connections are open, and begins at a moment of the clock here. Nothing is
+asked of it while it runs; it reports on its own how far it is.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from loadcurve._engine import ClockEcho, Load
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.clocks import Clocks
+from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
+from loadcurve.machines.agent import Call, CallFailed, Handler
+
+READY_INTERVAL_S: Final = 0.002
+KEY_BYTES: Final = 16
+
+
+@dataclass
+class _Part:
+    """A part that has been started, and what is watched beside it."""
+
+    load: Load
+    watch: WindowWatch
+    clocks: Clocks
+    """As they were at the start."""
+    has_begun: bool = False
+
+
+class AgentRole:
+    """Carries out parts of loads, and lets others compare their clocks with the one here."""
+
+    handlers: Mapping[str, Handler]
+
+    def __init__(self) -> None:
+        """Begin without a part."""
+        self._parts: dict[str, _Part] = {}
+        self._lock = threading.Lock()
+        self._echo: ClockEcho | None = None
+        self.handlers = {
+            "clock": self._clock,
+            "start": self._start,
+            "ready": self._ready,
+            "run": self._run,
+            "stop": self._stop,
+        }
+
+    def close(self) -> None:
+        """End every part; what was measured is lost, because nobody is there to have it."""
+        with self._lock:
+            parts, echo = [*self._parts.values()], self._echo
+            self._parts.clear()
+        for part in parts:
+            part.load.stop()
+        if echo is not None:
+            echo.stop()
+
+    def _clock(self, call: Call) -> dict[str, str]:
+        """Start an echo on an address of this machine; return where it is, and its key."""
+        key = secrets.token_bytes(KEY_BYTES)
+        try:
+            echo = ClockEcho.start(call.arguments["address"], key)
+        except ValueError as error:
+            raise BadInput(f"address {call.arguments['address']}: {error}") from error
+        with self._lock:
+            before, self._echo = self._echo, echo
+        if before is not None:
+            before.stop()
+        return {"address": echo.address or "", "key": key.hex()}
+
+    def _start(self, call: Call) -> None:
+        """Start a share of a load: its connections are opened."""
+        arguments = call.arguments
+        [[_, plan]] = json.loads(arguments["plan"]).items()
+        watch, clocks = WindowWatch(plan["warmup_s"], plan["cpus"]), Clocks.read()
+        with start_refusals():
+            load = Load.start_part(arguments["plan"], arguments["index"], arguments["count"])
+        with self._lock:
+            self._parts[arguments["load"]] = _Part(load, watch, clocks)
+
+    def _ready(self, call: Call) -> None:
+        """Wait until the connections are open."""
+        part = self._part(call)
+        while not (part.load.is_ready() or part.load.is_finished()):
+            time.sleep(READY_INTERVAL_S)
+
+    def _run(self, call: Call) -> dict[str, Any]:
+        """Begin at a moment of the clock here, report how far the part is, and return what it brings home."""
+        part = self._part(call)
+        try:
+            part.load.begin(call.arguments["at_ns"])
+        except RuntimeError as error:
+            raise NothingMeasured(f"its part of the load could not begin: {error}") from error
+        part.has_begun = True
+        report_s, reported_s = call.arguments["report_s"], time.monotonic()
+        while not part.load.is_finished():
+            time.sleep(LOOK_INTERVAL_S)
+            shown = part.load.progress()
+            part.watch.look(progress_of(shown))
+            if time.monotonic() - reported_s >= report_s:
+                reported_s = time.monotonic()
+                call.tell(shown)
+        return self._brought_home(call)
+
+    def _brought_home(self, call: Call) -> dict[str, Any]:
+        with self._lock:
+            part = self._parts.pop(call.arguments["load"])
+        steal_s, throttling = part.watch.withheld_until_end()
+        after = Clocks.read()
+        return {
+            "part": part.load.finish(),
+            "steal_s": steal_s,
+            "throttling": throttling and throttling.model_dump(),
+            "suspended_s": after.suspended_s(part.clocks),
+        }
+
+    def _stop(self, call: Call) -> None:
+        """End a part now; where it has not begun, that is the end of it."""
+        with self._lock:
+            part = self._parts.get(call.arguments["load"])
+            if part is not None and not part.has_begun:
+                del self._parts[call.arguments["load"]]
+        if part is not None:
+            part.load.stop()
+
+    def _part(self, call: Call) -> _Part:
+        with self._lock:
+            part = self._parts.get(call.arguments["load"])
+        if part is None:
+            raise CallFailed(
+                "no_such_part", "this part of the load was not started, or has been brought home"
+            )
+        return part
+
+
+def clean_up_after_killed() -> None:
+    """Do nothing: a part lives in the process that was killed."""

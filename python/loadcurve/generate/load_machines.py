@@ -1,0 +1,61 @@
+"""The machines that a load is sent from, as long as they are needed."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from loadcurve.generate.load_machine import AgentMachine, LoadMachine
+from loadcurve.machines.channel import Channel
+from loadcurve.machines.ssh import SshMachine
+from loadcurve.machines.table import MachineTable
+
+AGENT_HERE: Final = (sys.executable, "-P", "-m", "loadcurve.machines.agent")
+LOOPBACK: Final = "127.0.0.1"
+
+
+@contextmanager
+def load_machines(names: Sequence[str], tables: Mapping[str, MachineTable]) -> Iterator[list[LoadMachine]]:
+    """Yield the machines of these names, each with an agent of ours that ends afterwards.
+
+    A machine has a table, but for ``here``; one that is named several times has several agents.
+
+    Raises:
+        BadInput: an address cannot be found out.
+        NothingMeasured: a machine cannot be reached, or cannot run the agent.
+
+    """
+    with ExitStack() as stack, ThreadPoolExecutor(max(len(names), 1)) as pool:
+        reached = [
+            pool.submit(_reached, told, tables.get(name))
+            for name, told in zip(names, told_apart(names), strict=True)
+        ]
+        # Those that were reached are left where another one was not.
+        for one in reached:
+            if one.exception() is None:
+                stack.callback(one.result()[0].close)
+        yield [one.result()[1] for one in reached]
+
+
+def _reached(name: str, table: MachineTable | None) -> tuple[Channel, LoadMachine]:
+    if table is None:
+        channel = Channel(name, AGENT_HERE)
+        return channel, AgentMachine(channel, address=LOOPBACK, is_here=True)
+    there = SshMachine(name, table)
+    address = there.address()
+    channel = there.connect()
+    return channel, AgentMachine(
+        channel, address=address, source_addresses=[*map(str, table.source_addresses)]
+    )
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number behind each that is there more than once."""
+    total, seen = Counter(names), Counter[str]()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(f"{name}-{seen[name]}" if total[name] > 1 else name)
+    return told

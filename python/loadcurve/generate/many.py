@@ -1,0 +1,259 @@
+"""One load from many machines: shares of one plan, one begin, one result.
+
+Each machine takes its share of the plan by arithmetic, and opens its connections. Then clocks are compared,
+and every machine learns one moment to come, by its own clock. Nothing is coordinated while the load runs.
+What the machines bring home merges to what one generator would have measured.
+"""
+
+import ipaddress
+import json
+import time
+from collections import Counter
+from collections.abc import Generator as Yielding
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any, Final
+
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.generator import (
+    Generator,
+    LastSecond,
+    LoadInterrupted,
+    ObserveAll,
+    ObserveLevel,
+    Plan,
+    Progress,
+)
+from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
+from loadcurve.generate.looking import LOOK_INTERVAL_S
+from loadcurve.generate.merging import Brought, Lost, merged
+from loadcurve.machines.channel import FarError, MachineLost
+from loadcurve.machines.clock_offsets import ClockCourse
+from loadcurve.result.load import LoadResult
+
+LEAD_S: Final = 0.5
+"""How far ahead the common begin is at least; by then every machine must know it."""
+LEAD_ROUND_TRIPS: Final = 20
+LEAD_PER_PART_S: Final = 0.002
+"""Telling it to one machine more takes this long at most."""
+REPORT_S: Final = 0.1
+"""How often a machine reports how far it is; many of them do it less often."""
+REPORTS_PER_S: Final = 1000
+
+
+class ManyMachines(Generator):
+    """Several machines, each of which sends an equal share of every load."""
+
+    def __init__(self, machines: Sequence[LoadMachine]) -> None:
+        """Take the machines, of which there is at least one."""
+        self._machines = machines
+
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run loads to their end; ``observe`` is called about twenty times a second.
+
+        Raises as any generator does, and BadInput for a plan that these machines cannot share.
+        """
+        for plan in plans:
+            require_shareable(plan, self._machines)
+        return _Joint(self._machines, plans).run(observe)
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
+        """Refuse: levels follow each other on one machine."""
+        del plans, observe
+        text = (
+            "several machines cannot go from level to level of one load: let each point begin anew "
+            '(between_points = "pause"), or send the load from one machine'
+        )
+        raise BadInput(text)
+
+
+def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
+    """Refuse a plan that these machines cannot share, before anything is started; raises BadInput."""
+    share, names = plan.connections // len(machines), ", ".join(machine.name for machine in machines)
+    if share < plan.threads:
+        raise BadInput(
+            f"{plan.connections} connections among {len(machines)} machines ({names}) are {share} for one of "
+            f"them, which is too few for {plan.threads} threads on each: allow "
+            f"{plan.threads * len(machines)} connections or more"
+        )
+    away = [machine.name for machine in machines if not machine.is_here]
+    if not away:
+        return
+    [[_, written]] = json.loads(plan.to_json()).items()
+    if files := [*_files_of(written["work"])]:
+        raise BadInput(
+            f"the load reads {', '.join(files)}, which is on this machine, and not on {', '.join(away)}: "
+            "give the requests in the study or on the command line, or send the load from this machine"
+        )
+    host = str(written["work"].get("address", "")).rpartition(":")[0].strip("[]")
+    if host and ipaddress.ip_address(host).is_loopback:
+        raise BadInput(
+            f"the load goes to {host}, which on {', '.join(away)} is that machine itself: name an address of "
+            "the server that all load machines can reach"
+        )
+
+
+def _files_of(written: object) -> Iterator[str]:
+    """Yield the files that a plan names, anywhere in it."""
+    if isinstance(written, dict):
+        for key, value in written.items():
+            if key in ("file", "certificate", "key", "key_log") and isinstance(value, str):
+                yield value
+            else:
+                yield from _files_of(value)
+    elif isinstance(written, list):
+        for value in written:
+            yield from _files_of(value)
+
+
+class _Joint:
+    """Loads that begin together on all machines."""
+
+    def __init__(self, machines: Sequence[LoadMachine], plans: Sequence[Plan]) -> None:
+        self._machines = machines
+        self._plans = plans
+        self._names = [f"{time.monotonic_ns()}-{number}" for number in range(len(plans))]
+        """What machines call the loads."""
+        self._running: list[list[Future[FarPart]]] = []
+        """By plan, then by machine."""
+        self._progress = [[Progress(None, 0)] * len(machines) for _ in plans]
+        self._before: list[Compared] = []
+        self._at_ns = 0
+
+    def run(self, observe: ObserveAll) -> list[LoadResult]:
+        try:
+            self._start()
+            self._before = [machine.compare_clocks() for machine in self._machines]
+            self._begin()
+            self._watch(observe)
+        except KeyboardInterrupt as interrupt:
+            self._stop()
+            if not self._running:
+                raise
+            raise LoadInterrupted(*self._results()) from interrupt
+        except BaseException:
+            self._stop()
+            self._wait_for_all()
+            raise
+        return self._results()
+
+    def _start(self) -> None:
+        """Start every part and wait for the connections of all; raises what the first to fail raises."""
+        count = len(self._machines)
+        started = [
+            machine.start_part(name, _written(plan, machine), Share(index, count))
+            for name, plan in zip(self._names, self._plans, strict=True)
+            for index, machine in enumerate(self._machines)
+        ]
+        _require_all(started)
+        _require_all([machine.until_ready(name) for name in self._names for machine in self._machines])
+
+    def _begin(self) -> None:
+        """Tell each machine the moment at which all begin, by its own clock."""
+        parts = len(self._machines) * len(self._plans)
+        round_trip_s = max(machine.round_trip_s() for machine in self._machines)
+        lead_s = max(LEAD_S, LEAD_ROUND_TRIPS * round_trip_s) + LEAD_PER_PART_S * parts
+        report_s = max(REPORT_S, parts / REPORTS_PER_S)
+        self._at_ns = time.monotonic_ns() + round(lead_s * 1e9)
+        for number, name in enumerate(self._names):
+            row = [
+                machine.run_part(
+                    name,
+                    self._at_ns + before.offset.offset_ns,
+                    report_s,
+                    partial(self._take, number, index),
+                )
+                for index, (machine, before) in enumerate(zip(self._machines, self._before, strict=True))
+            ]
+            self._running.append(row)
+
+    def _take(self, number: int, index: int, progress: Progress) -> None:
+        self._progress[number][index] = progress
+
+    def _watch(self, observe: ObserveAll) -> None:
+        while not all(part.done() for row in self._running for part in row):
+            time.sleep(LOOK_INTERVAL_S)
+            observe([added_up(row) for row in self._progress])
+
+    def _stop(self) -> None:
+        for name in self._names:
+            for machine in self._machines:
+                machine.stop_part(name)
+
+    def _wait_for_all(self) -> None:
+        wait([part for row in self._running for part in row])
+
+    def _results(self) -> list[LoadResult]:
+        self._wait_for_all()
+        courses = [*map(self._course, self._machines, self._before)]
+        results = []
+        for plan, row in zip(self._plans, self._running, strict=True):
+            brought = [
+                _brought(machine, part, before, course)
+                for machine, part, before, course in zip(
+                    self._machines, row, self._before, courses, strict=True
+                )
+            ]
+            results.append(merged(plan, self._at_ns, brought))
+        return results
+
+    def _course(self, machine: LoadMachine, before: Compared) -> ClockCourse:
+        """Compare clocks once more; where that cannot be, the first comparison has to do."""
+        try:
+            after = machine.compare_clocks()
+        except (MachineLost, FarError):
+            return ClockCourse(before.offset)
+        return ClockCourse(before.offset, after.offset)
+
+
+def _written(plan: Plan, machine: LoadMachine) -> str:
+    """Return a plan as a machine's engine reads it: on CPUs and from addresses of that machine."""
+    if machine.is_here:
+        return plan.to_json()
+    [[kind, written]] = json.loads(plan.to_json()).items()
+    work = written["work"]
+    if "source_addresses" in work:
+        work = {**work, "source_addresses": [*machine.source_addresses]}
+    return json.dumps({kind: {**written, "cpus": [*machine.cpus], "work": work}})
+
+
+def _require_all(answers: Sequence[Future[Any]]) -> None:
+    """Wait for all answers, and raise what the first of them that failed raises."""
+    wait(answers)
+    for answer in answers:
+        answer.result()
+
+
+def _brought(
+    machine: LoadMachine, part: Future[FarPart], before: Compared, course: ClockCourse
+) -> Brought | Lost:
+    """Return what a machine has brought home of a load, or why that is nothing."""
+    try:
+        return Brought(machine.name, part.result(), before, course)
+    except (NothingMeasured, FarError) as error:
+        return Lost(machine.name, str(error))
+
+
+def added_up(parts: Sequence[Progress]) -> Progress:
+    """Return how far a load is, from how far each of its parts is.
+
+    Percentiles of parts do not add up: they are shown where there is one part alone.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    failures: Counter[str] = Counter()
+    for part in parts:
+        failures.update(part.failures)
+    seconds = [part.last_second for part in parts if part.last_second is not None]
+    last = None
+    if len(seconds) == len(parts):
+        length_s = sum(second.length_s for second in seconds) / len(seconds)
+        rate_rps = sum(second.answered / second.length_s for second in seconds)
+        last = LastSecond(length_s, round(rate_rps * length_s), None)
+    return Progress(
+        elapsed_s=max((part.elapsed_s for part in parts if part.elapsed_s is not None), default=None),
+        answered=sum(part.answered for part in parts),
+        failures=dict(failures),
+        last_second=last,
+    )

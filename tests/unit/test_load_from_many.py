@@ -1,0 +1,206 @@
+"""One load from several machines: one begin, one result, and what is said of each machine."""
+
+import json
+
+import pytest
+
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
+from loadcurve.generate.many import ManyMachines, added_up
+from loadcurve.loads.http import ClosedLoad, OpenLoad
+from loadcurve.runs.plan import plan_at_point
+from support.limit_server import limit_server
+from support.near_machines import NearMachine
+
+HOUR_NS = 3600 * 10**9
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("content")
+    (folder / "a").write_bytes(b"x" * 100)
+    (folder / "b").write_bytes(b"x" * 200)
+    with limit_server(folder) as served:
+        yield served
+
+
+def open_plan(address, *, connections=16, duration_s=0.3, **options):
+    load = OpenLoad(
+        model="open",
+        threads=1,
+        requests=["/a"],
+        rate=400.0,
+        connections=connections,
+        warmup=0.0,
+        **{"duration": duration_s, **options},
+    )
+    return plan_at_point(load, address, {}, (), seed=0)
+
+
+def closed_plan(address, requests_total):
+    load = ClosedLoad(
+        model="closed",
+        threads=1,
+        requests=["/a", "/b"],
+        connections=16,
+        requests_total=requests_total,
+        warmup=0.0,
+    )
+    return plan_at_point(load, address, {}, (), seed=0)
+
+
+def run(plan, *machines):
+    return ManyMachines(machines).run(plan, lambda _: None)
+
+
+def codes(result):
+    """What is said of the machines, and not of this machine, which others may disturb."""
+    return {reason.code: reason.text for reason in result.verdict.reasons if "machine_" in reason.code}
+
+
+def counts(result):
+    """Every count that a load of a number of requests has, whoever sends them."""
+    operations = [(one.operation, one.answered, one.failed) for one in result.operations]
+    return result.requests, result.bytes, result.status, operations, result.latency_ms.count
+
+
+@pytest.mark.parametrize("kind", ["closed", "open"])
+def test_the_counts_of_sixteen_machines_are_those_of_one_generator(address, kind):
+    plan = (
+        closed_plan(address, 801)
+        if kind == "closed"
+        else open_plan(address, duration_s=None, requests_total=101)
+    )
+    machines = [NearMachine(f"m{index}", index * HOUR_NS) for index in range(16)]
+    result = run(plan, *machines)
+    assert counts(result) == counts(ENGINE.run(plan, lambda _: None))
+    parts = result.machines.parts
+    assert [part.machine for part in parts] == [f"m{index}" for index in range(16)]
+    assert sum(part.requests.answered for part in parts) == result.requests.answered
+    assert sum(part.generator.threads for part in parts) == result.generator.threads == 16
+    assert sum(part.answered_rps for part in parts) == pytest.approx(result.rate_rps.answered)
+
+
+def test_machines_whose_clocks_are_hours_apart_begin_together(address):
+    result = run(open_plan(address), NearMachine("one", HOUR_NS), NearMachine("two", -5 * HOUR_NS))
+    one, two = result.machines.parts
+    assert (one.clock.offset_s, two.clock.offset_s) == (3600, -5 * 3600)
+    assert result.machines.start_spread_ms == pytest.approx(abs(one.start_ms - two.start_ms))
+    # What can be known of two clocks at once is off by both errors; two ns are rounding.
+    assert result.machines.start_error_ms == pytest.approx(0.04, abs=1e-5)
+    assert "machine_clock" not in codes(result)
+
+
+def test_a_machine_that_begins_late_is_named(address):
+    late = NearMachine("late", HOUR_NS, misjudged_ns=20_000_000)
+    result = run(open_plan(address), NearMachine("punctual"), late)
+    # The moment that it got is 20 ms too late by its clock, as the later comparison shows.
+    start_ms = {part.machine: part.start_ms for part in result.machines.parts}
+    assert start_ms["late"] >= 19.8 > start_ms["punctual"]
+    assert "machine late began" in codes(result)["machine_late"]
+    assert result.machines.start_spread_ms >= 10
+
+
+def test_a_machine_whose_clock_cannot_be_known_is_named(address):
+    result = run(open_plan(address), NearMachine("near"), NearMachine("far", error_ns=3_000_000))
+    assert codes(result)["machine_clock"].startswith("the clock of machine far is known to ± 3.00 ms")
+    far = NearMachine("far", error_ns=300_000_000)
+    assert run(open_plan(address), far).verdict.status == "invalid"
+
+
+def test_a_lost_machine_makes_the_result_invalid_by_name_and_loses_nothing_of_the_others(address):
+    lost, kept = NearMachine("lost"), NearMachine("kept")
+
+    def observe(progress):
+        if progress.answered > 20:
+            lost.is_lost.set()
+
+    result = ManyMachines([lost, kept]).run(open_plan(address, duration_s=0.6), observe)
+    assert result.verdict.status == "invalid"
+    assert "machine lost was lost" in codes(result)["machine_lost"]
+    assert "burst into flames" in codes(result)["machine_lost"]
+    gone, part = result.machines.parts
+    assert (gone.requests, gone.clock, gone.generator) == (None, None, None)
+    # Half of 400 requests/s, for 0.6 s.
+    assert part.requests.answered == result.requests.answered == 120
+
+
+def test_where_every_machine_is_lost_nothing_was_measured(address):
+    lost = NearMachine("lost")
+    with pytest.raises(NothingMeasured, match="machine lost: it burst into flames"):
+        ManyMachines([lost]).run(open_plan(address), lambda _: lost.is_lost.set())
+
+
+def test_a_machine_that_ends_before_the_others_is_named(address):
+    hasty = NearMachine("hasty")
+    hasty.stops_itself_after = 10
+    result = run(open_plan(address), hasty, NearMachine("other"))
+    assert result.verdict.status == "invalid"
+    assert codes(result)["machine_ended_early"].startswith("machine hasty ended its part")
+
+
+def test_an_interrupt_keeps_what_all_machines_have_measured(address):
+    def interrupted(progress):
+        if progress.answered > 20:
+            raise KeyboardInterrupt
+
+    machines = NearMachine("one"), NearMachine("two")
+    with pytest.raises(LoadInterrupted) as raised:
+        ManyMachines(machines).run(open_plan(address, duration_s=60), interrupted)
+    result = raised.value.result
+    assert result.interrupted
+    assert result.requests.answered > 20
+    assert "machine_ended_early" not in codes(result)
+
+
+def test_a_part_that_cannot_start_ends_those_that_did(address):
+    plan = open_plan(address)
+    machines = [NearMachine("one"), NearMachine("two")]
+    machines[1].start_part = lambda *_: machines[0].start_part("x", "{}", machines[0].shares[0])
+    with pytest.raises(ValueError, match="expected"):
+        run(plan, *machines)
+    assert all(load.finish() for load in machines[0].loads.values())
+
+
+def test_machines_need_a_connection_for_each_of_their_threads(address):
+    machines = [NearMachine(f"m{index}") for index in range(17)]
+    with pytest.raises(BadInput, match=r"16 connections among 17 machines .* allow 17 connections or more"):
+        run(open_plan(address), *machines)
+
+
+def test_a_server_on_the_loopback_is_none_for_another_machine(address):
+    away = NearMachine("away")
+    away.is_here = False
+    with pytest.raises(BadInput, match=r"127\.0\.0\.1, which on away is that machine itself"):
+        run(open_plan(address), NearMachine("here"), away)
+
+
+def test_connections_come_from_addresses_of_the_machine_that_makes_them(address):
+    here, away = NearMachine("here"), NearMachine("away")
+    away.is_here, away.source_addresses = False, ["192.0.2.5"]
+    plans = {}
+
+    def refuse(name):
+        def start_part(load, plan, share):
+            plans[name] = json.loads(plan)["http"]
+            raise NothingMeasured("a plan is all that is wanted")
+
+        return start_part
+
+    here.start_part, away.start_part = refuse("here"), refuse("away")
+    plan = open_plan("192.0.2.1:80", source_addresses=["192.0.2.7", "192.0.2.8"])
+    for machines in [(here, away), (away, here)]:
+        with pytest.raises(NothingMeasured):
+            run(plan, *machines)
+    assert plans["here"]["work"]["source_addresses"] == ["192.0.2.7", "192.0.2.8"]
+    assert plans["away"]["work"]["source_addresses"] == ["192.0.2.5"]
+
+
+def test_progress_adds_up_but_for_percentiles():
+    second = LastSecond(1.0, 10, (1.0, 2.0, 3.0))
+    one = Progress(3.0, 30, {"timeout": 2}, second)
+    two = Progress(2.5, 20, {"timeout": 1, "reset": 4}, LastSecond(1.0, 5, None))
+    assert added_up([one, two]) == Progress(3.0, 50, {"timeout": 3, "reset": 4}, LastSecond(1.0, 15, None))
+    assert added_up([one]) == one
+    assert added_up([one, Progress(None, 0)]).last_second is None

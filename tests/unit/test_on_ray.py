@@ -1,0 +1,110 @@
+"""Nodes of a Ray cluster as load machines, by a stand-in for Ray.
+
+tests/e2e/test_load_on_ray.py has a real one.
+"""
+
+import importlib
+import os
+import subprocess
+
+import pytest
+
+from loadcurve.errors import BadInput
+from support.fake_ray import FakeRay
+
+
+def node(number, address="127.0.0.2", *, label=True, alive=True):
+    labels = {"ray.io/node-id": f"id{number}"} | ({"loadcurve": "load"} if label else {})
+    return {"NodeID": f"id{number}", "NodeManagerAddress": address, "Labels": labels, "Alive": alive}
+
+
+@pytest.fixture
+def on(monkeypatch, tmp_path):
+    """Give the module as it is with a cluster of these nodes."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    cpus = os.sched_getaffinity(0)
+
+    def module(*nodes):
+        ray = FakeRay(nodes)
+        ray.install(monkeypatch)
+        return importlib.import_module("loadcurve.generate.on_ray"), ray
+
+    yield module
+    # The actors bind their process, which here is that of the tests.
+    os.sched_setaffinity(0, cpus)
+
+
+def test_only_living_nodes_with_the_label_are_load_machines_one_actor_on_each(on):
+    on_ray, ray = on(node(3), node(1), node(2, alive=False), node(4, label=False))
+    with on_ray.nodes_as_load_machines(2, None) as machines:
+        assert [machine.name for machine in machines] == ["ray-1", "ray-2"]
+        assert ray.is_running
+        placed = [actor.options["label_selector"]["ray.io/node-id"] for actor in ray.actors]
+        assert placed == ["id1", "id3"]
+        assert {actor.options["num_cpus"] for actor in ray.actors} == {0}
+        # The agent itself answers, through Ray's messages and its own.
+        assert all(machine.round_trip_s() > 0 for machine in machines)
+    assert not ray.is_running
+    assert [actor.killed for actor in ray.actors] == [True, True]
+
+
+def test_a_process_on_a_node_ends_with_its_status_and_its_last_words(on):
+    on_ray, ray = on()
+    program = "import sys; print(sys.stdin.read().upper()); sys.exit(3)"
+    relayed = on_ray.RelayedProcess(ray.remote(on_ray.AgentProcess).options().remote(["-c", program]))
+    relayed.stdin.write(b"some words")
+    with pytest.raises(subprocess.TimeoutExpired):
+        relayed.wait(0.01)
+    relayed.stdin.close()
+    assert relayed.stdout.read() == b"SOME WORDS\n"
+    assert relayed.wait(30) == 3
+
+
+def test_a_node_that_is_lost_ends_its_process_with_the_words_of_ray(on):
+    on_ray, ray = on()
+
+    class Lost:
+        def read(self, wait_s, size):
+            raise ray.exceptions.RayError("The actor died because its node has died.")
+
+        def close_input(self):
+            pass
+
+    relayed = on_ray.RelayedProcess(ray.remote(Lost).options().remote())
+    assert relayed.stderr.read() == b"Ray: The actor died because its node has died.\n"
+    assert relayed.wait(30) == 255
+    relayed.stdin.close()
+
+
+def test_fewer_nodes_than_asked_for_are_refused_in_words(on):
+    on_ray, _ = on(node(1), node(2, label=False))
+    with (
+        pytest.raises(BadInput, match=r"has 1 node with the label loadcurve=load, .* from 2: allow 1"),
+        on_ray.nodes_as_load_machines(2, None),
+    ):
+        pass
+
+
+def test_a_cluster_beyond_loopback_without_a_token_is_refused_before_anything_is_started(on, monkeypatch):
+    on_ray, ray = on(node(1, "192.0.2.8"))
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with (
+        pytest.raises(BadInput, match=r"192\.0\.2\.8 can be reached from other machines"),
+        on_ray.nodes_as_load_machines(1, "192.0.2.8:6379"),
+    ):
+        pass
+    assert ray.actors == []
+
+
+def test_a_cluster_of_its_own_has_no_dashboard_is_on_loopback_and_has_a_token(on, monkeypatch):
+    on_ray, ray = on(node(1))
+    with on_ray.nodes_as_load_machines(1, None):
+        assert ray.started_with["include_dashboard"] is False
+        assert ray.started_with["address"] == "local"
+        assert ray.started_with["_node_ip_address"].startswith("127.")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with pytest.raises(BadInput, match="answers without a token"), on_ray.nodes_as_load_machines(1, None):
+        pass
