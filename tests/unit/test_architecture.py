@@ -30,21 +30,23 @@ def names_in(uses: str, known: list[str]) -> set[str]:
     return set(re.findall(r"\w+", uses)) & set(known)
 
 
+def modules_of(path: Path) -> Iterator[str]:
+    """What a file imports, wherever in it that is, with the names in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
 def imports_of(package: str) -> Iterator[str]:
     """The packages of Loadcurve that the modules of one, or a single module, import, wherever that is."""
     place = ROOT / "python" / "loadcurve" / package
     for path in [place] if place.is_file() else place.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                modules = [f"{node.module}.{one.name}" for one in node.names]
-            elif isinstance(node, ast.Import):
-                modules = [one.name for one in node.names]
-            else:
-                continue
-            for module in modules:
-                library, name, *_ = [*module.split("."), ""]
-                if library == "loadcurve":
-                    yield name
+        for module in modules_of(path):
+            library, name, *_ = [*module.split("."), ""]
+            if library == "loadcurve":
+                yield name
 
 
 def test_every_place_of_the_table_exists():
@@ -72,6 +74,16 @@ def test_what_lies_beside_the_packages_imports_none_of_them():
     assert set(imports_of("__init__.py")) & set(PACKAGES) == {"api"}, "what people import"
 
 
+def test_exactly_one_file_imports_ray():
+    package = ROOT / "python" / "loadcurve"
+    importing = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(module.split(".")[0] == "ray" for module in modules_of(path))
+    }
+    assert importing == {"generate/on_ray.py"}
+
+
 @pytest.mark.parametrize("crate", CRATES)
 def test_a_crate_depends_on_what_its_row_says_and_nothing_else(crate: str):
     manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text(encoding="utf-8"))
@@ -94,7 +106,8 @@ def test_every_module_that_the_text_names_exists():
 
 def python_dependencies() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    extras = [one for extra in project["project"]["optional-dependencies"].values() for one in extra]
+    wanted = [*project["project"]["dependencies"], *extras, *project["dependency-groups"]["dev"]]
     return {re.split(r"[><=]", one)[0].removesuffix("-python") for one in wanted}
 
 

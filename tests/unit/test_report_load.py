@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from loadcurve.report.load import load_summary
+from loadcurve.report.text import ABSENT
 from loadcurve.result.load import LoadResult
 from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
@@ -104,3 +105,38 @@ def test_the_times_that_a_database_took_to_connect_are_shown_and_no_row_of_what_
 
 def test_without_a_new_connection_there_are_no_times_of_connecting():
     assert not any(line.startswith("connect ") for line in printed(connect_ms=synthetic.distribution([])))
+
+
+def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
+    load = synthetic.load_result("nginx", 1)
+    part = {
+        "machine": "left",
+        "lost": None,
+        "clock": {
+            "offset_s": 3600.0,
+            "error_ms": 0.0254,
+            "drift_ppm": 12.5,
+            "round_trip_ms": 0.05,
+            "exchanges": 64,
+            "over": "echo",
+        },
+        "start_ms": 0.125,
+        "started_within_ms": 0.0,
+        "ended_s": 10.0,
+        "interrupted": False,
+        "connections_opened": 8,
+        "requests": load["requests"] | {"answered": 12_345, "failed": 6},
+        "sent_rps": 1234.5,
+        "answered_rps": 1234.0,
+        "latency_ms": load["latency_ms"],
+        "errors": load["errors"],
+        "cpu_share": 0.256,
+        "generator": load["generator"] | {"lateness_ms": {"p50": 0, "p99": None, "p99_9": None, "max": 0.75}},
+    }
+    lost = dict.fromkeys(part) | {"machine": "right", "lost": "it burst into flames"}
+    lines = printed(machines={"start_spread_ms": None, "start_error_ms": None, "parts": [part, lost]})
+    rows = [line.split() for line in lines if line.startswith(("left", "right"))]
+    assert rows == [
+        ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],
+        ["right", "lost", *[ABSENT] * 7],
+    ]

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.cli.load_study import Options, cpus_of, database_load
-from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
+from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched_by
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
@@ -37,7 +37,7 @@ def database_load_command(url: str, options: Options, *, json_output: bool) -> i
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)
     try:
-        result = watched(plan)
+        result = watched_by(options, plan)
     except LoadInterrupted as interrupt:
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED

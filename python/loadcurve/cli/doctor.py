@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.machines import table_of
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.host.cpus import CpuDivision, divide_cpus
@@ -22,6 +23,7 @@ from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
 from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling
 from loadcurve.runs.kept import keep
+from loadcurve.runs.machines import reached
 from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
@@ -41,6 +43,7 @@ TOOLS = {
 }
 """Other load generators, to cross-check results with, and the packages that contain them."""
 
+FORMAT = "loadcurve-doctor/1"
 RUNS_QUICK = 1
 SPOKEN_QUICK = SPOKEN[:1]
 """HTTP/1.1 in clear text: the others take most of the time."""
@@ -113,6 +116,36 @@ def doctor_command(
     return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
 
 
+def machine_doctor(destination: str, others: Sequence[str], *, json_output: bool) -> int:
+    """Check another machine, to which ssh leads, as one that is to have servers; return the exit code.
+
+    ``others`` are options that were given and concern this machine alone.
+
+    Raises:
+        BadInput: there are such options, it is no destination of ssh, or its address is not known.
+        NothingMeasured: it cannot be reached, or cannot run servers for a load from here.
+
+    """
+    if others:
+        raise BadInput(
+            f"{others[0]}: about this machine, and --machine asks for another; leave one of them out"
+        )
+    machine = reached(destination, table_of(destination))
+    try:
+        checks = machine.fitness()
+        facts = machine.facts
+    finally:
+        machine.close()
+    if json_output:
+        found = {"format": FORMAT, "host": facts, "checks": [asdict(check) for check in checks]}
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    else:
+        out = new_console()
+        for check in checks:
+            out.print(check_lines(check))
+    return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
+
+
 def _measured(cpus: CpuDivision, talk: Console, *, quick: bool) -> Ceiling:
     return measure_ceiling(
         cpus,
@@ -164,7 +197,7 @@ def _print_programs(out: Console) -> None:
 
 def _as_json(checks: Sequence[Check], ceiling: Ceiling | None, noise: Noise | None) -> dict[str, Any]:
     return {
-        "format": "loadcurve-doctor/1",
+        "format": FORMAT,
         "host": host_facts(),
         "checks": [asdict(check) for check in checks],
         "servers": [

@@ -1,7 +1,7 @@
 """``loadcurve load``: one load against one URL."""
 
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
-from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched
+from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched_by
 from loadcurve.errors import NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
@@ -42,7 +42,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     )
     announce()
     try:
-        result = watched(plan)
+        result = watched_by(options, plan)
     except LoadInterrupted as interrupt:
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED

@@ -116,6 +116,14 @@ def load(
             metavar="TIME", help="Pause between an answer and the next request.", rich_help_panel=ARRIVALS
         ),
     ] = "0s",
+    source_addresses: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="This machine's addresses that connections come from in turn.",
+            rich_help_panel=ARRIVALS,
+        ),
+    ] = None,
     urls: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File of request paths, one per line.", rich_help_panel=REQUESTS),
@@ -250,6 +258,35 @@ def load(
             "--cpus",
             metavar="LIST",
             help="CPUs to run the sending threads on, such as 1 or 2,3.",
+            rich_help_panel=GENERATOR,
+        ),
+    ] = "",
+    load_machines: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="HOST[,HOST…]",
+            help="Machines that share the load and begin together: here, or destinations of ssh.",
+            rich_help_panel=GENERATOR,
+        ),
+    ] = "",
+    on_ray: Annotated[
+        int,
+        typer.Option(
+            "--on-ray",
+            metavar="N",
+            min=0,
+            help="Nodes of a Ray cluster that share the load and begin together.",
+            show_default=False,
+            rich_help_panel=GENERATOR,
+        ),
+    ] = 0,
+    ray_address: Annotated[
+        str,
+        typer.Option(
+            "--ray-address",
+            metavar="ADDRESS",
+            help="A running Ray cluster; without it RAY_ADDRESS, or one of this machine alone.",
             rich_help_panel=GENERATOR,
         ),
     ] = "",

@@ -40,7 +40,9 @@ OF_ONE_KIND = {
     "password_env": DATABASE,
 }
 """Parameters that say nothing of the load itself, and that only one kind of load knows."""
-OF_RUNNING = frozenset({"seed", "cpus", "json_output", "url", *OF_ONE_KIND})
+OF_RUNNING = frozenset(
+    {"seed", "cpus", "load_machines", "on_ray", "ray_address", "json_output", "url", *OF_ONE_KIND}
+)
 """All parameters that say nothing of the load itself."""
 MODELS = {"connection_rate": "sessions", "rate": "open"}
 """The load models that an option asks for, where the kind of load has them."""
@@ -163,6 +165,8 @@ class Options:
             return {key: {"env": variable} for key, variable in self.pairs(name).items()}
         if name == "properties":
             return self.pairs(name)
+        if name == "source_addresses":
+            return _listed(value)
         return str(value) if isinstance(value, Path) else value
 
     def pairs(self, name: str) -> dict[str, str]:
@@ -209,12 +213,17 @@ class Options:
         return f"{self._written.get(name, name)}: {problem.text}"
 
 
+def _listed(value: object) -> list[str]:
+    """Return the parts of an option that is a list."""
+    return [part.strip() for part in str(value).split(",")]
+
+
 def _tls_setting(name: str, value: object) -> dict[str, object]:
     """Return what an option sets in a study's `tls`."""
     if name == "tls_version":
         return {"versions": [value]}
     if name in ("ciphers", "groups"):
-        return {_TLS_KEYS[name]: [part.strip() for part in str(value).split(",")]}
+        return {_TLS_KEYS[name]: _listed(value)}
     return {_TLS_KEYS[name]: "none" if name == "insecure" else str(value)}
 
 

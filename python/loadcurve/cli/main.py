@@ -228,6 +228,33 @@ def studies(
 
 
 @command()
+def machines(
+    named: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[check|remove] STUDY.toml|SSH…",
+            help="Study files, or destinations as ssh takes them, such as bench@web.example.",
+        ),
+    ],
+) -> None:
+    """List the machines that a study names; reach them, with `check`; or remove what was brought there.
+
+    `check` brings what a machine lacks and tries the way for the load, as a run does. `remove` takes it away.
+    """
+    from loadcurve.cli.machines import check_command, list_command, remove_command
+
+    raise_on_interrupts()
+    first, *rest = named
+    carry_out = {"check": check_command, "remove": remove_command}.get(first)
+    if carry_out is not None and not rest:
+        raise typer.BadParameter(f"missing; expected a study file or a destination of ssh behind {first}")
+    if carry_out is None:
+        list_command(named)
+    else:
+        carry_out(rest)
+
+
+@command()
 def servers(
     first: Annotated[
         str | None,
@@ -488,12 +515,24 @@ def doctor(
             autocompletion=completion.servers,
         ),
     ] = "limit",
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DESTINATION", help="Check another machine for servers, to which ssh leads, alone."
+        ),
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
-    from loadcurve.cli.doctor import doctor_command
+    from loadcurve.cli.doctor import doctor_command, machine_doctor
 
     raise_on_interrupts()
+    if machine is not None:
+        others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
+        code = machine_doctor(
+            machine, [name for name, is_given in others.items() if is_given], json_output=json_output
+        )
+        raise typer.Exit(code)
     code = doctor_command(
         connection_rate,
         with_ceiling=not no_ceiling,

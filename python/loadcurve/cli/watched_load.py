@@ -1,7 +1,7 @@
 """One load while it is under way, and its result on stdout."""
 
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Console
 from rich.live import Live
@@ -9,8 +9,11 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.live_line import CONNECTING, how_far, live_line
+from loadcurve.cli.load_study import Options
+from loadcurve.errors import BadInput
 from loadcurve.generate.engine import ENGINE
-from loadcurve.generate.generator import LoadInterrupted, Plan, Progress
+from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
+from loadcurve.generate.load_machine import LoadMachine
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
 
@@ -22,8 +25,52 @@ def talk() -> Console:
     return new_console(stderr=True)
 
 
-def watched(plan: Plan) -> LoadResult:
-    """Run the load with one live line on stderr, where that is a terminal."""
+def watched_by(options: Options, plan: Plan) -> LoadResult:
+    """Run the load from the machines that were asked for, or from this process, as :func:`watched`.
+
+    Raises ``BadInput``: a machine has no possible name, or there are fewer nodes.
+    """
+    machines, nodes = options.values["load_machines"], options.values["on_ray"]
+    if machines and nodes:
+        raise BadInput("--from and --on-ray both say where the load comes from: use one of them")
+    if options.values["ray_address"] and not nodes:
+        raise BadInput("--ray-address names a cluster, and --on-ray N how many nodes of it send the load")
+    if not machines and not nodes:
+        return watched(plan)
+    from loadcurve.generate.many import ManyMachines
+
+    with _nodes(nodes, options.values["ray_address"]) if nodes else _named(machines) as found:
+        return watched(plan, ManyMachines(found))
+
+
+def _named(machines: str) -> AbstractContextManager[list[LoadMachine]]:
+    """Return machines by their names, of which each is ``here`` or a destination of ssh."""
+    from loadcurve.cli.machines import table_of
+    from loadcurve.generate.load_machines import load_machines
+    from loadcurve.machines.table import HERE
+
+    names = [name.strip() for name in machines.split(",")]
+    try:
+        tables = {name: table_of(name) for name in names if name != HERE}
+    except BadInput as error:
+        raise BadInput(f"--from {machines}: {error}") from None
+    return load_machines(names, tables)
+
+
+def _nodes(count: int, address: str) -> AbstractContextManager[list[LoadMachine]]:
+    try:
+        from loadcurve.generate.on_ray import nodes_as_load_machines
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        text = "--on-ray needs Ray, which is not installed beside this command: pip install 'loadcurve[ray]'"
+        raise BadInput(text) from None
+    return nodes_as_load_machines(count, address or None)
+
+
+def watched(plan: Plan, generator: Generator | None = None) -> LoadResult:
+    """Run the load, here unless by another generator; where stderr is a terminal, it shows one live line."""
+    generator = ENGINE if generator is None else generator
     console = talk()
     line = Text(CONNECTING, overflow="ellipsis", no_wrap=True)
     live = (
@@ -34,7 +81,7 @@ def watched(plan: Plan) -> LoadResult:
     with live:
         try:
             return judged(
-                ENGINE.run(plan, lambda progress: _show_progress(line, progress, plan, console.width))
+                generator.run(plan, lambda progress: _show_progress(line, progress, plan, console.width))
             )
         except LoadInterrupted as interrupt:
             raise LoadInterrupted(judged(interrupt.result)) from interrupt

@@ -31,7 +31,7 @@ class Ciphered:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which much was encrypted by a cipher that the processor does not help with."""
-    has_aes = subject.run.host.get("cpu_has_aes")
+    has_aes = subject.host.get("cpu_has_aes")
     if not isinstance(has_aes, bool) or not subject.is_local:
         return []
     seen = [
@@ -79,7 +79,7 @@ AES = Words(
 def _explain(subject: Subject, seen: Sequence[Observation[Ciphered]]) -> Explanation:
     details = [one.detail for one in seen]
     cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
-    words = CHACHA if subject.run.host["cpu_has_aes"] else AES
+    words = CHACHA if subject.host["cpu_has_aes"] else AES
     return Explanation(
         weight="explains",
         certainty="likely",

@@ -57,8 +57,8 @@ def find(subject: Subject) -> list[Finding]:
 
 
 def _held(record: PointRecord) -> Held | None:
-    load, connections = record.load, record.load.connections
-    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    load = record.load
+    replies = load.connections.replies
     if load.http2 is None or not replies:
         return None
     return Held(

@@ -67,7 +67,7 @@ def _handshaking(record: PointRecord) -> Handshaking | None:
     if load.tls is None:
         return None
     handshakes, connections = load.tls.handshakes, load.connections
-    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    replies = connections.replies
     if not replies:
         return None
     total = handshakes.full + handshakes.resumed

@@ -123,7 +123,7 @@ def _retransmits(series: ProbeSeries, start_s: float, end_s: float) -> float:
 
 def _behind(record: PointRecord) -> Behind | None:
     load, connections = record.load, record.load.connections
-    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    replies = connections.replies
     transfer_ms = load.transfer_ms.max if load.transfer_ms else None
     if load.http2 is None or not replies or transfer_ms is None or transfer_ms < TRANSFER_MS:
         return None

@@ -49,7 +49,7 @@ def _recycling(record: PointRecord) -> Recycling | None:
     if load.http2 is None:
         return None
     ended, by_error = load.http2.connections_ended, load.http2.connections_ended_by_error
-    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    replies = connections.replies
     share = ended / max(replies, 1.0)
     if ended < ENDED_MIN or (share < ENDED_SHARE and by_error < ENDED_MIN):
         return None

@@ -57,7 +57,7 @@ def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
 
 def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanation:
     worst = max(one.detail.worst_share for one in seen)
-    product = subject.run.host.get("machine_product")
+    product = subject.host.get("machine_product")
     burstable = isinstance(product, str) and product.startswith(BURSTABLE)
     credits_used = (
         f" This machine is a {product}, whose CPU time depends on credits: they may have been used up."

@@ -67,11 +67,10 @@ def find(subject: Subject) -> list[Finding]:
 
 def _waiting(record: PointRecord) -> Waiting | None:
     load = record.load
-    connections = load.connections
     if load.http2 is None or not load.requests.sent:
         return None
     # Refused streams are counted in the whole load, warm-up included, as connections are.
-    replies = (connections.replies_per_connection or 0.0) * (connections.opened or 0)
+    replies = load.connections.replies
     return Waiting(
         streams=load.load.streams,
         http2=load.http2,

@@ -1,6 +1,7 @@
 """What findings look at: one server of a run, with all that was measured of it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
@@ -43,7 +44,7 @@ class Subject:
 
     @property
     def is_local(self) -> bool:
-        """Whether it ran on this machine, so that this kernel's counters are its own, too."""
+        """Whether it was started by the run, so that the counters of its machine are known."""
         return self.server.catalog_entry != RUNNING_SERVER
 
     def by_place(self) -> list[list[PointRecord]]:
@@ -65,9 +66,14 @@ class Subject:
         value = self.server.settings.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
+    @property
+    def host(self) -> dict[str, Any]:
+        """What is known of the machine on which the server ran."""
+        return self.run.host_of(self.server)
+
     def sysctl(self, name: str) -> int | None:
-        """Return a setting of the kernel that is a number; ``None`` where the run did not record it."""
-        sysctls = self.run.host.get("sysctls")
+        """Return a setting of the server's kernel that is a number; ``None`` where it was not recorded."""
+        sysctls = self.host.get("sysctls")
         value = sysctls.get(name) if isinstance(sysctls, dict) else None
         return int(value) if isinstance(value, str) and value.isdigit() else None
 

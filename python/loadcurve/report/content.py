@@ -1,7 +1,7 @@
 """What the report says, as plain data for the template."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
-from loadcurve.result.records import ServerRecord
+from loadcurve.result.records import RunRecord, ServerRecord
 from loadcurve.stats.interval import Estimate
 
 
@@ -149,6 +149,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
     found = sections.several("the servers", lambda: measured_servers(analysis))
     differing: dict[str, str] = sections.get("how loads differ", lambda: own_loads(analysis), {})
+    others = sections.several("what is known of other machines", lambda: [*_other_machines(record)])
     said = [
         sentence
         for section, sentences in (
@@ -189,10 +190,17 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         failures=failures,
         servers={server.name: server for server in found},
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
-        host=list(text.flattened(record.host)),
+        host=[*text.flattened(record.host), *others],
         repeat=analysis.run.repeat,
         not_computed=sections.not_computed,
     )
+
+
+def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield what is known of other machines, behind their names."""
+    for name, machine in record.machines.items():
+        yield f"{name} · address", machine.address
+        yield from text.flattened(machine.facts, f"{name} · ")
 
 
 def _summary(run: Run, analysis: Analysis) -> list[str]:

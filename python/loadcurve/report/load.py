@@ -10,17 +10,18 @@ from loadcurve.loads.rates import Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import TlsResult
 from loadcurve.report.latency_bars import latency_bars
+from loadcurve.report.load_machines import machines_table
 from loadcurve.report.text import ABSENT, plural
 from loadcurve.result.distribution import Distribution
+from loadcurve.result.generator import Lateness
 from loadcurve.result.load import (
     Connections,
     ErrorMessage,
     Http2Result,
-    Lateness,
     LoadResult,
-    Requests,
     SlowRequest,
 )
+from loadcurve.result.requests import Requests
 from loadcurve.result.verdict import Reason
 
 PERCENTILES = {
@@ -43,6 +44,8 @@ def load_summary(result: LoadResult) -> RenderableType:
     if kind.by_operation:
         tables.append(_operations_table(result))
     tables.append(_counts_table(result, kind))
+    if result.machines is not None:
+        tables.append(machines_table(result.machines))
     if result.error_messages:
         tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
     if result.slowest:

@@ -1,0 +1,118 @@
+"""``loadcurve machines``: other machines, as a study names them or ssh leads to them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.cli.console import new_console
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.machines.clock import compared_over
+from loadcurve.machines.ssh import SshMachine
+from loadcurve.machines.table import MachineTable
+from loadcurve.runs.machines import reached
+from loadcurve.study.find import find_study
+from loadcurve.study.several import studies_in
+from loadcurve.toml.problems import problems_of
+
+NS_PER_MS = 1e6
+MIB_BITS = 20
+
+
+def list_command(named: Sequence[str]) -> None:
+    """Print the machines that studies name, and destinations as they are; none is reached."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("machine", "ssh", "address"):
+        table.add_column(title, overflow="fold")
+    for machine in machines_of(named):
+        address = machine.table.address or "that of the host of ssh"
+        table.add_row(*map(Text, (machine.name, machine.table.ssh, address)))
+    new_console().print(table)
+
+
+def check_command(named: Sequence[str]) -> None:
+    """Reach each machine as a run would, bring what it lacks, and try the way for the load.
+
+    Raises ``NothingMeasured``: at least one is not fit; the others are shown.
+    """
+    failures = []
+    out = new_console()
+    for machine in machines_of(named):
+        try:
+            out.print(_checked(machine))
+        except (BadInput, NothingMeasured) as failure:
+            failures.append(str(failure))
+    if failures:
+        raise NothingMeasured("\n".join(failures))
+
+
+def remove_command(named: Sequence[str]) -> None:
+    """Take away from each machine what was brought there.
+
+    Raises ``NothingMeasured``: at least one was not reached; from the others it is removed.
+    """
+    failures = []
+    out = new_console()
+    for machine in machines_of(named):
+        try:
+            folder, names = machine.remove()
+        except NothingMeasured as failure:
+            failures.append(str(failure))
+            continue
+        done = f"removed {folder}" if names else f"nothing in {folder}"
+        out.print(Text(f"{machine.name}: {done}"), soft_wrap=True)
+    if failures:
+        raise NothingMeasured("\n".join(failures))
+
+
+def machines_of(named: Sequence[str]) -> Iterator[SshMachine]:
+    """Yield the machines of studies, which are files, and those that destinations of ssh lead to.
+
+    Raises ``BadInput``: a study cannot be used, or names no machine, or this is no destination.
+    """
+    for one in named:
+        if Path(one).suffix != ".toml":
+            yield SshMachine(one, table_of(one))
+            continue
+        file = find_study(one)
+        found = {name: table for study in studies_in(file) for name, table in study.machines.items()}
+        if not found:
+            raise BadInput(f"{file} names no machine: expected a table such as [machines.web]")
+        for name, table in found.items():
+            yield SshMachine(name, table)
+
+
+def table_of(destination: str) -> MachineTable:
+    """Return the table of a machine that a destination of ssh leads to; raises BadInput where it is none."""
+    try:
+        return MachineTable(ssh=destination)
+    except ValidationError as error:
+        texts = [problem.text for problem in problems_of(error, MachineTable)]
+        raise BadInput("; ".join(texts)) from None
+
+
+def _checked(machine: SshMachine) -> Table:
+    """Return what there is to say of a machine that a run could use."""
+    there = reached(machine.name, machine.table)
+    try:
+        clock = compared_over(there.channel())
+        facts = there.facts
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row("machine", Text(machine.name))
+        table.add_row("address", f"{there.address}, reached from here")
+        table.add_row("system", Text(f"{facts['operating_system']}, Linux {facts['kernel']}"))
+        table.add_row("CPUs", Text(f"{len(there.cpus)} of {facts['cpu_model']}"))
+        table.add_row("memory", f"{facts['memory_bytes'] >> MIB_BITS:,} MiB")
+        table.add_row("Python", Text(there.channel().greeting["python"]))
+        error_ms = clock.error_ns / NS_PER_MS
+        round_trip = f"the shortest way there and back takes {2 * error_ms:.3g} ms"
+        table.add_row("clock", f"known to {error_ms:.3g} ms: {round_trip}")
+        for text in [*there.notes, *(f"another run is in progress there: {one}" for one in there.others)]:
+            table.add_row("note", Text(text))
+        return table
+    finally:
+        there.close()
