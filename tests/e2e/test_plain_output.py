@@ -90,7 +90,9 @@ def test_a_path_leads_to_its_file_in_every_locale(sandbox: Sandbox):
     assert (sandbox.work / finished.stdout.strip()).is_file()
 
 
-@pytest.mark.parametrize("variables", [{}, {"LC_ALL": "C"}], ids=["UTF-8", "ASCII"])
+@pytest.mark.parametrize(
+    "variables", [pytest.param({}, marks=pytest.mark.long), {"LC_ALL": "C"}], ids=["UTF-8", "ASCII"]
+)
 def test_a_run_without_a_terminal_draws_no_progress(sandbox: Sandbox, variables: dict[str, str]):
     catalog = sandbox.work / "catalog"
     write_entry(

@@ -129,10 +129,12 @@ class Sandbox:
         file.seek(0)
         return file.read().decode()
 
-    def start(self, *arguments: object, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: object, within: Sequence[str] = (), **variables: str
+    ) -> subprocess.Popen[str]:
         """Start the command and return at once; :func:`finish` waits for its end."""
         return subprocess.Popen(
-            self.command(*arguments),
+            [*within, *self.command(*arguments)],
             cwd=self.work,
             env=self.environment(**variables),
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,157 @@
+"""A server on a machine that a real ssh leads to: in a network namespace, with another as the load's side."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.far_machine import FAR_ADDRESS, FarMachine, far_machine
+from support.sandbox import Sandbox, wait_until
+
+PATIENCE_S = 60.0
+LEFT_AFTER_S = 10.0
+"""Within this time nothing may be left on the other side, whatever happened on this one."""
+
+pytestmark = [pytest.mark.alone, pytest.mark.needs("nginx")]
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[FarMachine]:
+    # Not below the folders of pytest, through which the user that root's servers become cannot pass.
+    with tempfile.TemporaryDirectory(prefix="loadcurve-far-") as name:
+        Path(name).chmod(0o755)
+        with far_machine(Path(name)) as machine:
+            yield machine
+
+
+def study(sandbox: Sandbox, duration: str, more: str = "") -> Path:
+    path = sandbox.work / "study.toml"
+    path.write_text(
+        f"""
+        title = "x"
+        content."1k.txt" = "1KiB"
+        load = {{ model = "closed", requests = ["/1k.txt"], warmup = "0s", duration = "{duration}" }}
+        sweep.connections = [2]
+        trials.count = 1
+        host.server_machine = "web"
+        machines.web.ssh = "far"
+        servers.nginx.workers = 1
+        {more}
+        """
+    )
+    return path
+
+
+NEAR = 'servers.near = { use = "nginx", server_machine = "here" }'
+"""The same server on this machine, to compare the two."""
+
+
+def records(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def test_a_server_there_is_verified_measured_and_gone(sandbox: Sandbox, machine: FarMachine):
+    out = sandbox.work / "out"
+    run = sandbox.run(
+        "run", study(sandbox, "0.3s", NEAR), "--out", out, within=machine.near_words, **machine.environment
+    )
+    assert run.returncode == 0, run.stderr
+    record = json.loads((out / "run.json").read_text())
+    assert record["machines"]["web"]["address"] == FAR_ADDRESS
+    assert record["machines"]["web"]["facts"]["kernel"] == os.uname().release
+    assert record["servers"]["nginx"]["version"] is not None
+    places = {name: server["server_machine"] for name, server in record["servers"].items()}
+    assert places == {"nginx": "web", "near": None}
+    points = {point["server"]: point for point in records(out)}
+    assert points["near"]["measurements"]["load"]["requests"]["ok"] > 0
+    assert points["near"]["probe"]["clock"] is None
+    point = points["nginx"]
+    load, clock = point["measurements"]["load"], point["probe"]["clock"]
+    assert load["requests"]["ok"] > 0
+    assert load["errors"]["connect_refused"] == 0
+    assert point["probe"]["server"]["cpu_share"] > 0
+    assert clock["machine"] == "web"
+    for reading in (clock["before"], clock["after"]):
+        # Both sides are one machine, whose monotonic clock is one.
+        assert abs(reading["offset_s"]) <= reading["error_s"]
+    assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+
+
+def test_a_port_that_is_closed_between_both_is_told_before_anything_is_measured(
+    sandbox: Sandbox, machine: FarMachine
+):
+    words = ["OUTPUT", "-p", "tcp", "--dport", "1024:", "-j", "REJECT"]
+    table = [*machine.near_words, "iptables", "--wait"]
+    if subprocess.run([*table, "-A", *words], check=False, capture_output=True).returncode:
+        pytest.skip("needs iptables")
+    try:
+        arguments = ["run", study(sandbox, "0.3s"), "--out", sandbox.work / "out"]
+        run = sandbox.run(*arguments, within=machine.near_words, **machine.environment)
+    finally:
+        subprocess.run([*table, "-D", *words], check=True)
+    assert run.returncode == 4
+    assert f"of {FAR_ADDRESS}, and a connection from here failed: Connection refused" in run.stderr
+    assert "firewall" in run.stderr
+    assert not (sandbox.work / "out").exists()
+
+
+def kill_the_run(run: subprocess.Popen, machine: FarMachine) -> None:
+    run.kill()
+    run.wait()
+
+
+def kill_ssh(run: subprocess.Popen, machine: FarMachine) -> None:
+    (ssh,) = (pid for pid, words in machine.processes_near().items() if " -F " in words)
+    os.kill(ssh, signal.SIGKILL)
+
+
+def cut_the_link(run: subprocess.Popen, machine: FarMachine) -> None:
+    machine.set_link("down")
+
+
+def stop_the_agent(run: subprocess.Popen, machine: FarMachine) -> None:
+    # Of its two processes the guard is the parent, and the worker does what there is to do.
+    agents = [pid for pid, words in machine.processes().items() if "machines.agent" in words]
+    (worker,) = (pid for pid in agents if psutil.Process(pid).ppid() in agents)
+    os.kill(worker, signal.SIGSTOP)
+
+
+# The last two are tried with the agent alone, too, in tests/unit/test_machines_channel.py.
+@pytest.mark.parametrize(
+    "happens",
+    [
+        kill_the_run,
+        kill_ssh,
+        pytest.param(cut_the_link, marks=pytest.mark.long),
+        pytest.param(stop_the_agent, marks=pytest.mark.long),
+    ],
+)
+def test_nothing_is_left_there_within_ten_seconds_whatever(happens, sandbox: Sandbox, machine: FarMachine):
+    out = sandbox.work / "out"
+    with sandbox.start(
+        "run", study(sandbox, "60s"), "--out", out, within=machine.near_words, **machine.environment
+    ) as run:
+        wait_until(machine.is_under_load, "the load reaches the server")
+        try:
+            happens(run, machine)
+            assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+            if happens is kill_ssh:
+                assert run.wait(PATIENCE_S) == 4
+                (failure,) = records(out)
+                assert failure["reason"]["code"] == "machine_lost"
+                assert "machine web" in failure["reason"]["text"]
+        finally:
+            machine.set_link("up")
+            run.kill()
+    wait_until(lambda: not machine.processes_near(), "ssh ends on this side")
+    # What a killed run leaves on its own side is its next one's to remove.
+    for folder in (sandbox.state, sandbox.temporary):
+        shutil.rmtree(folder)
+        folder.mkdir()
