@@ -12,7 +12,8 @@ from typing import Literal
 
 from benches.generators import FLOOR, LOADCURVE
 from benches.rig import PATH, machine, own_cpus, run_or_exit, running_web_server
-from loadcurve.result.load import Lateness, LoadResult
+from loadcurve.result.generator import Lateness
+from loadcurve.result.load import LoadResult
 
 Quantile = Literal["p50", "p99", "p99_9", "max"]
 QUANTILES: tuple[Quantile, ...] = ("p50", "p99", "p99_9", "max")
