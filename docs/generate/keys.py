@@ -13,6 +13,7 @@ from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import LoadTable, sweep_keys
 from loadcurve.loads.workload import MixTable, WorkloadTable
 from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.machines.table import MachineTable
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.server.description import Ready, ServerDescription, Stop, Unsupported, VersionSource
 from loadcurve.server.install import Packages
@@ -68,6 +69,7 @@ KEY_TABLES: Tables = {
     "trials": partial(key_table, Trials),
     "trial-warmup": partial(key_table, TrialWarmup),
     "host": partial(key_table, Host),
+    "machine": partial(key_table, MachineTable),
     "published": partial(key_table, Published),
     "published-file": partial(key_table, PublishedFile),
     "published-figure": partial(key_table, PublishedFigure),
