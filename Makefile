@@ -31,6 +31,8 @@ compile_the_command = @$(BIN)/loadcurve --version > /dev/null
 SHORT := not long and not builds
 # What builds the documentation; nothing else needs it, so no environment has it.
 SITE_BUILDER := zensical@0.0.73
+# With what profile Rust's tests are built; that of setup's build shares its dependencies with them.
+export TEST_PROFILE ?= dev
 # How long each target is fuzzed.
 SECONDS ?= 30
 
@@ -78,7 +80,7 @@ test-servers-installed: ## As root on Debian: install the real servers and the b
 	@tests/install-servers
 
 test-rust: setup fuzz-corpus
-	cargo test --quiet --workspace --exclude loadcurve-python --locked
+	cargo test --quiet --profile $(TEST_PROFILE) --workspace --exclude loadcurve-python --locked
 
 # What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
 # Browsers come before the servers: theirs are many busy threads, which starve a load of a tenth of a second.
