@@ -1,0 +1,96 @@
+"""What another load generator's output says of one load, whichever tool wrote it; ``None`` where it does not.
+
+A reader makes figures of files, and both a driven tool and an import make results of figures. Nothing is made
+up on the way: percentiles stay percentiles, and a histogram exists where every measured time is known.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from loadcurve.errors import BadInput
+from loadcurve.result.distribution import Distribution
+from loadcurve.result.load import SeriesPeriod
+
+LatencyBasis = Literal["due", "send"]
+"""Whether a latency begins when its request was due, or when it was sent."""
+Completeness = Literal["complete", "sampled", "percentiles", "summary"]
+"""Whether every time is known, those of a sample, some percentiles of all, or a mean and extremes alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """A distribution of times as a tool gives it."""
+
+    distribution: Distribution
+    """In ms; what the tool does not give is ``None``, as is a percentile that its samples do not bound."""
+    completeness: Completeness
+    resolution_ms: float | None
+    """The step between two times that the tool can tell apart; ``None`` where that is not known."""
+    histogram: str | None = None
+    """An HdrHistogram of nanoseconds (V2, deflate, base64) where each time, or its count, is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the files themselves say of the load that was asked for."""
+
+    target: str | None = None
+    """The URL, or the host and port."""
+    paths: Sequence[str] = ()
+    connections: int | None = None
+    rate_rps: float | None = None
+    """``None`` for a closed loop, and where it is not known."""
+    threads: int | None = None
+    duration_s: float | None = None
+    requests_total: int | None = None
+    http: Literal["1.0", "1.1", "2"] | None = None
+    is_kept_alive: bool | None = None
+    streams: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Whatever else is known, by the tool's own names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolFigures:
+    """One load as a tool reports it."""
+
+    tool: str
+    """Its folder's name, such as ``wrk``."""
+    version: str | None
+    basis: LatencyBasis
+    duration_s: float
+    """The measured window."""
+    answered: int
+    """Answers of any status, within the window."""
+    failed: int
+    """Requests without an answer for a reason that the tool counts."""
+    began_unix_s: float | None = None
+    """When it began, by the wall clock."""
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """Of ``failed``, by class of :mod:`loadcurve.result.classes`, as far as the tool tells them apart."""
+    status: Mapping[str, int] | None = None
+    """Answers by the class of their status, such as ``{"2xx": 10}``; ``None`` where that is not counted."""
+    latency: Times | None = None
+    connect: Times | None = None
+    first_byte: Times | None = None
+    connections_opened: int | None = None
+    bytes_received: int | None = None
+    bytes_header: int | None = None
+    bytes_body: int | None = None
+    series: Sequence[SeriesPeriod] = ()
+    """Where the files have a time for each request."""
+    asked: Asked = Asked()
+
+
+class Unreadable(BadInput):
+    """A file that is not what its reader expects; nothing is guessed."""
+
+    def __init__(
+        self, file: str, line: int | None, found: str, expected: str, read_until_then: str | None = None
+    ) -> None:
+        """Make it of a place, with lines from 1, what was found and expected, and what was read before."""
+        self.file, self.line = file, line
+        place = file if line is None else f"{file}, line {line}"
+        rest = f"; read until then: {read_until_then}" if read_until_then else ""
+        super().__init__(f"{place}: found {found}; expected {expected}{rest}")
