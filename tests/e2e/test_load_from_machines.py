@@ -125,9 +125,11 @@ def test_a_machine_that_ssh_leads_to_shares_the_load(sandbox, tmp_path):
         far_machine(tmp_path / "far") as far,
         limit_server(tmp_path, within=far.near_words, host=NEAR_ADDRESS) as address,
     ):
+        (tmp_path / "listed").write_text("/1k.txt\n" * 200)
         words = ("--from", "here,far", "-c", 4, "-R", 400, "-d", "500ms", "--json")
+        listed = ("--urls", tmp_path / "listed")
         finished = sandbox.run(
-            "load", f"http://{address}/1k.txt", *words, within=far.near_words, **far.environment
+            "load", f"http://{address}", *listed, *words, within=far.near_words, **far.environment
         )
         result = json.loads(finished.stdout)
         here, there = result["machines"]["parts"]

@@ -16,7 +16,9 @@ from loadcurve._engine import ClockEcho, Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import Clocks
 from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
+from loadcurve.generate.plan_files import with_files_at
 from loadcurve.machines.agent import Call, CallFailed, Handler
+from loadcurve.machines.files import FilesInMemory
 
 READY_INTERVAL_S: Final = 0.002
 KEY_BYTES: Final = 16
@@ -43,7 +45,10 @@ class AgentRole:
         self._parts: dict[str, _Part] = {}
         self._lock = threading.Lock()
         self._echo: ClockEcho | None = None
+        self._files = FilesInMemory()
         self.handlers = {
+            "put": lambda call: self._files.put(**call.arguments),
+            "seal": lambda call: self._files.seal(**call.arguments),
             "clock": self._clock,
             "start": self._start,
             "ready": self._ready,
@@ -77,10 +82,12 @@ class AgentRole:
     def _start(self, call: Call) -> None:
         """Start a share of a load: its connections are opened."""
         arguments = call.arguments
-        [[_, plan]] = json.loads(arguments["plan"]).items()
+        places = {name: self._files.path(digest) for name, digest in arguments["files"].items()}
+        text = with_files_at(arguments["plan"], places) if places else arguments["plan"]
+        [[_, plan]] = json.loads(text).items()
         watch, clocks = WindowWatch(plan["warmup_s"], plan["cpus"]), Clocks.read()
         with start_refusals():
-            load = Load.start_part(arguments["plan"], arguments["index"], arguments["count"])
+            load = Load.start_part(text, arguments["index"], arguments["count"])
         with self._lock:
             self._parts[arguments["load"]] = _Part(load, watch, clocks)
 

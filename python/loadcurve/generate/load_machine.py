@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from loadcurve._engine import clock_exchanges
@@ -12,6 +13,7 @@ from loadcurve.loads.values import Record, Time
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import EXCHANGES, compared_over, exchanges_over
 from loadcurve.machines.clock_offsets import Exchange, Offset, offset_of
+from loadcurve.machines.files import digest_of, parts_of
 from loadcurve.result.throttling import Throttling
 
 FIRST_EXCHANGES: Final = 3
@@ -63,6 +65,10 @@ class LoadMachine(Protocol):
     is_here: bool
     """Whether it has the files and the loopback of the process that asks."""
 
+    def receive(self, files: Sequence[str]) -> None:
+        """Bring files there that plans name; raises BadInput for one that cannot be read here."""
+        ...
+
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan under the name ``load``; its connections are opened."""
         ...
@@ -113,10 +119,23 @@ class AgentMachine(LoadMachine):
         self._echo: tuple[str, bytes] | None = None
         """Where the echo is, and its key, once there is one."""
         self._has_echo = True
+        self._files: dict[str, str] = {}
+        """The digests of the files that it has, by their names here."""
+
+    def receive(self, files: Sequence[str]) -> None:
+        """Bring the files there whose content it does not have."""
+        for name in files:
+            digest = digest_of(Path(name))
+            if digest not in self._files.values():
+                for data in parts_of(Path(name)):
+                    self._channel.call("load.put", digest=digest, data=data)
+                self._channel.call("load.seal", digest=digest)
+            self._files[name] = digest
 
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan; raises also BadInput and NothingMeasured, as a load here does."""
-        return self._channel.start("load.start", load=load, plan=plan, index=share.index, count=share.count)
+        asked = {"load": load, "plan": plan, "index": share.index, "count": share.count}
+        return self._channel.start("load.start", files=self._files, **asked)
 
     def until_ready(self, load: str) -> Future[Any]:
         """Wait until its connections are open."""

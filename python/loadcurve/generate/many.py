@@ -10,8 +10,8 @@ import json
 import time
 from collections import Counter
 from collections.abc import Generator as Yielding
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from loadcurve.generate.generator import (
 from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
 from loadcurve.generate.looking import LOOK_INTERVAL_S
 from loadcurve.generate.merging import Brought, Lost, merged
+from loadcurve.generate.plan_files import files_read, files_written
 from loadcurve.machines.channel import FarError, MachineLost
 from loadcurve.machines.clock_offsets import ClockCourse
 from loadcurve.result.load import LoadResult
@@ -81,10 +82,10 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
     if not away:
         return
     [[_, written]] = json.loads(plan.to_json()).items()
-    if files := [*_files_of(written["work"])]:
+    if files := files_written(plan.to_json()):
         raise BadInput(
-            f"the load reads {', '.join(files)}, which is on this machine, and not on {', '.join(away)}: "
-            "give the requests in the study or on the command line, or send the load from this machine"
+            f"the load writes the secrets of its connections to {files[0]}, which is on this machine, and "
+            f"not on {', '.join(away)}: leave key_log out, or send the load from this machine"
         )
     host = str(written["work"].get("address", "")).rpartition(":")[0].strip("[]")
     if host and ipaddress.ip_address(host).is_loopback:
@@ -92,19 +93,6 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
             f"the load goes to {host}, which on {', '.join(away)} is that machine itself: name an address of "
             "the server that all load machines can reach"
         )
-
-
-def _files_of(written: object) -> Iterator[str]:
-    """Yield the files that a plan names, anywhere in it."""
-    if isinstance(written, dict):
-        for key, value in written.items():
-            if key in ("file", "certificate", "key", "key_log") and isinstance(value, str):
-                yield value
-            else:
-                yield from _files_of(value)
-    elif isinstance(written, list):
-        for value in written:
-            yield from _files_of(value)
 
 
 class _Joint:
@@ -141,6 +129,7 @@ class _Joint:
     def _start(self) -> None:
         """Start every part and wait for the connections of all; raises what the first to fail raises."""
         count = len(self._machines)
+        self._send_files()
         started = [
             machine.start_part(name, _written(plan, machine), Share(index, count))
             for name, plan in zip(self._names, self._plans, strict=True)
@@ -148,6 +137,14 @@ class _Joint:
         ]
         _require_all(started)
         _require_all([machine.until_ready(name) for name in self._names for machine in self._machines])
+
+    def _send_files(self) -> None:
+        """Bring the files that the plans name to the machines that do not share those here."""
+        files = [*dict.fromkeys(file for plan in self._plans for file in files_read(plan.to_json()))]
+        away = [machine for machine in self._machines if not machine.is_here]
+        if files and away:
+            with ThreadPoolExecutor(len(away)) as pool:
+                _require_all([pool.submit(machine.receive, files) for machine in away])
 
     def _begin(self) -> None:
         """Tell each machine the moment at which all begin, by its own clock."""

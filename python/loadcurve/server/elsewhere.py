@@ -1,6 +1,5 @@
 """Servers on another machine: found, started, probed and stopped by the agent there, and loaded from here."""
 
-import base64
 import contextlib
 import hashlib
 import json
@@ -22,6 +21,7 @@ from loadcurve.loads.table import LoadTable
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.clock_offsets import ClockCourse, Offset
+from loadcurve.machines.files import parts_of
 from loadcurve.probe.window import nothing_observed
 from loadcurve.protocol import ProtocolName
 from loadcurve.redaction import remember_url
@@ -44,8 +44,6 @@ from loadcurve.server.transport import Transport
 from loadcurve.study.container import ContainerTable
 
 CONNECT_TIMEOUT_S = 5.0
-PART_BYTES = 1 << 20
-"""Files travel in parts of this size, so that neither side holds a whole one."""
 LOG_LINES = 20
 MS_PER_S = 1e3
 NS_PER_S = 1e9
@@ -204,13 +202,8 @@ def require_reached(machine: str, address: str, port: int) -> None:
 
 def _send_file(channel: Channel, digest: str, name: str, file: Path) -> None:
     mode = file.stat().st_mode & 0o777
-    with file.open("rb") as stream:
-        part = stream.read(PART_BYTES)
-        while True:
-            data = base64.b64encode(part).decode()
-            channel.call("servers.put", digest=digest, name=name, data=data, mode=mode)
-            if not (part := stream.read(PART_BYTES)):
-                return
+    for data in parts_of(file):
+        channel.call("servers.put", digest=digest, name=name, data=data, mode=mode)
 
 
 @contextmanager
