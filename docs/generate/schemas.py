@@ -11,6 +11,7 @@ from loadcurve.analysis.numbers import Numbers
 from loadcurve.explain.all import FINDINGS
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
+from loadcurve.result.machines_ceiling import MachinesCeiling
 from loadcurve.result.noise import Noise
 from loadcurve.result.progress import RunProgress
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
@@ -54,6 +55,7 @@ def _complete() -> Schemas:
     models: dict[str, type[BaseModel]] = {
         "load": LoadResult,
         "ceiling": Ceiling,
+        "machines-ceiling": MachinesCeiling,
         "noise": Noise,
         "run": RunRecord,
         "progress": RunProgress,

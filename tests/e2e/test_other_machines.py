@@ -102,6 +102,34 @@ def test_a_port_that_is_closed_between_both_is_told_before_anything_is_measured(
     assert not (sandbox.work / "out").exists()
 
 
+@pytest.mark.long
+def test_a_server_there_is_loaded_from_here_and_from_there(sandbox: Sandbox, machine: FarMachine):
+    out = sandbox.work / "out"
+    both = study(sandbox, "0.5s")
+    both.write_text(both.read_text() + 'host.load_machines = ["here", "web"]\n')
+    run = sandbox.run("run", both, "--out", out, within=machine.near_words, **machine.environment)
+    assert run.returncode in (0, 3), run.stderr
+    [point] = [one for one in records(out) if one["kind"] == "point"]
+    load = point["measurements"]["load"]
+    parts = load["machines"]["parts"]
+    assert [part["machine"] for part in parts] == ["here", "web"]
+    assert min(part["requests"]["answered"] for part in parts) > 0
+    assert load["requests"]["answered"] == load["requests"]["ok"]
+    assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+
+
+@pytest.mark.long
+def test_the_doctor_compares_one_load_machine_with_two(sandbox: Sandbox, machine: FarMachine):
+    words = ("--machines", "here,here", "--machine", "far", "--json")
+    run = sandbox.run("doctor", *words, within=machine.near_words, **machine.environment)
+    assert run.returncode == 0, run.stderr
+    ceiling = json.loads(run.stdout)
+    assert ceiling["server_machine"] == "far"
+    assert [point["machines"] for point in ceiling["points"]] == [["here-1"], ["here-1", "here-2"]]
+    assert all(point["lowest_requests_per_s"] <= point["requests_per_s"] for point in ceiling["points"])
+    assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+
+
 def kill_the_run(run: subprocess.Popen, machine: FarMachine) -> None:
     run.kill()
     run.wait()

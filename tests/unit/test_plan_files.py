@@ -36,14 +36,16 @@ def plan(address="192.0.2.1:80", **options):
     return plan_at_point(load, address, {}, (), seed=0)
 
 
-def test_a_plan_names_the_files_that_its_load_reads_and_can_have_them_elsewhere():
-    posted = plan(method="POST", body="@/here/body").to_json()
-    assert files_read(posted) == ["/here/body"]
-    moved = with_files_at(posted, {"/here/body": "/there/1"})
+def test_a_plan_names_the_files_that_its_load_reads_and_can_have_them_elsewhere(tmp_path: Path):
+    body = tmp_path / "body"
+    body.write_text("x")
+    posted = plan(method="POST", body=f"@{body}").to_json()
+    assert files_read(posted) == [str(body)]
+    moved = with_files_at(posted, {str(body): "/there/1"})
     assert files_read(moved) == ["/there/1"]
-    assert json.loads(moved.replace("/there/1", "/here/body")) == json.loads(posted)
+    assert json.loads(moved.replace("/there/1", str(body))) == json.loads(posted)
     # A text of a request is no file, whatever it looks like.
-    assert files_read(plan(method="POST", body="/here/body").to_json()) == []
+    assert files_read(plan(method="POST", body=str(body)).to_json()) == []
 
 
 @pytest.mark.parametrize("size", [0, 1, PART_BYTES, PART_BYTES + 1])

@@ -13,17 +13,26 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.machines import table_of
+from loadcurve.cli.watched_load import machines_named
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
-from loadcurve.report.doctor import Programs, ceiling_tables, check_lines, noise_table, programs_lines
+from loadcurve.report.doctor import (
+    Programs,
+    ceiling_tables,
+    check_lines,
+    machines_ceiling_table,
+    noise_table,
+    programs_lines,
+)
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
 from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling
 from loadcurve.runs.kept import keep
 from loadcurve.runs.machines import reached
+from loadcurve.runs.machines_ceiling import measure_machines_ceiling
 from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
@@ -144,6 +153,42 @@ def machine_doctor(destination: str, others: Sequence[str], *, json_output: bool
         for check in checks:
             out.print(check_lines(check))
     return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
+
+
+def machines_doctor(
+    machines: str, server_machine: str | None, others: Sequence[str], *, json_output: bool
+) -> int:
+    """Measure what more and more load machines reach, against a server here or on a destination of ssh.
+
+    ``others`` are options that were given and concern this machine alone.
+
+    Raises:
+        BadInput: there are such options, a name is no machine's, or a machine cannot reach the server.
+        NothingMeasured: a machine cannot be reached or is lost, or a load got no answer.
+
+    """
+    if others:
+        raise BadInput(
+            f"{others[0]}: about this machine, and --machines asks for others; leave one of them out"
+        )
+    talk = new_console(stderr=True)
+    place = None if server_machine is None else reached(server_machine, table_of(server_machine))
+    try:
+        with machines_named(machines, "--machines") as load_machines:
+            ceiling = measure_machines_ceiling(
+                load_machines,
+                place,
+                divide_cpus(None, None),
+                lambda names: talk.print(Text(f"measuring the load of {', '.join(names)} …")),
+            )
+    finally:
+        if place is not None:
+            place.close()
+    if json_output:
+        sys.stdout.write(ceiling.model_dump_json(indent=2) + "\n")
+    else:
+        new_console().print(machines_ceiling_table(ceiling))
+    return EXIT_DONE
 
 
 def _measured(cpus: CpuDivision, talk: Console, *, quick: bool) -> Ceiling:

@@ -521,12 +521,24 @@ def doctor(
             metavar="DESTINATION", help="Check another machine for servers, to which ssh leads, alone."
         ),
     ] = None,
+    machines: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[,HOST…]",
+            help="Measure what the first of these load machines reaches, the first two, four and so on, "
+            "against a server here, or on --machine.",
+        ),
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
-    from loadcurve.cli.doctor import doctor_command, machine_doctor
+    from loadcurve.cli.doctor import doctor_command, machine_doctor, machines_doctor
 
     raise_on_interrupts()
+    if machines is not None:
+        others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
+        given = [name for name, is_given in others.items() if is_given]
+        raise typer.Exit(machines_doctor(machines, machine, given, json_output=json_output))
     if machine is not None:
         others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
         code = machine_doctor(

@@ -39,12 +39,17 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
         return watched(plan)
     from loadcurve.generate.many import ManyMachines
 
-    with _nodes(nodes, options.values["ray_address"]) if nodes else _named(machines) as found:
+    with (
+        _nodes(nodes, options.values["ray_address"]) if nodes else machines_named(machines, "--from") as found
+    ):
         return watched(plan, ManyMachines(found))
 
 
-def _named(machines: str) -> AbstractContextManager[list[LoadMachine]]:
-    """Return machines by their names, of which each is ``here`` or a destination of ssh."""
+def machines_named(machines: str, option: str) -> AbstractContextManager[list[LoadMachine]]:
+    """Return the load machines that an option names: ``here``, or destinations of ssh.
+
+    Raises ``BadInput``: a name can be neither.
+    """
     from loadcurve.cli.machines import table_of
     from loadcurve.generate.load_machines import load_machines
     from loadcurve.machines.table import HERE
@@ -53,7 +58,7 @@ def _named(machines: str) -> AbstractContextManager[list[LoadMachine]]:
     try:
         tables = {name: table_of(name) for name in names if name != HERE}
     except BadInput as error:
-        raise BadInput(f"--from {machines}: {error}") from None
+        raise BadInput(f"{option} {machines}: {error}") from None
     return load_machines(names, tables)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.report import text
 from loadcurve.result.ceiling import Ceiling, CeilingPoint
+from loadcurve.result.machines_ceiling import MachinesCeiling
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -62,6 +63,41 @@ def ceiling_tables(ceiling: Ceiling) -> RenderableType:
         points = [point for point in ceiling.points if point.spoken == spoken]
         parts += [Text(spoken.title), _ceiling_table(points, has_streams=spoken.http == "2")]
     return Group(*parts)
+
+
+def machines_ceiling_table(ceiling: MachinesCeiling) -> RenderableType:
+    """Return what more and more load machines reach, and what that says of the first."""
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
+    table.add_column("load machines", overflow="fold")
+    for title in ("requests/s", "lowest", "highest", "of one", "busiest CPU"):
+        table.add_column(title, justify="right", no_wrap=True)
+    one = ceiling.points[0]
+    for point in ceiling.points:
+        rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
+        table.add_row(
+            ", ".join(point.machines),
+            *[f"{rate:,.0f}" for rate in rates],
+            f"{point.requests_per_s / one.requests_per_s:.2f}",
+            f"{point.generator_cpu_share:.0%}",
+        )
+    return Group(table, Text(_of_machines(ceiling)))
+
+
+def _of_machines(ceiling: MachinesCeiling) -> str:
+    """Return what the ceilings of several machines say, in words."""
+    one, enough, last = ceiling.points[0], ceiling.enough, ceiling.points[-1]
+    if last is one:
+        return "one machine alone does not show whether it is the limit: name at least two"
+    if enough is one:
+        return (
+            "what more machines reached lies within the spread of the loads of the first, which so does not "
+            "show as the limit: that is the server, or the way to it"
+        )
+    more = f"{enough.requests_per_s / one.requests_per_s:.2f} times what the first reached"
+    if enough is last:
+        return f"{len(last.machines)} machines reached {more}: fewer are the limit, and so may these be"
+    count = len(enough.machines)
+    return f"{count} machines reached {more}, and more of them no more: {count} are enough for this server"
 
 
 def _ceiling_table(points: Sequence[CeilingPoint], *, has_streams: bool) -> Table:
