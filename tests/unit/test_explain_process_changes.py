@@ -74,6 +74,40 @@ def test_one_for_each_of_a_few_connections_follows_the_load_too():
     assert found(plant, Setup(values=(1, 2, 4))) == {}
 
 
+def test_what_is_left_of_the_point_before_does_not_hide_that_there_is_one_for_each_connection():
+    """A sweep that goes down: the server ends a process when it sees that its connection was closed."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        most = 51 if connections == 1 else int(connections) + 1
+        record["probe"]["server"]["processes"] = {"min": int(connections) + 1, "max": most}
+
+    assert found(plant, Setup(values=(50, 1))) == {}
+
+
+def test_processes_that_a_server_has_kept_are_told_when_it_ends_them():
+    """As of Apache, which ends spare processes one by one."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        least = 30 if connections == 1 else 51
+        record["probe"]["server"]["processes"] = {"min": least, "max": 51}
+
+    [finding] = found(plant, Setup(values=(50, 1))).values()
+    assert "went from 51 to 30" in finding.seen
+
+
+@pytest.mark.parametrize(
+    ("least", "codes"),
+    [(1, set()), (10, {"processes_changed"})],
+    ids=["one for each connection", "spare ones that stay"],
+)
+def test_processes_that_end_with_always_as_many_connections_are_the_loads_doing(least, codes):
+    def plant(record: Data, trial: int, rate: float) -> None:
+        record["load"]["load"] |= {"connections": 50}
+        record["probe"]["server"]["processes"] = {"min": least, "max": 51}
+
+    assert set(found(plant, Setup(key="rate", values=(100, 200, 300)))) == codes
+
+
 FEW = ((1, 5), (1, 6), (1, 5), (1, 1))
 """The least and the most processes at four connections, of which some are just being made or were closed."""
 

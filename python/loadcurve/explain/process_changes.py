@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
@@ -17,8 +18,9 @@ CODE = FindingCode(
     "processes_changed",
     title="The number of processes changed",
     seen_where="one process more or fewer than at the point before, or 20 % of the threads and at least 2; "
-    "not where their number follows the connections: one per connection at all points, give or take two, "
-    "or, where the load closes connections, at most one per open or just closed connection",
+    "not where their number follows the connections: one per connection at all points, give or take two "
+    "and what is left of the point before, or, where the load closes connections, at most one per open or "
+    "just closed connection",
     because="runtimes start and end single threads at any time; one per connection is caused by the load",
 )
 
@@ -79,12 +81,39 @@ def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
     connections = [record.load.load.connections for record in records]
     closes = all(record.load.load.closes_connections for record in records)
     for counted in zip(*(_ranges(record) for record in records), strict=True):
-        known = [count.max for count in counted if count is not None]
-        if len(known) == len(connections) and (
-            _follow(connections, known) or (closes and _come_and_go(connections, known))
+        ranges = [count for count in counted if count is not None]
+        if len(ranges) < len(connections):
+            continue
+        most = [count.max for count in ranges]
+        if (
+            _follow(connections, _without_leftovers(connections, ranges))
+            or _end_with_connections(connections, ranges)
+            or (closes and _come_and_go(connections, most))
         ):
             return True
     return False
+
+
+def _without_leftovers(connections: Sequence[int], ranges: Sequence[CountRange]) -> list[int]:
+    """Return the most at each point, but the least where more were there at first, from the point before."""
+    counts = [ranges[0].max]
+    for (opened, opened_now), (before, now) in zip(pairwise(connections), pairwise(ranges), strict=True):
+        is_left = opened > opened_now and now.max <= before.max
+        counts.append(now.min if is_left else now.max)
+    return counts
+
+
+def _end_with_connections(connections: Sequence[int], ranges: Sequence[CountRange]) -> bool:
+    """Say whether there is one for each of always as many connections, and none once these are closed.
+
+    A server with rules of its own keeps some of what it has started.
+    """
+    begun, later = ranges[0], ranges[1:]
+    return (
+        len({*connections}) == 1
+        and all(0 <= count.max - connections[0] <= HELPERS_MAX for count in (begun, *later))
+        and any(count.min <= HELPERS_MAX for count in later)
+    )
 
 
 def _follow(connections: Sequence[int], counts: Sequence[int]) -> bool:
