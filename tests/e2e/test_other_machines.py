@@ -81,7 +81,43 @@ def test_a_server_there_is_verified_measured_and_gone(sandbox: Sandbox, machine:
     for reading in (clock["before"], clock["after"]):
         # Both sides are one machine, whose monotonic clock is one.
         assert abs(reading["offset_s"]) <= reading["error_s"]
+    link = record["machines"]["web"]["link"]
+    assert {side: link[side]["name"] for side in ("here", "there")} == {"here": "near", "there": "far"}
+    for side in ("here", "there"):
+        assert (link[side]["driver"], link[side]["mtu_bytes"]) == ("veth", 1500)
+        # The driver says 10 Gbit/s, of no link at all.
+        assert link[side]["speed_bits_per_s"] is None
+        assert link[side]["offloads"]["tcp-segmentation-offload"] is True
+    assert 0 < link["round_trip_ms"]["min"] <= link["round_trip_ms"]["median"] < PATIENCE_S * 1e3
+    assert link["path_mtu_bytes"] == 1500
+    assert points["near"]["probe"]["link"] is None
+    here, there = (point["probe"]["link"][side] for side in ("here", "there"))
+    assert here["received_bytes_per_s"] == pytest.approx(there["sent_bytes_per_s"], rel=0.2)
+    # Every answer came this way, with its headers.
+    assert here["received_bytes_per_s"] > 1024 * load["rate_rps"]["answered"] * 0.8
     assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+
+
+def test_a_link_that_is_full_is_found_by_the_speed_that_the_study_gives(
+    sandbox: Sandbox, machine: FarMachine
+):
+    machine.limit_link(mbit_per_s=20)
+    try:
+        more = 'machines.web.link_speed = "20Mbit"\ncontent."100k.txt" = "100KiB"'
+        file = study(sandbox, "1s", more)
+        file.write_text(file.read_text().replace('requests = ["/1k.txt"]', 'requests = ["/100k.txt"]'))
+        out = sandbox.work / "out"
+        run = sandbox.run(
+            "run", file, "--out", out, within=machine.near_words, **machine.environment, COLUMNS="200"
+        )
+    finally:
+        machine.unlimit_link()
+    link = json.loads((out / "run.json").read_text())["machines"]["web"]["link"]
+    assert (link["there"]["speed_bits_per_s"], link["there"]["speed_from"]) == (20_000_000, "study")
+    (point,) = records(out)
+    assert point["probe"]["link"]["there"]["sent_bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.1)
+    assert "The link between the machines was saturated" in run.stdout
+    assert "of the 20 Mbit/s of its link, as link_speed says" in " ".join(run.stdout.split())
 
 
 def test_a_port_that_is_closed_between_both_is_told_before_anything_is_measured(

@@ -48,6 +48,18 @@ class FarMachine:
         """Set the link between both ``up`` or ``down``."""
         subprocess.run([*inside(self.far), "ip", "link", "set", "far", state], check=True)
 
+    def limit_link(self, mbit_per_s: int) -> None:
+        """Let packets leave the machine at this rate alone; skips the test where that cannot be done here."""
+        words = ["root", "tbf", "rate", f"{mbit_per_s}mbit", "burst", "32kb", "latency", "50ms"]
+        limited = ["tc", "-n", self.far, "qdisc", "add", "dev", "far", *words]
+        if subprocess.run(limited, check=False, capture_output=True).returncode:
+            pytest.skip("needs tc, and a kernel with its token bucket filter (sch_tbf)")
+
+    def unlimit_link(self) -> None:
+        """Take the limit away."""
+        unlimited = ["tc", "-n", self.far, "qdisc", "del", "dev", "far", "root"]
+        subprocess.run(unlimited, check=True, capture_output=True)
+
     def processes(self) -> dict[int, str]:
         """The commands in the machine's network by their ids, but for those of sshd."""
         return {pid: words for pid, words in processes_in(self.far).items() if "sshd" not in words}

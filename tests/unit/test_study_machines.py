@@ -39,6 +39,11 @@ def test_a_study_names_the_machine_of_its_servers(tmp_path):
     assert (name, table.ssh, table.address) == ("web", "bench@web.example", "10.0.0.5")
 
 
+def test_a_study_gives_the_speed_of_a_link_that_no_driver_knows(tmp_path):
+    study = read_study(written(tmp_path, '[machines.web]\nssh = "web"\nlink_speed = "2.5Gbit"\n'))
+    assert study.machines["web"].link_speed_bits_per_s == 2_500_000_000
+
+
 def test_servers_can_have_places_of_their_own_so_that_machines_are_compared(tmp_path):
     more = """
         host.server_machine = "small"
@@ -133,6 +138,11 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected a destination as ssh takes it"),
         ('[machines.web]\naddress = "10.0.0.5"\n', "machines.web.ssh: missing"),
         ('[machines.web]\nssh = "web"\naddress = "web"\n', 'expected a numeric address, such as "10.0.0.5"'),
+        (
+            '[machines.web]\nssh = "web"\naddress = "fe80::1"\n',
+            "an address of IPv6, by which no machine can be",
+        ),
+        ('[machines.web]\nssh = "web"\nlink_speed = 1000\n', 'such as "100Mbit" or "2.5Gbit"'),
     ],
 )
 def test_what_is_wrong_is_told(tmp_path, more, problem):

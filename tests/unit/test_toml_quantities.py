@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.toml.quantities import parse_duration_s, parse_share, parse_size_bytes
+from loadcurve.toml.quantities import (
+    parse_duration_s,
+    parse_link_speed_bits_per_s,
+    parse_share,
+    parse_size_bytes,
+)
 
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=6)
 DURATION_UNITS = {"us": "0.000001", "ms": "0.001", "s": "1", "m": "60", "h": "3600", "": "1"}
@@ -64,3 +69,17 @@ def test_shares_are_read_from_per_cent(text, share):
 def test_what_is_no_share_is_refused(text):
     with pytest.raises(ValueError, match="is not a share in per cent"):
         parse_share(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits_per_s"),
+    [("1Gbit", 10**9), ("2.5 Gbit", 2_500_000_000), ("100Mbit", 10**8), ("56kbit", 56_000)],
+)
+def test_the_speed_of_a_link_is_read_in_bits_per_second(text, bits_per_s):
+    assert parse_link_speed_bits_per_s(text) == bits_per_s
+
+
+@pytest.mark.parametrize("text", ["", "1000", "1GB", "1Gb", "1gbit", "-1Gbit", "0Gbit", "fast", "1Gibit"])
+def test_what_is_no_speed_of_a_link_is_refused(text):
+    with pytest.raises(ValueError, match=r"2\.5Gbit|less than one bit"):
+        parse_link_speed_bits_per_s(text)

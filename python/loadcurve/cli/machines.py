@@ -12,6 +12,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
+from loadcurve.result.link import LinkRecord
 from loadcurve.runs.machines import reached
 from loadcurve.study.find import find_study
 from loadcurve.study.several import studies_in
@@ -19,6 +20,7 @@ from loadcurve.toml.problems import problems_of
 
 NS_PER_MS = 1e6
 MIB_BITS = 20
+BITS_PER_MBIT = 1e6
 
 
 def list_command(named: Sequence[str]) -> None:
@@ -108,6 +110,7 @@ def _checked(machine: SshMachine) -> Table:
         table.add_row("CPUs", Text(f"{len(there.cpus)} of {facts['cpu_model']}"))
         table.add_row("memory", f"{facts['memory_bytes'] >> MIB_BITS:,} MiB")
         table.add_row("Python", Text(there.channel().greeting["python"]))
+        table.add_row("link", Text(_link_in_words(there.link)))
         error_ms = clock.error_ns / NS_PER_MS
         round_trip = f"the shortest way there and back takes {2 * error_ms:.3g} ms"
         table.add_row("clock", f"known to {error_ms:.3g} ms: {round_trip}")
@@ -116,3 +119,17 @@ def _checked(machine: SshMachine) -> Table:
         return table
     finally:
         there.close()
+
+
+def _link_in_words(link: LinkRecord) -> str:
+    """Return what is known of the way to a machine, for its row."""
+    words = []
+    for where, end in (("here", link.here), ("there", link.there)):
+        if end is not None:
+            speed = end.speed_bits_per_s
+            told = "of unknown speed" if speed is None else f"of {speed / BITS_PER_MBIT:,.6g} Mbit/s"
+            words.append(f"{end.name} {where}, {told}, MTU {end.mtu_bytes or 'unknown'}")
+    if link.round_trip_ms is not None:
+        times = link.round_trip_ms
+        words.append(f"a round trip takes {times.min:.3g} ms, {times.median:.3g} ms in the median")
+    return "; ".join(words) or "unknown"

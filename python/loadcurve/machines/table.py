@@ -11,6 +11,7 @@ from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import own_problem
+from loadcurve.toml.quantities import LinkSpeed
 
 HERE: Final = "here"
 """The name of this machine, which no table has."""
@@ -27,7 +28,20 @@ def _numeric(text: str) -> str:
     try:
         return str(ipaddress.IPv4Address(text))
     except ValueError:
+        if _is_of_ipv6(text):
+            raise own_problem(
+                f"found {show(text)}, an address of IPv6, by which no machine can be reached yet; expected "
+                'the IPv4 address of the same machine, such as "10.0.0.5"'
+            ) from None
         raise own_problem(f'found {show(text)}; expected a numeric address, such as "10.0.0.5"') from None
+
+
+def _is_of_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 class MachineTable(TomlTable):
@@ -45,6 +59,8 @@ class MachineTable(TomlTable):
     """The address (IPv4) that its servers listen on; that of the host of `ssh` unless it is given."""
     type: Text | None = None
     """Its machine type, such as `"t2.micro"`, from whose price its servers' prices follow."""
+    link_speed_bits_per_s: LinkSpeed | None = Field(None, alias="link_speed")
+    """The speed of its link in each direction, where its driver knows none, as on many rented machines."""
     source_addresses: SourceAddresses = Field(default_factory=list)
     """Its addresses from which connections come in turn, where it sends load on web servers. Those of this
     machine stand in [load]."""

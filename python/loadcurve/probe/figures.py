@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from loadcurve.probe.samples import Sample
 
@@ -39,10 +40,22 @@ class Window:
         return self.start_s <= moment_s <= self.end_s
 
 
+class Stamped(Protocol):
+    """What was read at a moment."""
+
+    @property
+    def t_s(self) -> float:
+        """When, on the monotonic clock."""
+        ...
+
+
+Read = TypeVar("Read", bound=Stamped)
+
+
 class Track:
     """One figure at all the moments where it was read."""
 
-    def __init__(self, samples: Iterable[Sample], taken: Figure) -> None:
+    def __init__(self, samples: Iterable[Read], taken: Callable[[Read], float | None]) -> None:
         """Take the figure from samples whose moments ascend."""
         told = [(sample.t_s, value) for sample in samples if (value := taken(sample)) is not None]
         self._moments_s = [moment_s for moment_s, _ in told]

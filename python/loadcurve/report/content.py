@@ -201,6 +201,8 @@ def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:
     for name, machine in record.machines.items():
         yield f"{name} · address", machine.address
         yield from text.flattened(machine.facts, f"{name} · ")
+        if machine.link is not None:
+            yield from text.flattened(machine.link.model_dump(), f"{name} · link · ")
 
 
 def _summary(run: Run, analysis: Analysis) -> list[str]:

@@ -8,6 +8,7 @@ measured", never zero. docs/methodology/probe.md says how each figure is measure
 from typing import Literal
 
 from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.result.link import LinkUse
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.throttling import Throttling
 from loadcurve.result.verdict import Caveat
@@ -220,3 +221,5 @@ class ProbeRecord(Record):
     """Of the server's CPUs; records may lack them."""
     clock: ServerClock | None = None
     """Brings what was seen on another machine to the generator's clock; ``None`` on the same machine."""
+    link: LinkUse | None = None
+    """What went over the link to another machine; ``None`` on the same machine."""

@@ -9,6 +9,7 @@ from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record, Ti
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
 from loadcurve.result.left_out import LeftOut
+from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
@@ -151,6 +152,8 @@ class OtherMachineRecord(Record):
     """Where its servers listened."""
     facts: dict[str, Any]
     """What kind of machine it is, as ``host`` says it of this one."""
+    link: LinkRecord | None = None
+    """The way between that machine and this one; records may lack it."""
 
 
 class RunRecord(SealedRecord):

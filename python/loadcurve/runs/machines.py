@@ -47,7 +47,9 @@ class Machines:
         """Return the records of the machines on which a study has servers."""
         machines = [self.at(study.server_machine_of(name)) for name in study.servers]
         return {
-            machine.name: OtherMachineRecord(address=machine.address, facts=dict(machine.facts))
+            machine.name: OtherMachineRecord(
+                address=machine.address, facts=dict(machine.facts), link=machine.link
+            )
             for machine in machines
             if machine is not None
         }
@@ -69,4 +71,4 @@ def reached(name: str, table: MachineTable) -> ServerMachine:
         # Of a machine that is not reached at all ssh has more to say.
         there.connect().close()
         raise
-    return ServerMachine(name, address, there.connect)
+    return ServerMachine(name, address, there.connect, table.link_speed_bits_per_s)

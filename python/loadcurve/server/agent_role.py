@@ -17,6 +17,7 @@ from typing import Any
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import check_host_of_servers
+from loadcurve.host.link import interface_to
 from loadcurve.machines.agent import Call, CallFailed
 from loadcurve.probe.figures import Window
 from loadcurve.result.records import ContentRecord
@@ -29,6 +30,7 @@ from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.found_record import container_record, digest_of
 from loadcurve.server.here import Server
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
+from loadcurve.server.link_watch import LinkWatch
 from loadcurve.server.location import LOOPBACK, ThisMachine
 from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.probing import Probe
@@ -46,6 +48,7 @@ class Started:
 
     server: Server
     probe: Probe | None = None
+    link: LinkWatch | None = None
     is_stopped: bool = False
 
 
@@ -59,6 +62,8 @@ class AgentRole:
         """Begin without a server."""
         self._keeper = ThreadPoolExecutor(1, thread_name_prefix="servers")
         self._machine = ThisMachine()
+        self._client = LOOPBACK
+        """Where connections have come from."""
         self._numbers = count(1)
         self._started: dict[int, Started] = {}
         self._found: dict[str, FoundServer] = {}
@@ -110,16 +115,22 @@ class AgentRole:
         facts = host_facts()
         return {"facts": facts, "cpus": facts["cpus"], "cleaned": cleaned, "others": others}
 
-    def _knock(self, call: Call) -> bool:
-        """Listen on a free port, which is reported, until a connection comes; returns whether one has."""
+    def _knock(self, call: Call) -> Json | None:
+        """Listen on a free port, which is reported, until this number of connections have come.
+
+        Returns the interface that leads to where they came from, where it is known.
+        """
         with socket.create_server((self._machine.address, 0)) as listener:
             listener.settimeout(KNOCK_TIMEOUT_S)
             call.tell(listener.getsockname()[1])
             try:
-                listener.accept()[0].close()
+                for _ in range(call.arguments["connections"]):
+                    connection, (self._client, *_) = listener.accept()
+                    connection.close()
             except TimeoutError:
-                return False
-        return True
+                return None
+        interface = interface_to(self._client)
+        return None if interface is None else interface.model_dump(mode="json")
 
     def _find(self, call: Call) -> Json:
         found = self._looked_for(call.arguments, call.tell)
@@ -201,8 +212,9 @@ class AgentRole:
 
     def _probe(self, call: Call) -> None:
         started = self._of(call)
-        probe = started.server.probe(call.arguments["cpus"], call.arguments["interval_s"])
-        started.probe = probe.__enter__()
+        cpus, interval_s = call.arguments["cpus"], call.arguments["interval_s"]
+        started.probe = started.server.probe(cpus, interval_s).__enter__()
+        started.link = LinkWatch(self._client, interval_s, cpus).__enter__()
 
     def _leave_probe(self, call: Call) -> None:
         _leave_probe(self._of(call))
@@ -215,7 +227,11 @@ class AgentRole:
             raise CallFailed("fault", "the probe was not started")
         window = Window(call.arguments["start_s"], call.arguments["end_s"])
         seen = started.probe.observed_within(window, call.arguments["answered"])
-        return seen.model_dump(mode="json")
+        use = None if started.link is None else started.link.use_within(window)
+        return {
+            "probe": seen.model_dump(mode="json"),
+            "link": None if use is None else use.model_dump(mode="json"),
+        }
 
     def _watch(self, call: Call) -> None:
         """Return when a server is stopped, and fail when it has ended by itself."""
@@ -244,6 +260,9 @@ def _stop(started: Started) -> None:
 
 
 def _leave_probe(started: Started) -> None:
+    if started.link is not None:
+        started.link.__exit__(None, None, None)
+        started.link = None
     if started.probe is not None:
         started.probe.__exit__(None, None, None)
         started.probe = None

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import queue
-import socket
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -14,17 +13,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
-from loadcurve.errors import NothingMeasured, refusal
+from loadcurve.errors import NothingMeasured
 from loadcurve.host.fitness import Check
+from loadcurve.host.link import interface_to
 from loadcurve.loads.http import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.clock_offsets import ClockCourse, Offset
 from loadcurve.machines.files import parts_of
+from loadcurve.probe.figures import Window
 from loadcurve.probe.window import nothing_observed
 from loadcurve.protocol import ProtocolName
 from loadcurve.redaction import remember_url
+from loadcurve.result.link import InterfaceRecord, InterfaceUse, LinkRecord, LinkUse
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ClockComparison, ProbeRecord, ServerClock
 from loadcurve.result.records import ContainerRecord, ContentRecord, LimitUse
@@ -37,13 +39,14 @@ from loadcurve.server.content import content_of_folder
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.link_watch import LinkWatch
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.transport import Transport
+from loadcurve.server.way import CONNECTIONS, measured_way, require_reached
 from loadcurve.study.container import ContainerTable
 
-CONNECT_TIMEOUT_S = 5.0
 LOG_LINES = 20
 MS_PER_S = 1e3
 NS_PER_S = 1e9
@@ -83,8 +86,16 @@ class ServerMachine:
     agent has removed.
     """
 
-    def __init__(self, name: str, address: str, connect: Callable[[], Channel]) -> None:
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        connect: Callable[[], Channel],
+        link_speed_bits_per_s: int | None = None,
+    ) -> None:
         """Reach the machine, and see that a server there would be reached from here.
+
+        ``link_speed_bits_per_s`` is that of its link, where a person has given it.
 
         Raises:
             MachineLost: it is not reached; the text says what ssh said.
@@ -97,7 +108,7 @@ class ServerMachine:
         self._sent: set[str] = set()
         try:
             self.facts: Mapping[str, Any] = self._prepare()
-            self._require_way()
+            self.link = self._way(link_speed_bits_per_s)
         except BaseException:
             self.close()
             raise
@@ -176,28 +187,25 @@ class ServerMachine:
         self.others: list[str] = prepared["others"]
         return {**prepared["facts"], "cpus": prepared["cpus"]}
 
-    def _require_way(self) -> None:
-        """Try whether a connection from here comes about, before anything is started."""
+    def _way(self, link_speed_bits_per_s: int | None) -> LinkRecord:
+        """Try whether a connection from here comes about, before anything is started; return what it is."""
         told: queue.SimpleQueue[int] = queue.SimpleQueue()
-        answer = self._channel.start("servers.knock", told.put)
+        answer = self._channel.start("servers.knock", told.put, connections=CONNECTIONS)
         answer.add_done_callback(lambda _: told.put(0))
         if (port := told.get()) == 0:
             answer.result()
-        require_reached(self.name, self.address, port)
-
-
-def require_reached(machine: str, address: str, port: int) -> None:
-    """Raise ``NothingMeasured`` where no connection from here to a port that listens there comes about."""
-    try:
-        socket.create_connection((address, port), CONNECT_TIMEOUT_S).close()
-    except OSError as error:
-        why = f"none came about within {CONNECT_TIMEOUT_S:g} s"
-        said = why if isinstance(error, TimeoutError) else refusal(error)
-        raise NothingMeasured(
-            f"machine {machine}: a program there listened on port {port} of {address}, and a connection from "
-            f"here failed: {said}. Let this machine through the firewall between the two (to any port, since "
-            "servers listen on free ones), or set `address` in the machine's table to one that leads there"
-        ) from None
+        round_trip, path_mtu_bytes = measured_way(self.name, self.address, port)
+        there = InterfaceRecord.model_validate(found) if (found := answer.result()) else None
+        if there is not None and link_speed_bits_per_s is not None:
+            there = there.model_copy(
+                update={"speed_bits_per_s": link_speed_bits_per_s, "speed_from": "study"}
+            )
+        return LinkRecord(
+            here=interface_to(self.address),
+            there=there,
+            round_trip_ms=round_trip,
+            path_mtu_bytes=path_mtu_bytes,
+        )
 
 
 def _send_file(channel: Channel, digest: str, name: str, file: Path) -> None:
@@ -331,7 +339,7 @@ class ServerElsewhere(LiveServer):
 
     def probe(self, cpus: Collection[int], interval_s: float, /) -> "ProbeElsewhere":
         """Return the probe, which runs beside the server on these CPUs of its machine."""
-        return ProbeElsewhere(self, self._machine.name, cpus, interval_s)
+        return ProbeElsewhere(self, self._machine, cpus, interval_s)
 
     def limit_use(self) -> LimitUse | None:
         """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
@@ -382,11 +390,12 @@ class ProbeElsewhere(LiveProbe):
     """Watches a server on its machine; what it saw is brought to the clock of this one."""
 
     def __init__(
-        self, server: ServerElsewhere, machine: str, cpus: Collection[int], interval_s: float
+        self, server: ServerElsewhere, machine: ServerMachine, cpus: Collection[int], interval_s: float
     ) -> None:
         """Prepare the probe; nothing is started."""
         self._server = server
-        self._machine = machine
+        self._machine = machine.name
+        self._link = LinkWatch(machine.address, interval_s)
         self._cpus = sorted(cpus)
         self._interval_s = interval_s
         self._before: Offset | None = None
@@ -395,12 +404,14 @@ class ProbeElsewhere(LiveProbe):
         """Compare the clocks, start the probe and wait for its first sample."""
         self._before = self._server.compare_clocks()
         self._server.call("servers.probe", cpus=self._cpus, interval_s=self._interval_s)
+        self._link.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the probe; on a machine that is lost the agent sees to it."""
+        self._link.__exit__(None, None, None)
         with contextlib.suppress(ServerFailure):
             self._server.call("servers.leave_probe")
 
@@ -421,14 +432,18 @@ class ProbeElsewhere(LiveProbe):
             end_s=_there_s(course, start_s + load.duration_s),
             answered=(load.rate_rps.answered or 0.0) * load.duration_s,
         )
-        record = ProbeRecord.model_validate(seen)
+        record = ProbeRecord.model_validate(seen["probe"])
         clock = ServerClock(
             machine=self._machine,
             before=_comparison(before),
             after=_comparison(after),
         )
+        link = LinkUse(
+            here=self._link.use_within(Window(start_s, start_s + load.duration_s)),
+            there=seen["link"] and InterfaceUse.model_validate(seen["link"]),
+        )
         caveats = [*record.caveats, *drift_caveats(clock, self._interval_s)]
-        return record.model_copy(update={"clock": clock, "caveats": caveats})
+        return record.model_copy(update={"clock": clock, "link": link, "caveats": caveats})
 
 
 def _there_s(course: ClockCourse, moment_s: float) -> float:

@@ -25,10 +25,13 @@ BYTES_PER_UNIT = {
     "MiB": 1 << 20,
     "GiB": 1 << 30,
 }
+BITS_PER_S_PER_UNIT = {"kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+"""By decimal thousands, as links have them."""
 
 SHARE_IN_WORDS = 'a share in per cent, such as "3 %"'
 DURATION_IN_WORDS = 'a duration such as "500ms", "1.5s" or "1m", or a number of seconds'
 SIZE_IN_WORDS = 'a size such as "512B", "10kB" or "1KiB", or a whole number of bytes'
+LINK_SPEED_IN_WORDS = 'the speed of a link in each second, such as "100Mbit" or "2.5Gbit"'
 
 # Fifteen digits on each side are more than any duration or size needs, and keep every result finite.
 _QUANTITY = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?) ?(?P<unit>[A-Za-z]*|%)")
@@ -79,6 +82,21 @@ def parse_share(text: str) -> float:
     return float(quantity[0] / 100)
 
 
+def parse_link_speed_bits_per_s(text: str) -> int:
+    """Bits per second of a speed with a unit (kbit, Mbit, Gbit).
+
+    Raises ``ValueError``: the text is not such a speed, or less than one bit per second.
+    """
+    quantity = _split(text)
+    if quantity is None or quantity[1] not in BITS_PER_S_PER_UNIT:
+        raise ValueError(f'"{text}" is not {LINK_SPEED_IN_WORDS}')
+    number, unit = quantity
+    speed_bits_per_s = int(number * BITS_PER_S_PER_UNIT[unit])
+    if speed_bits_per_s < 1:
+        raise ValueError(f'"{text}" is less than one bit per second')
+    return speed_bits_per_s
+
+
 def _seconds(value: object) -> object:
     return parse_duration_s(value) if isinstance(value, str) else value
 
@@ -91,6 +109,11 @@ def _bytes(value: object) -> object:
     return parse_size_bytes(value) if isinstance(value, str) else value
 
 
+def _bits_per_s(value: object) -> object:
+    # A bare number could be of bits or of bytes, of thousands or of millions.
+    return parse_link_speed_bits_per_s(value if isinstance(value, str) else str(value))
+
+
 DurationS = Annotated[float, BeforeValidator(_seconds), Ge(0), Expected(DURATION_IN_WORDS)]
 """Seconds, read from a duration."""
 
@@ -99,3 +122,6 @@ SizeBytes = Annotated[int, BeforeValidator(_bytes), Ge(0), Expected(SIZE_IN_WORD
 
 Share = Annotated[float, BeforeValidator(_share), Ge(0), Expected(SHARE_IN_WORDS)]
 """A share of one, read from per cent."""
+
+LinkSpeed = Annotated[int, BeforeValidator(_bits_per_s), Expected(LINK_SPEED_IN_WORDS)]
+"""Bits per second, read from a speed with its unit."""

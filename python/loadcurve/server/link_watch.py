@@ -1,0 +1,90 @@
+"""Reading the counters of a network interface as time passes, here or in the agent on another machine."""
+
+import os
+import threading
+import time
+from collections.abc import Collection
+from types import TracebackType
+from typing import Self
+
+from loadcurve.host.link import interface_to
+from loadcurve.host.readings import Readings
+from loadcurve.probe.figures import Window
+from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
+from loadcurve.result.link import InterfaceUse
+
+COUNTERS = "proc/net/dev"
+"""Of this process's own network, which ``/sys`` need not show."""
+INTERVAL_LEAST_S = 0.1
+"""A reading takes less than 0.1 ms, so that this is less than 0.1 % of a CPU."""
+SAMPLES_MAX = 4000
+"""When there are more, every other one goes: a window's ends are then known to a 2,000th of the load."""
+
+
+class LinkWatch:
+    """Reads what goes through the interface that leads to an address, as a context manager.
+
+    Where there is no such interface, or no counter, nothing is read and :meth:`use_within` returns ``None``.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        interval_s: float,
+        cpus: Collection[int] = (),
+        readings: Readings | None = None,
+        interface: str | None = None,
+    ) -> None:
+        """Prepare for a numeric address, or for an interface; the thread keeps to ``cpus``, if any."""
+        self._address, self._interface = address, interface
+        self._interval_s = max(interval_s, INTERVAL_LEAST_S)
+        self._cpus = cpus
+        self._readings = Readings() if readings is None else readings
+        self._samples: list[InterfaceSample] = []
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, name="link", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Read once, and go on in a thread."""
+        if self._interface is None:
+            found = interface_to(self._address)
+            self._interface = None if found is None else found.name
+        if self._read():
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the thread."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def use_within(self, window: Window) -> InterfaceUse | None:
+        """Return what went through in a window that is over, and forget what was before it."""
+        self._read()
+        with self._lock:
+            use = use_within(self._samples, window)
+            self._samples = [sample for sample in self._samples if sample.t_s >= window.start_s]
+        return use
+
+    def _read(self) -> bool:
+        if self._interface is None:
+            return False
+        moment_s = time.monotonic()
+        found = bytes_so_far(self._readings.text(COUNTERS) or "", self._interface)
+        if found is None:
+            return False
+        with self._lock:
+            self._samples.append(InterfaceSample(moment_s, *found))
+            if len(self._samples) > SAMPLES_MAX:
+                del self._samples[1:-1:2]
+        return True
+
+    def _read_on(self) -> None:
+        if self._cpus:
+            os.sched_setaffinity(0, self._cpus)
+        while not self._stopped.wait(self._interval_s):
+            self._read()
