@@ -10,6 +10,7 @@ from loadcurve.explain import (
     handshakes,
     head_of_line,
     hidden_tail,
+    link,
     listen_queue,
     memory,
     odd_trial,
@@ -31,6 +32,7 @@ from loadcurve.result.folder import Run
 
 FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
     rig.find,
+    link.find,
     wrong_answers.find,
     exhaustion.find,
     listen_queue.find,
@@ -58,6 +60,7 @@ FINDINGS: Mapping[str, FindingCode] = {
     row.code: row
     for row in (
         rig.CODE,
+        link.CODE,
         wrong_answers.CODE,
         exhaustion.PORTS,
         exhaustion.DESCRIPTORS,
