@@ -1,13 +1,14 @@
 """One load from several machines: one begin, one result, and what is said of each machine."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
-from loadcurve.generate.many import ManyMachines, added_up
+from loadcurve.generate.many import ManyMachines, added_up, with_fitting_threads
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.runs.plan import plan_at_point
 from support.limit_server import limit_server
@@ -41,13 +42,12 @@ def open_plan(address, *, connections=16, duration_s=0.3, **options):
 def closed_plan(address, requests_total):
     load = ClosedLoad(
         model="closed",
-        threads=1,
         requests=["/a", "/b"],
         connections=16,
         requests_total=requests_total,
         warmup=0.0,
     )
-    return plan_at_point(load, address, {}, (), seed=0)
+    return plan_at_point(load, address, {}, (0,), seed=0)
 
 
 def run(plan, *machines):
@@ -63,6 +63,14 @@ def counts(result):
     """Every count that a load of a number of requests has, whoever sends them."""
     operations = [(one.operation, one.answered, one.failed) for one in result.operations]
     return result.requests, result.bytes, result.status, operations, result.latency_ms.count
+
+
+def test_each_machine_has_no_more_threads_than_connections_unless_the_load_says_so(address):
+    plan = replace(closed_plan(address, 10), threads=16)
+    assert with_fitting_threads(plan, 4).threads == 4
+    assert with_fitting_threads(plan, 1) is plan
+    said = replace(plan, load=plan.load.model_copy(update={"threads": 16}))
+    assert with_fitting_threads(said, 4).threads == 16
 
 
 @pytest.mark.parametrize("kind", ["closed", "open"])

@@ -14,7 +14,7 @@ STUDY = """\
 title = "x"
 content.a = 1
 load = { model = "closed", requests = ["/a"], duration = "1s" }
-sweep.connections = [1]
+sweep.connections = [5]
 [servers.nginx]
 """
 
@@ -101,6 +101,20 @@ def test_a_study_names_the_machines_that_send_its_load(tmp_path):
     assert study.host.load_machines == ["here", "left", "left"]
     assert {name: table.ssh for name, table in study.load_machines.items()} == {"left": "left"}
     assert read_study(written(tmp_path, "")).load_machines is None
+
+
+def test_every_load_machine_needs_a_connection_for_each_of_its_threads(tmp_path):
+    """Seven machines at a point of five connections; three with two threads each."""
+    file = written(tmp_path, '[host]\nload_machines = ["here", "here"]\n')
+    text = file.read_text()
+    assert read_study(file).host.load_machines == ["here", "here"]
+    file.write_text(text.replace('"here", "here"', ", ".join(['"here"'] * 7)))
+    [problem] = problems_of(file)
+    assert "sweep.connections: found 5 at the lowest point; expected at least 7, one for each of 7" in problem
+    file.write_text(text.replace("requests =", "threads = 3, requests ="))
+    [problem] = problems_of(file)
+    assert "found 5 at the lowest point; expected at least 6" in problem
+    assert "2 load machines with 3 threads each" in problem
 
 
 def test_a_study_that_names_none_has_its_servers_here(tmp_path):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Generator as Yielding
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -55,9 +56,10 @@ class ManyMachines(Generator):
 
         Raises as any generator does, and BadInput for a plan that these machines cannot share.
         """
-        for plan in plans:
+        fitted = [with_fitting_threads(plan, len(self._machines)) for plan in plans]
+        for plan in fitted:
             require_shareable(plan, self._machines)
-        return _Joint(self._machines, plans).run(observe)
+        return _Joint(self._machines, fitted).run(observe)
 
     def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
         """Refuse: levels follow each other on one machine."""
@@ -67,6 +69,14 @@ class ManyMachines(Generator):
             '(between_points = "pause"), or send the load from one machine'
         )
         raise BadInput(text)
+
+
+def with_fitting_threads(plan: Plan, machines: int) -> Plan:
+    """Return a plan with no more threads on each machine than it has connections, unless the load says so."""
+    share = max(1, plan.connections // machines)
+    if plan.load.sending_threads is not None or plan.threads <= share:
+        return plan
+    return replace(plan, threads=share)
 
 
 def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:

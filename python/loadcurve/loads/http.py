@@ -146,6 +146,11 @@ class HttpLoadTable(LoadTable):
         """Its type at one point."""
 
     @property
+    def sending_threads(self) -> int | None:
+        """How many of the generator's threads send it; ``None`` where it does not say."""
+        return self.threads
+
+    @property
     def request_places(self) -> tuple[str, ...]:
         """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
         return self._places

@@ -55,9 +55,9 @@ class Plan(ABC):
         """Return what the engine calls the load's model."""
 
     @property
-    @abstractmethod
     def connections(self) -> int:
-        """How many may be open at once."""
+        """How many may be open at once; of a database, how many clients there are."""
+        return self.load.connections_at_once
 
     @abstractmethod
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -131,11 +131,6 @@ class HttpPlan(Plan):
     """Whose certificates are accepted, where the load does not say it."""
     body_bytes: Mapping[str, int] = field(default_factory=dict)
     """How long the verified answers to paths are."""
-
-    @property
-    def connections(self) -> int:
-        """How many are kept open; of sessions, how many may be open at once."""
-        return self.load.connections_at_once
 
     def _model(self) -> str:
         return self.load.model
@@ -246,11 +241,6 @@ class DatabasePlan(Plan):
     """The URL as records have it, without secrets."""
     database: str
     """What kind of database it is."""
-
-    @property
-    def connections(self) -> int:
-        """How many clients there are."""
-        return self.load.threads
 
     @property
     def workload(self) -> Workload:

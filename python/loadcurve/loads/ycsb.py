@@ -87,6 +87,11 @@ class DatabaseLoadTable(LoadTable):
     generator_threads: PositiveCount | None = None
     """Threads of the generator that the clients share; one for each load CPU unless it is given."""
 
+    @property
+    def sending_threads(self) -> int | None:
+        """How many of the generator's threads send it; ``None`` where it does not say."""
+        return self.generator_threads
+
     def unsaid(self, key: str) -> int | float | None:
         """Return what the workload's file says of a key that the study is silent about."""
         return self.workload.said.get(attributes(type(self))[key])
@@ -174,6 +179,11 @@ class DatabaseLoad(DatabaseLoadTable):
 
     records: PositiveCount
     threads: PositiveCount
+
+    @property
+    def connections_at_once(self) -> int:
+        """How many clients there are, each with a connection."""
+        return self.threads
 
     @model_validator(mode="before")
     @classmethod

@@ -1,8 +1,9 @@
 """Whether the parts of a study fit together."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from loadcurve.loads.models import LoadTables
+from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.machines.table import HERE
 from loadcurve.study.arm import Arm
@@ -58,6 +59,22 @@ def load_machine_inconsistencies(host: Host, trials: Trials) -> Iterator[Problem
     if host.load_machines is not None and trials.continues:
         text = 'found "continue"; expected "pause", because load machines begin each point anew'
         yield Problem(("trials", "between_points"), text)
+
+
+def undivided_connections(machines: int, arms: Iterable[Arm], points: Sequence[Point]) -> Iterator[Problem]:
+    """Yield that load machines have fewer connections at a point than one for each thread of each of them."""
+    for arm in arms:
+        loads = [arm.load_at(point) for point in points]
+        fewest = min(loads, key=lambda load: load.connections_at_once)
+        each = fewest.sending_threads or 1
+        key = f"{fewest.kind.client}s"
+        if fewest.connections_at_once < machines * each:
+            of_threads = f" with {each} threads each" if each > 1 else ""
+            text = (
+                f"found {fewest.connections_at_once} at the lowest point; expected at least "
+                f"{machines * each}, one for each of {machines} load machines{of_threads}"
+            )
+            yield Problem(("sweep", key) if key in arm.own_sweep else arm.place(key), text)
 
 
 def drop_inconsistencies(trials: Trials, sweep: Sweep) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from loadcurve.study.consistency import (
     drop_inconsistencies,
     inconsistencies,
     load_machine_inconsistencies,
+    undivided_connections,
     unknown_machines,
     warmup_inconsistencies,
 )
@@ -193,6 +194,8 @@ class Study(TomlTable):
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:
             problems += self.shortening.inconsistencies(list(self.servers), self.sweep)
+        if not problems and (names := self.host.load_machines):
+            problems += undivided_connections(len(names), self.arms.values(), self.points())
         if problems:
             raise own_problems(problems)
         return self
