@@ -87,6 +87,34 @@ def test_servers_under_the_same_other_load_have_one_sentence_and_many_paths_are_
     )
 
 
+def on_machines(run: Run, **machines: str | None) -> Run:
+    """The run, with these machines for its servers."""
+    servers = {
+        name: server.model_copy(update={"server_machine": machines[name]})
+        for name, server in run.run.servers.items()
+        if name in machines
+    }
+    return dataclasses.replace(
+        run, run=run.run.model_copy(update={"servers": {**run.run.servers, **servers}})
+    )
+
+
+def test_servers_on_different_machines_are_named_with_theirs(run: Run):
+    apart = on_machines(run, nginx="web", tiny=None)
+    content = content_of(apart, analyse(apart))
+    assert content.own_loads["nginx"] == "on web"
+    assert content.own_loads["tiny"] == "on this machine"
+    assert "nginx ran on machine web." in content.summary
+
+
+def test_one_machine_for_all_servers_is_named_once(run: Run):
+    together = on_machines(run, **dict.fromkeys(run.run.servers, "web"))
+    content = content_of(together, analyse(together))
+    assert content.own_loads == {}
+    [sentence] = [one for one in content.summary if "ran on machine" in one]
+    assert sentence.endswith("ran on machine web.")
+
+
 def test_equal_loads_are_not_spoken_of(run: Run):
     content = content_of(run, analyse(run))
     assert content.own_loads == {}

@@ -1,4 +1,4 @@
-"""What differs between the loads of a run's servers, and between their CPUs, in words."""
+"""What differs between the loads of a run's servers, their machines and their CPUs, in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,16 +7,19 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.loads.models import keys_of
 from loadcurve.report import text
 
+THIS_MACHINE = "this machine"
 LONGEST_VALUE = 40
 """Longer values are not shown, in characters."""
 
 
 def own_loads(analysis: Analysis) -> dict[str, str]:
-    """Return how a server's load and CPUs differ from the study's, as ``calls = 1, CPU 1``, where they do."""
+    """Return how a server's load, machine and CPUs differ, as ``calls = 1, on web, CPU 1``, where they do."""
     model = analysis.run.load_model
+    are_apart = len(_by_machine(analysis)) > 1
     words = {
         name: [
             *([own_load_in_words(model, server.load)] if server.load else []),
+            *([f"on {server.facts.get('server_machine') or THIS_MACHINE}"] if are_apart else []),
             *([_cpus(server.facts["cpus"])] if server.facts.get("cpus") else []),
         ]
         for name, server in analysis.run.servers.items()
@@ -52,7 +55,22 @@ def loads_in_words(analysis: Analysis) -> list[str]:
             words = ", ".join(_change(key, *values) for key, values in changes)
             loads.setdefault(words, []).append(name)
     sentences = [f"The load on {text.listing(names)} differs: {words}." for words, names in loads.items()]
-    return [*sentences, *_cpus_in_words(analysis)]
+    return [*sentences, *_machines_in_words(analysis), *_cpus_in_words(analysis)]
+
+
+def _by_machine(analysis: Analysis) -> dict[str | None, list[str]]:
+    """Return the servers that were measured by the other machine on which they ran; ``None`` for this one."""
+    by_machine: dict[str | None, list[str]] = {}
+    for name, server in analysis.run.servers.items():
+        if server.status == "found":
+            by_machine.setdefault(server.facts.get("server_machine"), []).append(name)
+    return by_machine
+
+
+def _machines_in_words(analysis: Analysis) -> Iterator[str]:
+    for machine, names in _by_machine(analysis).items():
+        if machine is not None:
+            yield f"{text.listing(names)} ran on machine {machine}."
 
 
 def _cpus_in_words(analysis: Analysis) -> Iterator[str]:

@@ -111,7 +111,7 @@ _CONDITIONS: Mapping[Aspect, Callable[[Run], Mapping[str, Any]]] = {
 
 
 def server_facts(server: ServerRecord) -> dict[str, Any]:
-    """Return what may differ of a server between runs: entry, version, settings, limits, configuration."""
+    """Return what may differ of a server between runs: entry, version, settings, limits, machine and more."""
     return {
         "catalog_entry": server.catalog_entry,
         "version": server.version,
@@ -121,6 +121,7 @@ def server_facts(server: ServerRecord) -> dict[str, Any]:
         "machine": None if server.machine is None else server.machine.name,
         "beside": [*server.beside],
         "cpus": None if server.cpus is None else list(server.cpus),
+        "server_machine": server.server_machine,
         "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
     }
 
