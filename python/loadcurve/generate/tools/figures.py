@@ -10,7 +10,7 @@ from typing import Literal
 
 from loadcurve.errors import BadInput
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.load import SeriesPeriod
+from loadcurve.result.load import Operation, SeriesPeriod
 
 LatencyBasis = Literal["due", "send"]
 """Whether a latency begins when its request was due, or when it was sent."""
@@ -63,8 +63,8 @@ class ToolFigures:
     """The measured window."""
     answered: int
     """Answers of any status, within the window."""
-    failed: int
-    """Requests without an answer for a reason that the tool counts."""
+    failed: int | None
+    """Requests without an answer for a reason that the tool counts; ``None`` where its files lack that."""
     began_unix_s: float | None = None
     """When it began, by the wall clock."""
     errors: Mapping[str, int] = field(default_factory=dict)
@@ -80,6 +80,8 @@ class ToolFigures:
     bytes_body: int | None = None
     series: Sequence[SeriesPeriod] = ()
     """Where the files have a time for each request."""
+    operations: Sequence[Operation] = ()
+    """Of a database, or of several requests, where the tool tells them apart."""
     asked: Asked = Asked()
 
 

@@ -1,0 +1,26 @@
+"""What tools say of a failure in words, by the classes of results."""
+
+import re
+from collections.abc import Mapping
+
+_CLASSES = {
+    "connect_refused": r"connection refused|ECONNREFUSED",
+    "connect_timeout": r"dial.*(i/o timeout|timed out)|connect(ion)? timed out|connect timeout",
+    "timeout": r"timeout|timed out|deadline exceeded",
+    "reset": r"reset by peer|connection reset|broken pipe|ECONNRESET",
+    "closed_early": r"\bEOF\b|connection closed|closed before|NoHttpResponse|RemoteDisconnected",
+    "fd_unavailable": r"too many open files",
+    "address_unavailable": r"cannot assign requested address",
+    "malformed": r"malformed HTTP|invalid HTTP",
+}
+_PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CLASSES.items()}
+
+
+def errors_of(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return how many failures were of each class; a text that says none of them is left out."""
+    found: dict[str, int] = {}
+    for text, count in counts.items():
+        name = next((name for name, pattern in _PATTERNS.items() if pattern.search(text)), None)
+        if name is not None:
+            found[name] = found.get(name, 0) + count
+    return found

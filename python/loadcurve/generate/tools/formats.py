@@ -1,0 +1,121 @@
+"""The formats of other load generators' files: how each is recognised by its content, and read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.fortio import reader as fortio
+from loadcurve.generate.tools.gatling import reader as gatling
+from loadcurve.generate.tools.go_ycsb import reader as go_ycsb
+from loadcurve.generate.tools.hdr import reader as hdr
+from loadcurve.generate.tools.hey import reader as hey
+from loadcurve.generate.tools.jmeter import reader as jmeter
+from loadcurve.generate.tools.k6 import reader as k6
+from loadcurve.generate.tools.locust import reader as locust
+from loadcurve.generate.tools.oha import reader as oha
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.vegeta import reader as vegeta
+from loadcurve.generate.tools.ycsb import reader as ycsb
+from loadcurve.toml.expected import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of one tool."""
+
+    name: str
+    tool: str
+    what: str
+    """What it is and how the tool is asked for it."""
+    recognises: Callable[[bytes], bool]
+    """Whether a file may be of it, by its begin; no two formats recognise the same file."""
+    read: Callable[[Source], ToolFigures]
+
+
+FORMATS: Sequence[Format] = (
+    Format("hey-csv", "hey", "hey -o csv", hey.is_csv, hey.read_csv),
+    Format("hey-text", "hey", "hey", hey.is_text, hey.read_text),
+    Format("oha-json", "oha", "oha --output-format json", oha.is_json, oha.read_json),
+    Format("oha-csv", "oha", "oha --output-format csv", oha.is_csv, oha.read_csv),
+    Format("vegeta-csv", "vegeta", "vegeta encode -to csv", vegeta.is_csv, vegeta.read_csv),
+    Format("vegeta-json", "vegeta", "vegeta encode -to json", vegeta.is_json, vegeta.read_json),
+    Format("vegeta-report", "vegeta", "vegeta report -type json", vegeta.is_report, vegeta.read_report),
+    Format("k6-csv", "k6", "k6 run --out csv=FILE", k6.is_csv, k6.read_csv),
+    Format("k6-json", "k6", "k6 run --out json=FILE", k6.is_json, k6.read_json),
+    Format(
+        "k6-summary", "k6", "k6 run --summary-export FILE, or handleSummary", k6.is_summary, k6.read_summary
+    ),
+    Format("jmeter-csv", "jmeter", "jmeter -n -l FILE (JTL in CSV)", jmeter.is_csv, jmeter.read_csv),
+    Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
+    Format("hlog", "hdr", "a log of HdrHistograms in nanoseconds", hdr.is_in_ns, hdr.read_ns),
+    Format("hlog-us", "hdr", "the same in microseconds", lambda _: False, hdr.read_us),
+    Format("hlog-ms", "hdr", "the same in milliseconds", lambda _: False, hdr.read_ms),
+    Format("ycsb-text", "ycsb", "ycsb run", ycsb.is_text, ycsb.read_text),
+    Format("ycsb-hdr", "ycsb", "ycsb run -p hdrhistogram.fileoutput=true", hdr.is_of_ycsb, hdr.read_ycsb),
+    Format(
+        "go-ycsb-summary",
+        "go-ycsb",
+        "go-ycsb run, in text or with outputstyle=json",
+        go_ycsb.is_summary,
+        go_ycsb.read_summary,
+    ),
+    Format(
+        "go-ycsb-csv", "go-ycsb", "go-ycsb run with measurementtype=csv", go_ycsb.is_csv, go_ycsb.read_csv
+    ),
+    Format("locust-csv", "locust", "locust --csv PREFIX: PREFIX_stats.csv", locust.is_csv, locust.read_csv),
+    Format("gatling-log", "gatling", "Gatling's simulation.log, in text", gatling.is_log, gatling.read_log),
+)
+"""All formats that are read."""
+
+
+def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format]:
+    """Return the figures of a file, and its format: the one that is recognised among those of ``named``.
+
+    ``named`` is a format or a tool; with ``None`` every format may be recognised.
+
+    Raises:
+        Unreadable: it is not what its format expects.
+        BadInput: it cannot be opened, or its format is not known.
+
+    """
+    found = format_of(source, named)
+    return found.read(source), found
+
+
+def format_of(source: Source, named: str | None) -> Format:
+    """Return the format of a file, as :func:`read_figures`."""
+    known = FORMATS if named is None else _named(named)
+    if len(known) == 1:
+        return known[0]
+    head = source.head()
+    if not head.strip():
+        raise source.unreadable(None, "nothing: the file is empty", "the output of a load generator")
+    found = [one for one in known if one.recognises(head)]
+    if len(found) == 1:
+        return found[0]
+    of_tool = "" if named is None else f" of {named}"
+    if found:
+        names = " and ".join(one.name for one in found)
+        raise BadInput(f"{source.name}: may be {names}; say which with --as {found[0].name}")
+    if hdr.is_log(head):
+        raise BadInput(
+            f"{source.name}: a log of HdrHistograms does not say the unit of its times; say it with --as: "
+            "hlog (nanoseconds), hlog-us, hlog-ms"
+        )
+    raise BadInput(
+        f"{source.name}: its format{of_tool} is not recognised by its content. Known are:\n"
+        + "\n".join(f"  {one.name:<16} {one.what}" for one in known)
+        + "\nIf it is one of these, say which with --as FORMAT, and what is wrong with it is shown."
+    )
+
+
+def _named(name: str) -> Sequence[Format]:
+    formats = [one for one in FORMATS if name in {one.name, one.tool}]
+    if not formats:
+        names = sorted({one.tool for one in FORMATS} | {one.name for one in FORMATS})
+        raise BadInput(
+            f"--as {name}: no such tool or format; expected one of {', '.join(names)}{nearest(name, names)}"
+        )
+    exact = [one for one in formats if one.name == name]
+    return exact or formats

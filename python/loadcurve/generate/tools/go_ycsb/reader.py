@@ -1,0 +1,168 @@
+"""What go-ycsb writes: its last summary as text or JSON, and the CSV of ``measurementtype=csv``."""
+
+import re
+from datetime import timedelta
+
+import polars
+from pydantic import TypeAdapter, ValidationError
+
+from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
+from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.requests import (
+    ANSWERED,
+    BEGIN,
+    OPERATION,
+    STATUS,
+    TIME,
+    Form,
+    figures_of,
+    together,
+)
+from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.source import Source, shown
+from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.result.load import Operation
+
+COLUMNS = ("operation", "timestamp_us", "latency_us")
+CSV = Table(
+    what="a line of go-ycsb's CSV (measurementtype=csv)",
+    columns=COLUMNS,
+    used={"operation": ANY_TEXT, "timestamp_us": WHOLE_NUMBER, "latency_us": WHOLE_NUMBER},
+)
+_NS_PER_US = 1_000
+_US_PER_MS = 1e3
+_ERROR, _TOTAL = "_ERROR", "TOTAL"
+_TAKES, _COUNT = "Takes(s)", "Count"
+_NAMES = {
+    "50th(us)": "p50", "90th(us)": "p90", "95th(us)": "p95", "99th(us)": "p99", "99.9th(us)": "p99_9",
+    "99.99th(us)": "p99_99",
+}  # fmt: skip
+_FIGURES = (_TAKES, _COUNT, "Avg(us)", "Min(us)", "Max(us)", *_NAMES)
+_LINE = re.compile(r"([A-Z_]{1,40}) *- (Takes\(s\): .*)")
+_FINISHED = "Run finished, takes "
+_JSON = TypeAdapter(list[dict[str, str]])
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+Row = dict[str, float]
+"""The figures of an operation by their names."""
+
+
+def is_csv(head: bytes) -> bool:
+    """Say whether a file begins as go-ycsb's CSV, alone or behind the properties that it prints first."""
+    return head.startswith(",".join(COLUMNS).encode())
+
+
+def is_summary(head: bytes) -> bool:
+    """Say whether a file begins as go-ycsb's text or JSON."""
+    return b" - Takes(s): " in head or (b'"Takes(s)":' in head and b'"Operation":' in head)
+
+
+def read_csv(source: Source) -> ToolFigures:
+    """Return the figures of a CSV of go-ycsb."""
+    name = polars.col("operation")
+    blocks = (
+        block.filter(name != _TOTAL).select(
+            (polars.col("timestamp_us") * _NS_PER_US).alias(BEGIN),
+            (polars.col("latency_us") * _NS_PER_US).alias(TIME),
+            polars.when(name.str.ends_with(_ERROR))
+            .then(0)
+            .otherwise(ANSWERED)
+            .cast(polars.Int16)
+            .alias(STATUS),
+            name.str.to_lowercase()
+            .str.strip_suffix(_ERROR.lower())
+            .cast(polars.Categorical)
+            .alias(OPERATION),
+        )
+        for block in tables(source, CSV)
+    )
+    form = Form(
+        tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False
+    )  # fmt: skip
+    return figures_of(source, form, together(blocks))
+
+
+def read_summary(source: Source) -> ToolFigures:
+    """Return the figures of the last summary of go-ycsb, in text or in JSON."""
+    lines = Lines(source)
+    finished = lines.find(_FINISHED + r"(\S+)$")
+    rows = _rows(lines, finished[0] if finished else 0)
+    if _TOTAL not in rows:
+        raise source.unreadable(
+            max(len(lines.lines), 1), "no summary of all operations (TOTAL)", "go-ycsb's last summary"
+        )
+    duration_s = _duration(finished[1][1]) if finished else rows[_TOTAL][_TAKES]
+    if duration_s is None or duration_s <= 0:
+        raise source.unreadable(None, "a run of no time", "the time that the run took")
+    answered = {name: row for name, row in rows.items() if name != _TOTAL and not name.endswith(_ERROR)}
+    failed = {
+        name.removesuffix(_ERROR): int(row[_COUNT]) for name, row in rows.items() if name.endswith(_ERROR)
+    }
+    return ToolFigures(
+        tool="go-ycsb",
+        version=None,
+        basis="send",
+        duration_s=duration_s,
+        answered=int(rows[_TOTAL][_COUNT]),
+        failed=sum(failed.values()),
+        latency=_times(rows[_TOTAL]),
+        operations=[
+            Operation(
+                operation=name.lower(),
+                answered=int(row[_COUNT]),
+                failed=failed.get(name, 0),
+                latency_ms=_times(row).distribution,
+            )
+            for name, row in sorted(answered.items())
+        ],
+    )
+
+
+def _rows(lines: Lines, finished: int) -> dict[str, Row]:
+    """Return the summary behind the run's end, or the last one, by operation."""
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(lines.lines[finished:], start=finished + 1):
+        if found := _LINE.fullmatch(line):
+            figures = dict(part.split(": ", 1) for part in found[2].split(", ") if ": " in part)
+            rows[found[1].strip()] = _row(lines, number, figures)
+        elif line.startswith("[{"):
+            try:
+                document = _JSON.validate_json(line)
+            except ValidationError as error:
+                raise lines.source.unreadable(number, shown(line), "go-ycsb's summary in JSON") from error
+            for entry in document:
+                rows[entry.get("Operation", "")] = _row(lines, number, entry)
+    return rows
+
+
+def _row(lines: Lines, number: int, figures: dict[str, str]) -> Row:
+    if missing := [name for name in _FIGURES if name not in figures]:
+        raise lines.source.unreadable(
+            number, f"no {missing[0]}", f"all of {', '.join(_FIGURES)}", lines.read(number)
+        )
+    row = {name: lines.value(number, figures[name], f"a number as {name}") for name in _FIGURES}
+    if min(row.values()) < 0 or row[_COUNT] != int(row[_COUNT]):
+        raise lines.source.unreadable(number, "a number below 0", "numbers of 0 or more", lines.read(number))
+    return row
+
+
+def _duration(text: str) -> float | None:
+    """Return a duration as Go writes it, such as ``1m2.5s``, in seconds."""
+    parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s|µs|ns)", text, re.ASCII)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts)).total_seconds()
+
+
+def _times(row: Row) -> Times:
+    return Times(
+        distribution=distribution(
+            int(row[_COUNT]),
+            minimum=row["Min(us)"] / _US_PER_MS,
+            mean=row["Avg(us)"] / _US_PER_MS,
+            maximum=row["Max(us)"] / _US_PER_MS,
+            percentiles={ours: row[theirs] / _US_PER_MS for theirs, ours in _NAMES.items()},
+        ),
+        completeness="percentiles",
+        resolution_ms=1e-3,
+    )

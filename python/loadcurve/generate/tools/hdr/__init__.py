@@ -1,0 +1,1 @@
+"""Logs of HdrHistograms, which many tools write."""

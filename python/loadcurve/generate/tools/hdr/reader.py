@@ -1,0 +1,146 @@
+"""Logs of HdrHistograms (``.hlog``): what HistogramLogWriter writes, in any of its versions.
+
+A log does not say in which unit its values are. Where a comment of its writer does, as in ours and in YCSB's,
+that counts; otherwise whoever gives the file has to say it.
+"""
+
+import csv
+import re
+from collections.abc import Mapping
+
+import numpy
+
+from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.samples import times_of_counts
+from loadcurve.generate.tools.source import Source, shown
+from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.result.counted import Counted, NoHistogramError, decoded
+
+UNITS: Mapping[str, int] = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+"""The length of each unit in ns."""
+UNIT_COMMENT = "[Values are in nanoseconds]"
+"""By which logs that this project writes say their unit."""
+_YCSB_COMMENT = "[Logging for: "
+_LINE = re.compile(
+    r"(?:Tag=([^,\s]{1,200}),)?(\d{1,12}(?:\.\d{1,9})?),(\d{1,12}(?:\.\d{1,9})?),([^,]{1,40}),(\S+)"
+)
+_VERSIONS = {"1.00", "1.01", "1.1", "1.2", "1.3"}
+LONGEST_NS = 10**18
+
+
+def is_log(head: bytes) -> bool:
+    """Say whether a file begins as such a log."""
+    return b"[Histogram log format version" in head or b'"Interval_Compressed_Histogram"' in head
+
+
+def is_of_ycsb(head: bytes) -> bool:
+    """Say whether a file begins as a log of YCSB, whose values are microseconds."""
+    return is_log(head) and _YCSB_COMMENT.encode() in head
+
+
+def is_in_ns(head: bytes) -> bool:
+    """Say whether a file begins as a log that says that its values are nanoseconds."""
+    return is_log(head) and UNIT_COMMENT.encode() in head
+
+
+def read_ns(source: Source) -> ToolFigures:
+    """Return the figures of a log of nanoseconds."""
+    return _read(source, "hdr", UNITS["ns"])
+
+
+def read_us(source: Source) -> ToolFigures:
+    """Return the figures of a log of microseconds."""
+    return _read(source, "hdr", UNITS["us"])
+
+
+def read_ms(source: Source) -> ToolFigures:
+    """Return the figures of a log of milliseconds."""
+    return _read(source, "hdr", UNITS["ms"])
+
+
+def read_ycsb(source: Source) -> ToolFigures:
+    """Return the figures of a log that YCSB writes for one operation (``hdrhistogram.fileoutput=true``)."""
+    return _read(source, "ycsb", UNITS["us"])
+
+
+def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
+    lines = Lines(source)
+    began, base = None, 0.0
+    parts: list[Counted] = []
+    bounds: list[tuple[float, float]] = []
+    for number, line in enumerate(lines.lines, start=1):
+        if line.startswith("#"):
+            began = _comment(lines, number, line, "StartTime", began)
+            base = _comment(lines, number, line, "BaseTime", base) or 0.0
+            _require_version(lines, number, line)
+            continue
+        if not line.strip() or line.startswith('"StartTimestamp"'):
+            continue
+        begin_s, length_s, counted = _interval(lines, number, line, unit_ns)
+        bounds.append((begin_s, begin_s + length_s))
+        if counted.total:
+            parts.append(counted)
+    if not parts:
+        raise source.unreadable(max(len(lines.lines), 1), "no time", "intervals with times")
+    if source.text()[-1:] != "\n":
+        raise source.unreadable(len(lines.lines), "a line without its end", "whole lines: it is cut off")
+    duration_s = max(end for _, end in bounds) - min(begin for begin, _ in bounds)
+    if duration_s <= 0:
+        raise source.unreadable(None, "intervals of no length", "intervals that take some time")
+    merged = _merged(parts)
+    latency: Times = times_of_counts(merged, unit_ns / UNITS["ms"])
+    return ToolFigures(
+        tool=tool,
+        version=None,
+        basis="send",
+        duration_s=duration_s,
+        answered=merged.total,
+        failed=None,
+        began_unix_s=began if began is not None else base or None,
+        latency=latency,
+    )
+
+
+def _merged(parts: list[Counted]) -> Counted:
+    """Return the counts of all; buckets of one width are the same in all that are as precise."""
+    lowest = numpy.concatenate([one.lowest for one in parts])
+    highest = numpy.concatenate([one.highest for one in parts])
+    counts = numpy.concatenate([one.counts for one in parts])
+    pairs, place = numpy.unique(numpy.stack([lowest, highest]), axis=1, return_inverse=True)
+    sums = numpy.zeros(pairs.shape[1], numpy.int64)
+    numpy.add.at(sums, place.reshape(-1), counts)
+    return Counted(pairs[0], pairs[1], sums)
+
+
+def _comment(lines: Lines, number: int, line: str, name: str, before: float | None) -> float | None:
+    """Return a moment that a comment gives in seconds."""
+    found = re.match(rf"#\[{name}: ([^ \]]+)", line)
+    return before if found is None else lines.value(number, found[1], f"the {name} of a log in seconds")
+
+
+def _require_version(lines: Lines, number: int, line: str) -> None:
+    found = re.match(r"#\[Histogram log format version ([^ \]]+)", line)
+    if found is not None and found[1] not in _VERSIONS:
+        known = ", ".join(sorted(_VERSIONS))
+        raise lines.source.unreadable(number, f"version {found[1]} of the format", f"one of {known}")
+
+
+def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float, float, Counted]:
+    what = "an interval of a log of HdrHistograms: begin, length, longest time, histogram"
+    found = _LINE.fullmatch(line.strip())
+    if found is None:
+        fields = next(csv.reader([line]), [])
+        raise lines.source.unreadable(
+            number, f"{len(fields)} columns, {shown(line)}", what, lines.read(number)
+        )
+    try:
+        counted = decoded(found[5])
+    except NoHistogramError as error:
+        raise lines.source.unreadable(
+            number, f"a histogram that cannot be read: {error}", what, lines.read(number)
+        ) from error
+    if len(counted.highest) and int(counted.highest[-1]) > LONGEST_NS // unit_ns:
+        raise lines.source.unreadable(number, "times of more than thirty years", what, lines.read(number))
+    # A time of 3 µs is between 3 and 4, and 3 is what its writer calls it.
+    in_ns = Counted(counted.lowest * unit_ns, counted.highest * unit_ns, counted.counts)
+    return float(found[2]), float(found[3]), in_ns

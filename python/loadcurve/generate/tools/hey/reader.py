@@ -1,0 +1,137 @@
+"""What hey prints: its text, and the CSV of ``-o csv``.
+
+Its latencies are of the first million requests, so a CSV of so many may be a part of the load, and times have
+four decimals of a second. The CSV leaves out failures.
+"""
+
+import re
+
+import polars
+
+from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, tables
+from loadcurve.generate.tools.errors import errors_of
+from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.requests import (
+    BEGIN,
+    CONNECT,
+    FIRST_BYTE,
+    STATUS,
+    TIME,
+    Form,
+    figures_of,
+    nanoseconds,
+    together,
+)
+from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.text_lines import Lines
+
+RESOLUTION_MS = 0.1
+KEPT_MAX = 1_000_000
+"""Of so many requests hey keeps the times."""
+_NS_PER_S = 10**9
+_MS_PER_S = 1e3
+COLUMNS = (
+    "response-time", "DNS+dialup", "DNS", "Request-write", "Response-delay", "Response-read", "status-code",
+    "offset",
+)  # fmt: skip
+CSV = Table(
+    what="a line of hey's CSV",
+    columns=COLUMNS,
+    used={
+        "response-time": DECIMAL,
+        "DNS+dialup": DECIMAL,
+        "Response-delay": DECIMAL,
+        "status-code": WHOLE_NUMBER,
+        "offset": DECIMAL,
+    },
+)
+_PERCENTILES = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99"}
+
+
+def is_csv(head: bytes) -> bool:
+    """Say whether a file begins as hey's CSV."""
+    return head.startswith(",".join(COLUMNS).encode())
+
+
+def is_text(head: bytes) -> bool:
+    """Say whether a file begins as hey's text."""
+    return b"\nSummary:\n" in b"\n" + head and b"Response time histogram:" in head and b"secs" in head
+
+
+def read_csv(source: Source) -> ToolFigures:
+    """Return the figures of a CSV of hey."""
+    blocks = (
+        block.select(
+            nanoseconds("offset", _NS_PER_S).alias(BEGIN),
+            nanoseconds("response-time", _NS_PER_S).alias(TIME),
+            polars.col("status-code").cast(polars.Int16, strict=False).alias(STATUS),
+            polars.when(polars.col("DNS+dialup") > 0)
+            .then(nanoseconds("DNS+dialup", _NS_PER_S))
+            .alias(CONNECT),
+            nanoseconds("Response-delay", _NS_PER_S).alias(FIRST_BYTE),
+        )
+        for block in tables(source, CSV)
+    )
+    form = Form(tool="hey", resolution_ms=RESOLUTION_MS, is_epoch=False, has_failures=False)
+    return figures_of(source, form, together(blocks))
+
+
+def read_text(source: Source) -> ToolFigures:
+    """Return the figures of a text of hey."""
+    lines = Lines(source)
+    duration_s = lines.number(r"\s*Total:\s+(\S+) secs$", "hey's line Total")
+    begin, _ = lines.match(r"Status code distribution:", "hey's part Status code distribution")
+    status: dict[str, int] = {}
+    answered = 0
+    failures: dict[str, int] = {}
+    for number, line in enumerate(lines.lines[begin:], start=begin + 1):
+        if found := re.fullmatch(r"\s+\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
+            status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
+            answered += int(found[2])
+        elif found := re.fullmatch(r"\s+\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
+            failures[found[2]] = failures.get(found[2], 0) + int(found[1])
+        elif line.strip() not in {"", "Error distribution:"}:
+            expected = "a status with its responses, or an error, of hey's text"
+            raise source.unreadable(number, repr(line[:60]), expected, lines.read(number))
+    total = answered + sum(failures.values())
+    if not total or duration_s <= 0:
+        raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
+    kept = min(answered, KEPT_MAX)
+    # Where nothing was answered they are 0 and NaN.
+    names = ("Slowest", "Fastest", "Average") if answered else ()
+    figure = {
+        name: lines.number(rf"\s*{name}:\s+(\d\S*) secs$", f"hey's line {name}") * _MS_PER_S for name in names
+    }
+    percentiles = {}
+    for number, line in enumerate(lines.lines, start=1):
+        if found := re.fullmatch(r"\s+(\d{1,2})%+ in (\S+) secs", line, re.ASCII):
+            name = _PERCENTILES.get(found[1])
+            value = lines.value(number, found[2], "a time of hey's text") * _MS_PER_S
+            if name is not None and value > 0:
+                percentiles[name] = value
+    latency = Times(
+        distribution=distribution(
+            kept,
+            minimum=figure.get("Fastest"),
+            # Of more requests hey divides the sum of all by the number of those that it keeps.
+            mean=figure.get("Average") if answered == kept else None,
+            maximum=figure.get("Slowest"),
+            percentiles=percentiles,
+        ),
+        completeness="percentiles" if answered == kept else "sampled",
+        resolution_ms=RESOLUTION_MS,
+    )
+    found_bytes = lines.find(r"\s+Total data:\s+(\d{1,18}) bytes$")
+    return ToolFigures(
+        tool="hey",
+        version=None,
+        basis="send",
+        duration_s=duration_s,
+        answered=answered,
+        failed=total - answered,
+        errors=errors_of(failures),
+        status=status,
+        latency=latency,
+        bytes_body=int(found_bytes[1][1]) if found_bytes else None,
+    )

@@ -1,0 +1,223 @@
+"""What k6 writes: ``--out csv``, ``--out json``, and summaries in JSON.
+
+The figures are those of the metric ``http_req_duration`` and its neighbours. Moments of the CSV are whole
+seconds unless k6 was asked for others, so the window is only as exact, and short ones are refused.
+"""
+
+from typing import Any
+
+import polars
+from pydantic import Field
+
+from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, tables
+from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.json_lines import json_lines
+from loadcurve.generate.tools.requests import (
+    BEGIN,
+    ERROR,
+    STATUS,
+    TIME,
+    Form,
+    figures_of,
+    nanoseconds,
+    together,
+)
+from loadcurve.generate.tools.samples import distribution, times_of
+from loadcurve.generate.tools.source import Json, Source, json_of
+
+DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "http_req_waiting"
+REQUIRED = ("metric_name", "timestamp", "metric_value", "error", "status")
+_NS_PER_MS = 10**6
+_NS_PER_S = 10**9
+WHOLE_SECONDS_MIN = 20.0
+"""Each end of a shorter window may be off by a second, which is too much."""
+_PERCENTILES = {
+    "med": "p50", "p(50)": "p50", "p(75)": "p75", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99",
+    "p(99.9)": "p99_9", "p(99.99)": "p99_99",
+}  # fmt: skip
+_UNIT_NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
+"""The unit of a moment since 1970 by the number of its digits, from 2001 to 2286."""
+_TAGS = polars.Struct({"status": polars.String, "error": polars.String})
+_JSON_TYPES = {
+    "type": polars.String,
+    "metric": polars.String,
+    "data": polars.Struct({"time": polars.String, "value": polars.Float64, "tags": _TAGS}),
+}
+
+
+def is_csv(head: bytes) -> bool:
+    """Say whether a file begins as k6's CSV."""
+    return head.startswith(b"metric_name,timestamp,metric_value,")
+
+
+def is_json(head: bytes) -> bool:
+    """Say whether a file begins as k6's JSON, with a sample on each line."""
+    first = head.split(b"\n", 1)[0]
+    return first.startswith(b"{") and b'"metric":' in first and b'"data":' in first and b'"type":' in first
+
+
+def is_summary(head: bytes) -> bool:
+    """Say whether a file begins as a summary of k6 in JSON."""
+    return head.lstrip().startswith(b"{") and b'"metrics"' in head and b'"http_req' in head
+
+
+def read_csv(source: Source) -> ToolFigures:
+    """Return the figures of ``k6 run --out csv=FILE``."""
+    names = header_of(source)
+    if missing := [name for name in REQUIRED if name not in names]:
+        raise source.unreadable(
+            1, f"no column {missing[0]}", f"k6's columns, among them {', '.join(REQUIRED)}"
+        )
+    if len(set(names)) < len(names):
+        raise source.unreadable(1, "a column twice", "each of k6's columns once")
+    form = Table(
+        what="a line of k6's CSV",
+        columns=tuple(names),
+        used={
+            "metric_name": ANY_TEXT,
+            "timestamp": ANY_TEXT,
+            "metric_value": DECIMAL,
+            "error": ANY_TEXT,
+            "status": ANY_TEXT,
+        },
+    )
+    samples = (
+        block.select(
+            polars.col("metric_name").alias("metric"),
+            _moment(source, block).alias("done"),
+            nanoseconds("metric_value", _NS_PER_MS).alias("value"),
+            "status",
+            polars.col("error").alias(ERROR),
+        ).filter(polars.col("metric").is_in([DURATION, CONNECTING, WAITING]))
+        for block in tables(source, form)
+        if len(block)
+    )
+    return _figures(source, together(samples))
+
+
+def _moment(source: Source, block: polars.DataFrame) -> polars.Expr:
+    """Return moments as ns since 1970, in whatever form k6 was asked for."""
+    first = str(block["timestamp"][0])
+    if unit_ns := _UNIT_NS.get(len(first) if first.isdecimal() else 0):
+        return polars.col("timestamp").cast(polars.Int64, strict=False) * unit_ns
+    if "T" not in first:
+        raise source.unreadable(None, f"timestamp {first[:40]!r}", "a moment as k6 writes it")
+    moments = polars.col("timestamp").str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
+    return moments.cast(polars.Int64)
+
+
+def read_json(source: Source) -> ToolFigures:
+    """Return the figures of ``k6 run --out json=FILE``."""
+    data = polars.col("data").struct
+    tags = data.field("tags").struct
+    moment = data.field("time").str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
+    samples = (
+        block.filter(
+            (polars.col("type") == "Point") & polars.col("metric").is_in([DURATION, CONNECTING, WAITING])
+        ).select(
+            "metric",
+            moment.cast(polars.Int64).alias("done"),
+            (data.field("value") * _NS_PER_MS).round().cast(polars.Int64, strict=False).alias("value"),
+            tags.field("status").fill_null("0").alias("status"),
+            tags.field("error").fill_null("").alias(ERROR),
+        )
+        for block in json_lines(source, "a line of k6's JSON", _JSON_TYPES, ("type", "metric"))
+    )
+    return _figures(source, together(samples))
+
+
+def _figures(source: Source, samples: polars.DataFrame | None) -> ToolFigures:
+    if samples is None or not len(durations := samples.filter(polars.col("metric") == DURATION)):
+        raise source.unreadable(
+            None, f"no sample of {DURATION}", "the requests of a script that asks by HTTP"
+        )
+    if samples["done"].null_count() or samples["value"].null_count():
+        raise source.unreadable(None, "a sample without a moment or without a value", "both of each sample")
+    table = durations.select(
+        (polars.col("done") - polars.col("value")).alias(BEGIN),
+        polars.col("value").alias(TIME),
+        polars.col("status").cast(polars.Int16, strict=False).alias(STATUS),
+        ERROR,
+    )
+    form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True)
+    figures = figures_of(source, form, table)
+    in_whole_seconds = not int((samples["done"] % _NS_PER_S).sum())
+    if in_whole_seconds and figures.duration_s < WHOLE_SECONDS_MIN:
+        raise source.unreadable(
+            None,
+            f"moments in whole seconds, and {figures.duration_s:.1f} s between the first and the last",
+            "a longer load, or its rate is not known within a tenth (with "
+            "K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments)",
+        )
+    return ToolFigures(
+        **{
+            **vars(figures),
+            "connect": _part(source, samples, CONNECTING, above=0),
+            "first_byte": _part(source, samples, WAITING, above=-1),
+        }
+    )
+
+
+def _part(source: Source, samples: polars.DataFrame, metric: str, *, above: int) -> Times | None:
+    values = samples.filter((polars.col("metric") == metric) & (polars.col("status") != "0"))["value"]
+    if len(values) and int(values.min()) < 0:  # type: ignore[arg-type]
+        raise source.unreadable(None, f"a negative time of {metric}", "times of 0 or more")
+    return times_of(values.filter(values > above).to_numpy(), 1e-6) if len(values) else None
+
+
+class _Summary(Json):
+    metrics: dict[str, dict[str, Any]]
+    state: dict[str, Any] = Field(default_factory=dict)
+
+
+def read_summary(source: Source) -> ToolFigures:
+    """Return the figures of ``--summary-export``, or of what ``handleSummary`` was given.
+
+    Its latencies are of failures, too, so where there were any they are not those of answers.
+    """
+    what = "a summary of k6 in JSON"
+    metrics = json_of(source, _Summary, what).metrics
+    values = {name: metric.get("values", metric) for name, metric in metrics.items()}
+    count = _number(source, values, "http_reqs", "count")
+    rate = _number(source, values, "http_reqs", "rate")
+    if not count or not rate or count != int(count):
+        raise source.unreadable(None, f"http_reqs of {count:g} at {rate:g}/s", "requests, and their rate")
+    # What passes the check "has failed" are the failures.
+    failed = int(_number(source, values, "http_req_failed", "passes"))
+    if failed > count:
+        raise source.unreadable(None, f"{failed:,} failures of {count:,.0f} requests", what)
+    times = values.get(DURATION, {})
+    minimum, mean, maximum = (_number(source, values, DURATION, name) for name in ("min", "avg", "max"))
+    percentiles = {
+        ours: _number(source, values, DURATION, theirs)
+        for theirs, ours in _PERCENTILES.items()
+        if theirs in times
+    }
+    latency = Times(
+        distribution=distribution(
+            int(count), minimum=minimum, mean=mean, maximum=maximum, percentiles=percentiles
+        ),
+        completeness="percentiles",
+        resolution_ms=1e-6,
+    )
+    received = values.get("data_received", {})
+    return ToolFigures(
+        tool="k6",
+        version=None,
+        basis="send",
+        duration_s=count / rate,
+        # An error status counts as failed, too, so only where none has failed all are known to be answered.
+        answered=int(count) - failed,
+        failed=failed,
+        latency=latency if not failed else None,
+        bytes_received=int(_number(source, values, "data_received", "count"))
+        if "count" in received
+        else None,
+    )
+
+
+def _number(source: Source, values: dict[str, Any], metric: str, name: str) -> float:
+    found = values.get(metric, {}).get(name) if isinstance(values.get(metric), dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
+        raise source.unreadable(None, f"metrics.{metric}.{name} = {found!r}", "a number of 0 or more")
+    return float(found)

@@ -1,0 +1,242 @@
+"""From the times of single requests to figures, by the engine's rules.
+
+Percentiles are order statistics, given where the samples bound them from both sides; see
+docs/methodology/times.md. Arrays are of whole nanoseconds.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy
+import polars
+from numpy.typing import NDArray
+
+from loadcurve.generate.tools.figures import Completeness, Times
+from loadcurve.result.counted import Counted, bucket_of, counted_in, encoded, encoded_counters
+from loadcurve.result.distribution import Distribution
+from loadcurve.result.load import SeriesPeriod
+
+Nanoseconds = NDArray[numpy.int64]
+
+PERCENTILES: Final[Mapping[str, int]] = {
+    "p50": 5_000, "p75": 7_500, "p90": 9_000, "p95": 9_500, "p99": 9_900, "p99_9": 9_990, "p99_99": 9_999,
+}  # fmt: skip
+"""Shares in hundredths of a percent, so that ranks are counted in whole numbers."""
+_WHOLE = 10_000
+_NS_PER_MS = 1e6
+_NS_PER_S = 10**9
+DIGITS, SERIES_DIGITS = 3, 2
+PERIODS_MAX = 600
+"""The most periods of a series, as the engine has them."""
+
+
+def samples_needed(share: int) -> int:
+    """Return how many samples bound a percentile from both sides (Hahn and Meeker, 1991, section 5.2)."""
+    furthest = max(share, _WHOLE - share) / _WHOLE
+    return math.ceil(math.log(0.025) / math.log(furthest))
+
+
+def is_bounded(name: str, count: int) -> bool:
+    """Say whether so many samples bound a percentile of this name, such as ``p99_9``."""
+    return count >= samples_needed(PERCENTILES[name])
+
+
+def distribution(
+    count: int,
+    *,
+    minimum: float | None = None,
+    mean: float | None = None,
+    stddev: float | None = None,
+    maximum: float | None = None,
+    percentiles: Mapping[str, float] | None = None,
+) -> Distribution:
+    """Return what a tool says of ``count`` times, in ms; percentiles that they do not bound are left out."""
+    given = percentiles or {}
+    kept = {name: given.get(name) if is_bounded(name, count) else None for name in PERCENTILES}
+    some = count > 0
+    return Distribution(
+        count=count,
+        min=minimum if some else None,
+        mean=mean if some else None,
+        stddev=stddev if count > 1 else None,
+        max=maximum if some else None,
+        **kept,
+    )
+
+
+def _rank(share: int, count: int) -> int:
+    return -(-count * share // _WHOLE)
+
+
+def distribution_of(rising: Nanoseconds) -> Distribution:
+    """Return the distribution of times that rise."""
+    count = len(rising)
+    if not count:
+        return distribution(0)
+    percentiles = {
+        name: float(rising[_rank(share, count) - 1]) / _NS_PER_MS for name, share in PERCENTILES.items()
+    }
+    return distribution(
+        count,
+        minimum=float(rising[0]) / _NS_PER_MS,
+        mean=_mean(rising) / _NS_PER_MS,
+        stddev=_stddev(rising) / _NS_PER_MS if count > 1 else None,
+        maximum=float(rising[-1]) / _NS_PER_MS,
+        percentiles=percentiles,
+    )
+
+
+def _mean(times: Nanoseconds) -> float:
+    return float(numpy.mean(times, dtype=numpy.float64))
+
+
+def _stddev(times: Nanoseconds) -> float:
+    return float(numpy.std(times, ddof=1, dtype=numpy.float64))
+
+
+def distribution_of_counts(
+    counted: Counted, *, extremes: tuple[int, int] | None = None, mean_ns: float | None = None
+) -> Distribution:
+    """Return the distribution of counted times in ns; what is known better than by their buckets is given."""
+    total = counted.total
+    if not total:
+        return distribution(0)
+    shortest, longest = extremes or (int(counted.lowest[0]), int(counted.highest[-1]))
+    below = numpy.cumsum(counted.counts)
+    places = {
+        name: int(numpy.searchsorted(below, _rank(share, total))) for name, share in PERCENTILES.items()
+    }
+    middle = counted.middle.astype(numpy.float64)
+    mean = float((middle * counted.counts).sum()) / total if mean_ns is None else mean_ns
+    squares = float(((middle - mean) ** 2 * counted.counts).sum())
+    return distribution(
+        total,
+        minimum=shortest / _NS_PER_MS,
+        mean=mean / _NS_PER_MS,
+        stddev=math.sqrt(squares / (total - 1)) / _NS_PER_MS if total > 1 else None,
+        maximum=longest / _NS_PER_MS,
+        percentiles={
+            name: min(max(int(counted.highest[place]), shortest), longest) / _NS_PER_MS
+            for name, place in places.items()
+        },
+    )
+
+
+def times_of(
+    times_ns: Nanoseconds, resolution_ms: float | None, completeness: Completeness = "complete"
+) -> Times:
+    """Return the figures of single times, and their histogram."""
+    rising = numpy.sort(times_ns)
+    return Times(
+        distribution=distribution_of(rising),
+        completeness=completeness,
+        resolution_ms=resolution_ms,
+        histogram=_histogram_of(rising) if len(rising) else None,
+    )
+
+
+def _histogram_of(rising: Nanoseconds) -> str:
+    values, counts = _counted(rising)
+    return encoded(values, DIGITS, counts)
+
+
+def _counted(rising: Nanoseconds) -> tuple[Nanoseconds, NDArray[numpy.int64]]:
+    """Return each of the times once, and how often it is there."""
+    begins = numpy.flatnonzero(numpy.concatenate(([True], rising[1:] != rising[:-1])))
+    return rising[begins], numpy.diff(numpy.append(begins, len(rising)))
+
+
+def times_of_counts(counted: Counted, resolution_ms: float | None) -> Times:
+    """Return the figures of counted times in ns, and their histogram."""
+    known = counted.total > 0
+    return Times(
+        distribution=distribution_of_counts(counted),
+        completeness="complete",
+        resolution_ms=resolution_ms,
+        histogram=encoded(counted.middle, DIGITS, counted.counts) if known else None,
+    )
+
+
+def series_of(
+    done_ns: Nanoseconds,
+    times_ns: Nanoseconds,
+    window_ns: int,
+    *,
+    failed_ns: Nanoseconds | None = None,
+    body_bytes: NDArray[numpy.int64] | None = None,
+) -> list[SeriesPeriod]:
+    """Return a window's periods, each a power of two seconds wide, at most 600, the last one cut at its end.
+
+    ``done_ns`` are the moments of the answers, from the window's begin, and ``failed_ns`` those of failures.
+    """
+    if window_ns <= 0:
+        return []
+    width = _NS_PER_S
+    while -(-window_ns // width) > PERIODS_MAX:
+        width *= 2
+    periods = int(-(-window_ns // width))
+    period = numpy.clip(done_ns // width, 0, periods - 1)
+    failed = numpy.zeros(periods, numpy.int64)
+    if failed_ns is not None and len(failed_ns):
+        failed = numpy.bincount(numpy.clip(failed_ns // width, 0, periods - 1), minlength=periods)
+    table = polars.DataFrame(
+        {
+            "period": period.astype(numpy.int32),
+            "time": times_ns,
+            "bucket": bucket_of(numpy.maximum(times_ns, 0), SERIES_DIGITS).astype(numpy.int32),
+            "bytes": numpy.zeros(1, numpy.int64).repeat(len(times_ns)) if body_bytes is None else body_bytes,
+        }
+    )
+    time = polars.col("time")
+    of_period = {
+        row["period"]: row
+        for row in table.group_by("period")
+        .agg(
+            polars.len().alias("count"),
+            time.min().alias("min"),
+            time.max().alias("max"),
+            time.mean().alias("mean"),
+            polars.col("bytes").sum(),
+        )
+        .iter_rows(named=True)
+    }
+    buckets = table.group_by("period", "bucket").len().sort("period", "bucket")
+    parts = {key[0]: part for key, part in buckets.partition_by("period", as_dict=True).items()}
+    return [
+        _period(
+            (number * width, min((number + 1) * width, window_ns)),
+            int(failed[number]),
+            of_period.get(number),
+            parts.get(number),
+        )
+        for number in range(periods)
+    ]
+
+
+def _period(
+    bounds_ns: tuple[int, int],
+    failed: int,
+    figures: dict[str, int | float] | None,
+    buckets: polars.DataFrame | None,
+) -> SeriesPeriod:
+    begin_ns, end_ns = bounds_ns
+    empty = numpy.zeros(0, numpy.int64)
+    indices = empty if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
+    counts = empty if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
+    latency = distribution(0)
+    if figures is not None:
+        latency = distribution_of_counts(
+            counted_in(indices, counts, SERIES_DIGITS),
+            extremes=(int(figures["min"]), int(figures["max"])),
+            mean_ns=float(figures["mean"]),
+        )
+    return SeriesPeriod(
+        t_s=begin_ns / _NS_PER_S,
+        width_s=(end_ns - begin_ns) / _NS_PER_S,
+        answered=int(figures["count"]) if figures is not None else 0,
+        failed=failed,
+        body_bytes=int(figures["bytes"]) if figures is not None else 0,
+        latency_ms=latency,
+        latency_histogram=encoded_counters(indices, counts, SERIES_DIGITS),
+    )

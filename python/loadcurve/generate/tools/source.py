@@ -1,0 +1,104 @@
+"""A file of another tool: opened as what a stranger may have made, and bounded before it is believed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from loadcurve.errors import BadInput
+from loadcurve.files import open_regular, read_regular
+from loadcurve.generate.tools.figures import Unreadable
+
+TEXT_BYTES_MAX = 64 * 2**20
+"""Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
+HEAD_BYTES = 64 * 2**10
+"""By which a format is recognised."""
+SHOWN_CHARACTERS_MAX = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.path)
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open it; raises ``BadInput`` where it is a link or no file, or cannot be read."""
+        try:
+            with open_regular(self.path) as file:
+                yield file
+        except OSError as error:
+            raise _refused(self.path, error) from error
+
+    def text(self) -> str:
+        """Return the whole file; raises ``BadInput`` as :meth:`opened`, and ``Unreadable`` for no text."""
+        try:
+            data = read_regular(self.path, TEXT_BYTES_MAX)
+        except OSError as error:
+            raise _refused(self.path, error) from error
+        return as_text(self.name, data)
+
+    def head(self) -> bytes:
+        """Return its begin; raises ``BadInput`` as :meth:`opened`."""
+        with self.opened() as file:
+            return file.read(HEAD_BYTES)
+
+    def unreadable(
+        self, line: int | None, found: str, expected: str, read_until_then: str | None = None
+    ) -> Unreadable:
+        """Return the error that a line, from 1, is not what was expected."""
+        return Unreadable(self.name, line, found, expected, read_until_then)
+
+
+def _refused(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def as_text(name: str, data: bytes) -> str:
+    """Return bytes as text, without a byte-order mark."""
+    if not data.strip():
+        raise Unreadable(name, None, "nothing: the file is empty", "the output of a load generator")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(name, line, "bytes that are no text (UTF-8)", "text") from error
+
+
+def shown(text: str) -> str:
+    """Return a text of a file as messages quote it: on one line, and not too long."""
+    short = text if len(text) <= SHOWN_CHARACTERS_MAX else text[:SHOWN_CHARACTERS_MAX] + "…"
+    return repr(short)
+
+
+class Json(BaseModel):
+    """A part of a JSON document; what is not declared may stand there, and numbers are finite."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, strict=True)
+
+
+Document = TypeVar("Document", bound=BaseModel)
+
+
+def json_of(source: Source, model: type[Document], what: str) -> Document:
+    """Return a file as the JSON document that ``what`` names; raises ``Unreadable``."""
+    text = source.text()
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        problem: Any = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "json_invalid":
+            raise source.unreadable(None, f"no whole JSON ({problem['msg']})", what) from error
+        value = shown(str(problem["input"])) if not isinstance(problem["input"], dict | list) else "that"
+        found = f"{place} = {value} ({problem['msg']})" if place else f"{value} ({problem['msg']})"
+        raise source.unreadable(None, found, what) from error

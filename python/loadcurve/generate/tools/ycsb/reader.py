@@ -1,0 +1,140 @@
+"""The text that YCSB prints; its logs of HdrHistograms are read by ``tools.hdr``.
+
+Percentiles are of single operations. Those of all together do not follow from them, so they are only known
+where there was one operation.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.source import Source, shown
+from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.result.load import Operation
+
+_US_PER_MS = 1e3
+_MS_PER_S = 1e3
+_LINE = re.compile(r"\[([A-Za-z0-9_%-]{1,60})\], ([^,]{1,80}), (\S{1,40})")
+_PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatency\(us\)")
+_NAMES = {
+    "50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9", "99.99": "p99_99",
+}  # fmt: skip
+_INTENDED, _FAILED = "Intended-", "-FAILED"
+_NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", "READ-MODIFY-WRITE"}
+"""The last one has its parts, which are counted, too."""
+
+
+@dataclass
+class _Part:
+    count: int = 0
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def is_text(head: bytes) -> bool:
+    """Say whether a file has YCSB's text."""
+    return b"[OVERALL], RunTime(ms), " in head or b"[OVERALL], Throughput(ops/sec), " in head
+
+
+def read_text(source: Source) -> ToolFigures:
+    """Return the figures of YCSB's text."""
+    lines = Lines(source)
+    runtime_ms = lines.number(r"\[OVERALL\], RunTime\(ms\), (\S+)$", "YCSB's line [OVERALL], RunTime(ms)")
+    rate = lines.number(
+        r"\[OVERALL\], Throughput\(ops/sec\), (\S+)$", "YCSB's line [OVERALL], Throughput(ops/sec)"
+    )
+    if runtime_ms <= 0 or rate <= 0:
+        raise source.unreadable(None, "a run of no time, or without operations", "operations, and their time")
+    parts = _parts(lines)
+    measured = {
+        name: part
+        for name, part in parts.items()
+        if name not in _NOT_OF_THE_LOAD and not name.startswith(_INTENDED) and part.count
+    }
+    if not measured:
+        raise source.unreadable(len(lines.lines), "no operation", "lines such as [READ], Operations, 1000")
+    total = round(rate * runtime_ms / _MS_PER_S)
+    answered, failed = (sum(counts) for counts in zip(*map(_outcome, measured.items()), strict=True))
+    if not 0 < answered + failed <= 3 * max(total, 1):
+        raise source.unreadable(
+            None, f"{answered + failed:,} operations of {total:,}", "as many as at the throughput in the time"
+        )
+    is_due = any(name.startswith(_INTENDED) for name in parts)
+    of_the_load = [name for name in measured if not name.endswith(_FAILED)]
+    operations = [_operation(name, parts, measured) for name in of_the_load]
+    alone = of_the_load[0] if len(of_the_load) == 1 else None
+    return ToolFigures(
+        tool="ycsb",
+        version=None,
+        basis="due" if is_due else "send",
+        duration_s=runtime_ms / _MS_PER_S,
+        answered=answered,
+        failed=failed,
+        latency=_times(parts.get(_INTENDED + alone, measured[alone])) if alone else None,
+        operations=operations,
+    )
+
+
+def _parts(lines: Lines) -> dict[str, _Part]:
+    """Return the lines by their operation."""
+    parts: dict[str, _Part] = {}
+    for number, line in enumerate(lines.lines, start=1):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            if line.startswith("[") and "]," in line:
+                raise lines.source.unreadable(
+                    number, shown(line), "[OPERATION], figure, number", lines.read(number)
+                )
+            continue
+        part = parts.setdefault(found[1], _Part())
+        name, text = found[2], found[3]
+        if name == "Operations":
+            part.count = _count(lines, number, text)
+        elif name.endswith("(us)"):
+            part.figures[name] = lines.value(number, text, "a number of microseconds")
+    return parts
+
+
+def _count(lines: Lines, number: int, text: str) -> int:
+    # Some versions write counts as 1000.0.
+    value = lines.value(number, text, "a number of operations")
+    if value < 0 or value != int(value):
+        raise lines.source.unreadable(number, shown(text), "a number of operations", lines.read(number))
+    return int(value)
+
+
+def _outcome(of_name: tuple[str, _Part]) -> tuple[int, int]:
+    """Return how many of an operation's were answered and how many failed, which are a part."""
+    name, part = of_name
+    if name.endswith(_FAILED):
+        return 0, part.count
+    return part.count, 0
+
+
+def _operation(name: str, parts: dict[str, _Part], measured: dict[str, _Part]) -> Operation:
+    failed = measured.get(name + _FAILED)
+    return Operation(
+        operation=name.lower(),
+        answered=measured[name].count,
+        failed=failed.count if failed else 0,
+        latency_ms=_times(parts.get(_INTENDED + name, measured[name])).distribution,
+    )
+
+
+def _times(part: _Part) -> Times:
+    percentiles = {}
+    for name, time_us in part.figures.items():
+        found = _PERCENTILE.fullmatch(name)
+        if found and time_us >= 0 and (ours := _NAMES.get(found[1])):
+            percentiles[ours] = time_us / _US_PER_MS
+    minimum, mean, maximum = (
+        None if (value := part.figures.get(f"{name}Latency(us)")) is None or value < 0 else value / _US_PER_MS
+        for name in ("Min", "Average", "Max")
+    )
+    return Times(
+        distribution=distribution(
+            part.count, minimum=minimum, mean=mean, maximum=maximum, percentiles=percentiles
+        ),
+        completeness="percentiles",
+        resolution_ms=1e-3,
+    )
