@@ -153,3 +153,38 @@ def test_a_study_sends_its_load_from_machines(sandbox):
     answered = [part["requests"]["answered"] for part in parts]
     assert min(answered) > 0
     assert sum(answered) == measured["requests"]["answered"]
+
+
+def study_of_one_that_runs(address, table):
+    """A study of a server that runs already, with its load from the machine that `ssh far` leads to."""
+    return f"""
+        title = "x"
+        load = {{ model = "closed", requests = ["/1k.txt"], warmup = "0s", duration = "300ms", threads = 1 }}
+        sweep.connections = [2]
+        trials.count = 1
+        host.load_machines = ["left"]
+        machines.left = {{ ssh = "far", {table} }}
+        servers.one = {{ use = "url", version = "1", url = "http://{address}/" }}
+    """
+
+
+@pytest.mark.long
+def test_the_load_of_a_machine_has_the_cpus_that_the_study_names(sandbox, tmp_path):
+    (tmp_path / "1k.txt").write_bytes(b"x" * 1024)
+    cpu = max(os.sched_getaffinity(0))
+    with (
+        far_machine(tmp_path / "far") as far,
+        limit_server(tmp_path, within=far.near_words, host=NEAR_ADDRESS) as address,
+    ):
+        surroundings = {"within": far.near_words, **far.environment}
+        file = sandbox.write("study.toml", study_of_one_that_runs(address, f"cpus = [{cpu}]"))
+        out = sandbox.work / "run"
+        finished = sandbox.run("run", file, "--out", out, **surroundings)
+        assert finished.returncode in (0, 3), finished.stderr
+        [line] = (out / "trials.jsonl").read_text().splitlines()
+        [part] = json.loads(line)["measurements"]["load"]["machines"]["parts"]
+        assert (part["machine"], part["cpus"]) == ("left", [cpu])
+        file = sandbox.write("none.toml", study_of_one_that_runs(address, "cpus = [1023]"))
+        finished = sandbox.run("run", file, "--out", sandbox.work / "none", **surroundings)
+        assert "machine left: thread cannot be bound to CPU 1023" in finished.stderr
+        far.wait_until_empty(10.0)

@@ -1,15 +1,26 @@
 """One load from several machines: one begin, one result, and what is said of each machine."""
 
 import json
+import threading
+import time
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
-from loadcurve.generate.many import ManyMachines, added_up, with_fitting_threads
+from loadcurve.generate.load_machine import Compared
+from loadcurve.generate.loopback import loopback_in
+from loadcurve.generate.many import AT_ONCE, ManyMachines, added_up, of_each, with_fitting_threads
 from loadcurve.loads.http import ClosedLoad, OpenLoad
+from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.machines.channel import MachineLost
+from loadcurve.machines.clock_offsets import Exchange, offset_of
+from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.plan import plan_at_point
 from support.limit_server import limit_server
 from support.near_machines import NearMachine
@@ -88,6 +99,8 @@ def test_the_counts_of_sixteen_machines_are_those_of_one_generator(address, kind
     assert sum(part.requests.answered for part in parts) == result.requests.answered
     assert sum(part.generator.threads for part in parts) == result.generator.threads == 16
     assert sum(part.answered_rps for part in parts) == pytest.approx(result.rate_rps.answered)
+    # They are here, and have the CPUs of the plan.
+    assert {tuple(part.cpus) for part in parts} == {plan.cpus}
 
 
 def test_machines_whose_clocks_are_hours_apart_begin_together(address):
@@ -184,6 +197,44 @@ def test_a_server_on_the_loopback_is_none_for_another_machine(address):
         run(open_plan(address), NearMachine("here"), away)
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("postgresql://user:secret@127.0.0.1:5432/db", "127.0.0.1"),
+        ("postgresql://user@localhost/db", "localhost"),
+        ("postgresql:///db", "a socket of this machine"),
+        ("postgresql:///db?host=/run/postgresql", "a socket of this machine"),
+        ("postgresql:///db?host=127.0.0.9", "127.0.0.9"),
+        ("mongodb://10.0.0.5:27017,[::1]:27017/db", "::1"),
+        ("mongodb://%2Ftmp%2Fmongodb-27017.sock/db", "a socket of this machine"),
+    ],
+)
+def test_a_database_on_the_loopback_is_none_for_another_machine(url, host):
+    away = NearMachine("away")
+    away.is_here = False
+    database = DatabasePlans(url=url, settings={}, cpus=[])
+    plan = database.run_phase(
+        DatabaseLoad.model_validate({"model": "ycsb", "workload": "a", "threads": 2, "records": 9}), 0
+    )
+    with pytest.raises(BadInput) as raised:
+        run(plan, NearMachine("here"), away)
+    assert str(raised.value).startswith(f"the load goes to {host}, which on away is that machine itself")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user@10.0.0.5/db",
+        "postgresql:///db?host=db.example&hostaddr=10.0.0.5",
+        "mongodb://one.example,two.example:27018/db",
+        "mongodb://[fd00::1]/db",
+    ],
+)
+def test_a_database_elsewhere_is_the_same_for_all(url):
+    assert loopback_in({"url": url}) is None
+
+
 def test_connections_come_from_addresses_of_the_machine_that_makes_them(address):
     here, away = NearMachine("here"), NearMachine("away")
     away.is_here, away.source_addresses = False, ["192.0.2.5"]
@@ -196,6 +247,7 @@ def test_connections_come_from_addresses_of_the_machine_that_makes_them(address)
 
         return start_part
 
+    away.cpus = [6, 7]
     here.start_part, away.start_part = refuse("here"), refuse("away")
     plan = open_plan("192.0.2.1:80", source_addresses=["192.0.2.7", "192.0.2.8"])
     for machines in [(here, away), (away, here)]:
@@ -203,6 +255,8 @@ def test_connections_come_from_addresses_of_the_machine_that_makes_them(address)
             run(plan, *machines)
     assert plans["here"]["work"]["source_addresses"] == ["192.0.2.7", "192.0.2.8"]
     assert plans["away"]["work"]["source_addresses"] == ["192.0.2.5"]
+    # So do the CPUs of its threads.
+    assert (plans["here"]["cpus"], plans["away"]["cpus"]) == ([], [6, 7])
 
 
 def test_progress_adds_up_but_for_percentiles():
@@ -212,3 +266,95 @@ def test_progress_adds_up_but_for_percentiles():
     assert added_up([one, two]) == Progress(3.0, 50, {"timeout": 3, "reset": 4}, LastSecond(1.0, 15, None))
     assert added_up([one]) == one
     assert added_up([one, Progress(None, 0)]).last_second is None
+
+
+MOST_DELAY_NS = 50 * 10**6
+PATIENCE_S = 20.0
+ROUNDED_NS = 2
+
+
+class ScriptedClock(NearMachine):
+    """A machine whose clock is ahead, goes faster, and is asked over two ways of whatever length.
+
+    Each comparison waits until as many are under way as ``together`` has.
+    """
+
+    def __init__(self, name, ahead_ns, drift_ppm, ways_ns, together):
+        super().__init__(name)
+        self.ahead_ns, self.drift_ppm, self.ways_ns, self.together = ahead_ns, drift_ppm, ways_ns, together
+        self.began_ns = time.monotonic_ns()
+        self.compared = []
+
+    def there_ns(self, here_ns):
+        """What the clock there shows at a moment of the one here."""
+        return here_ns + self.ahead_ns + (here_ns - self.began_ns) * self.drift_ppm // 10**6
+
+    def compare_clocks(self):
+        self.together.wait(PATIENCE_S)
+        exchanges = []
+        for there_ns, back_ns in self.ways_ns:
+            sent_ns = time.monotonic_ns()
+            received_ns = sent_ns + there_ns
+            at_both = self.there_ns(received_ns)
+            exchanges.append(Exchange(sent_ns, at_both, at_both, received_ns + back_ns))
+        self.compared.append(offset_of(exchanges))
+        return Compared(self.compared[-1], "echo")
+
+    def start_part(self, load, plan, share):
+        return done()
+
+    def until_ready(self, load):
+        return done()
+
+    def run_part(self, load, at_ns, report_s, observe):
+        self.told_ns = at_ns
+        lost = Future()
+        lost.set_exception(MachineLost(self.name, "it has told all that it is asked"))
+        return lost
+
+
+def done():
+    answer = Future()
+    answer.set_result(None)
+    return answer
+
+
+WAYS = st.lists(
+    st.tuples(st.integers(0, MOST_DELAY_NS), st.integers(0, MOST_DELAY_NS)), min_size=1, max_size=5
+)
+CLOCKS = st.lists(
+    st.tuples(st.integers(-HOUR_NS, HOUR_NS), st.integers(-100, 100), WAYS), min_size=1, max_size=AT_ONCE
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(clocks=CLOCKS)
+def test_clocks_are_compared_at_once_and_each_machine_learns_the_begin_by_its_own(clocks):
+    together = threading.Barrier(len(clocks))
+    machines = [ScriptedClock(f"m{place}", *clock, together) for place, clock in enumerate(clocks)]
+    plan = open_plan("192.0.2.1:80")
+    with pytest.raises(NothingMeasured, match="it has told all"):
+        run(plan, *machines)
+    # One moment by the clock here, which each learned by its own as well as is stated.
+    [at_ns] = {machine.told_ns - machine.compared[0].offset_ns for machine in machines}
+    for machine in machines:
+        error_ns = machine.compared[0].later(at_ns).error_ns
+        assert abs(machine.told_ns - machine.there_ns(at_ns)) <= error_ns + ROUNDED_NS
+
+
+def test_no_more_than_a_few_machines_are_asked_at_once_and_answers_keep_their_order():
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def ask(machine):
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.001)
+        with lock:
+            under_way -= 1
+        return machine.name
+
+    machines = [NearMachine(f"m{place}") for place in range(3 * AT_ONCE)]
+    assert of_each(machines, ask) == [machine.name for machine in machines]
+    assert 1 < most <= AT_ONCE

@@ -100,7 +100,18 @@ def test_a_study_names_the_machines_that_send_its_load(tmp_path):
     study = read_study(written(tmp_path, named))
     assert study.host.load_machines == ["here", "left", "left"]
     assert {name: table.ssh for name, table in study.load_machines.items()} == {"left": "left"}
-    assert read_study(written(tmp_path, "")).load_machines is None
+    none = read_study(written(tmp_path, ""))
+    assert (none.host.load_machines, none.load_machines) == (None, {})
+
+
+def test_a_study_has_its_load_sent_by_nodes_of_ray(tmp_path):
+    study = read_study(written(tmp_path, '[host]\nload_machines = "ray"\nload_nodes = 4\n'))
+    assert (study.host.load_machines, study.host.load_nodes, study.load_machines) == ("ray", 4, {})
+
+
+def test_a_machine_has_cpus_for_the_load_that_it_sends(tmp_path):
+    named = '[host]\nload_machines = ["left"]\n[machines.left]\nssh = "left"\ncpus = [2, 3]\n'
+    assert read_study(written(tmp_path, named)).load_machines["left"].cpus == [2, 3]
 
 
 def test_every_load_machine_needs_a_connection_for_each_of_its_threads(tmp_path):
@@ -111,6 +122,8 @@ def test_every_load_machine_needs_a_connection_for_each_of_its_threads(tmp_path)
     file.write_text(text.replace('"here", "here"', ", ".join(['"here"'] * 7)))
     [problem] = problems_of(file)
     assert "sweep.connections: found 5 at the lowest point; expected at least 7, one for each of 7" in problem
+    file.write_text(text.replace('["here", "here"]', '"ray"\nload_nodes = 7'))
+    assert problems_of(file) == [problem]
     file.write_text(text.replace("requests =", "threads = 3, requests ="))
     [problem] = problems_of(file)
     assert "found 5 at the lowest point; expected at least 6" in problem
@@ -147,7 +160,25 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
             '[servers.url]\nurl = "http://127.0.0.1:1/"\nserver_machine = "here"\n',
             "servers.url.server_machine: cannot be combined with url, which says where the server runs",
         ),
-        ("[host]\nload_machines = []\n", 'expected a list of names, such as ["here", "left"]'),
+        ("[host]\nload_machines = []\n", 'expected a list of names, such as ["here", "left"], or "ray"'),
+        (
+            '[host]\nload_machines = "rya"\n',
+            'found "rya"; expected a list of names, such as ["here", "left"], or',
+        ),
+        (
+            '[host]\nload_machines = "ray"\n',
+            'load_machines: found "ray", which requires how many of its nodes',
+        ),
+        (
+            "[host]\nload_nodes = 4\n",
+            'host.load_nodes: requires load_machines = "ray", whose nodes it counts',
+        ),
+        ('[host]\nload_machines = "ray"\nload_nodes = 0\n', "host.load_nodes: found 0"),
+        (
+            '[host]\nserver_machine = "web"\n[machines.web]\nssh = "web"\ncpus = [1]\n',
+            "machines.web.cpus: only where the machine sends load",
+        ),
+        ('[machines.web]\nssh = "web"\ncpus = [-1]\n', "machines.web.cpus"),
         ('[machines.here]\nssh = "web"\n', "machines.here: here is this machine, which has no table"),
         ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected a destination as ssh takes it"),
         ('[machines.web]\naddress = "10.0.0.5"\n', "machines.web.ssh: missing"),

@@ -4,9 +4,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import Final
 
+from loadcurve.errors import BadInput
 from loadcurve.generate.load_machine import AgentMachine, LoadMachine
 from loadcurve.machines.channel import Channel
 from loadcurve.machines.ssh import SshMachine
@@ -14,6 +16,27 @@ from loadcurve.machines.table import MachineTable
 
 AGENT_HERE: Final = (sys.executable, "-P", "-m", "loadcurve.machines.agent")
 LOOPBACK: Final = "127.0.0.1"
+RAY_IS_MISSING: Final = "Ray is not installed beside this command: pip install 'loadcurve[ray]'"
+
+
+def has_ray() -> bool:
+    """Say whether Ray is installed beside this command."""
+    return "ray" in sys.modules or find_spec("ray") is not None
+
+
+def load_nodes(count: int, address: str | None = None) -> AbstractContextManager[list[LoadMachine]]:
+    """Return, as a context, this number of nodes of a Ray cluster as load machines.
+
+    ``address`` is that of a running one; without it that of the environment counts (``RAY_ADDRESS``), or one
+    of this machine alone is started. Raises as :func:`loadcurve.generate.on_ray.nodes_as_load_machines`, and
+    ``BadInput`` where Ray is not installed.
+    """
+    if not has_ray():
+        raise BadInput(RAY_IS_MISSING)
+    # Ray is an extra, and takes a second to import.
+    from loadcurve.generate.on_ray import nodes_as_load_machines  # noqa: PLC0415
+
+    return nodes_as_load_machines(count, address)
 
 
 @contextmanager
@@ -47,7 +70,10 @@ def _reached(name: str, table: MachineTable | None) -> tuple[Channel, LoadMachin
     address = there.address()
     channel = there.connect()
     return channel, AgentMachine(
-        channel, address=address, source_addresses=[*map(str, table.source_addresses)]
+        channel,
+        address=address,
+        cpus=table.cpus or (),
+        source_addresses=[*map(str, table.source_addresses)],
     )
 
 

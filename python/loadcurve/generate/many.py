@@ -5,16 +5,15 @@ and every machine learns one moment to come, by its own clock. Nothing is coordi
 What the machines bring home merges to what one generator would have measured.
 """
 
-import ipaddress
 import json
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from collections.abc import Generator as Yielding
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import (
@@ -28,10 +27,11 @@ from loadcurve.generate.generator import (
 )
 from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
 from loadcurve.generate.looking import LOOK_INTERVAL_S
+from loadcurve.generate.loopback import loopback_in
 from loadcurve.generate.merging import Brought, Lost, merged
 from loadcurve.generate.plan_files import files_read, files_written
 from loadcurve.machines.channel import FarError, MachineLost
-from loadcurve.machines.clock_offsets import ClockCourse
+from loadcurve.machines.clock_offsets import ClockCourse, Offset
 from loadcurve.result.load import LoadResult
 
 LEAD_S: Final = 0.5
@@ -39,9 +39,13 @@ LEAD_S: Final = 0.5
 LEAD_ROUND_TRIPS: Final = 20
 LEAD_PER_PART_S: Final = 0.002
 """Telling it to one machine more takes this long at most."""
+AT_ONCE: Final = 16
+"""With so many machines clocks are compared at once: more would have to wait for the CPUs here."""
 REPORT_S: Final = 0.1
 """How often a machine reports how far it is; many of them do it less often."""
 REPORTS_PER_S: Final = 1000
+
+Result = TypeVar("Result")
 
 
 class ManyMachines(Generator):
@@ -97,8 +101,7 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
             f"the load writes the secrets of its connections to {files[0]}, which is on this machine, and "
             f"not on {', '.join(away)}: leave key_log out, or send the load from this machine"
         )
-    host = str(written["work"].get("address", "")).rpartition(":")[0].strip("[]")
-    if host and ipaddress.ip_address(host).is_loopback:
+    if host := loopback_in(written["work"]):
         raise BadInput(
             f"the load goes to {host}, which on {', '.join(away)} is that machine itself: name an address of "
             "the server that all load machines can reach"
@@ -122,7 +125,7 @@ class _Joint:
     def run(self, observe: ObserveAll) -> list[LoadResult]:
         try:
             self._start()
-            self._before = [machine.compare_clocks() for machine in self._machines]
+            self._before = of_each(self._machines, lambda machine: machine.compare_clocks())
             self._begin()
             self._watch(observe)
         except KeyboardInterrupt as interrupt:
@@ -159,7 +162,7 @@ class _Joint:
     def _begin(self) -> None:
         """Tell each machine the moment at which all begin, by its own clock."""
         parts = len(self._machines) * len(self._plans)
-        round_trip_s = max(machine.round_trip_s() for machine in self._machines)
+        round_trip_s = max(of_each(self._machines, lambda machine: machine.round_trip_s()))
         lead_s = max(LEAD_S, LEAD_ROUND_TRIPS * round_trip_s) + LEAD_PER_PART_S * parts
         report_s = max(REPORT_S, parts / REPORTS_PER_S)
         self._at_ns = time.monotonic_ns() + round(lead_s * 1e9)
@@ -193,11 +196,14 @@ class _Joint:
 
     def _results(self) -> list[LoadResult]:
         self._wait_for_all()
-        courses = [*map(self._course, self._machines, self._before)]
+        afters = of_each(self._machines, _compared_after)
+        courses = [
+            ClockCourse(before.offset, after) for before, after in zip(self._before, afters, strict=True)
+        ]
         results = []
         for plan, row in zip(self._plans, self._running, strict=True):
             brought = [
-                _brought(machine, part, before, course)
+                _brought(plan, machine, part, before, course)
                 for machine, part, before, course in zip(
                     self._machines, row, self._before, courses, strict=True
                 )
@@ -205,13 +211,23 @@ class _Joint:
             results.append(merged(plan, self._at_ns, brought))
         return results
 
-    def _course(self, machine: LoadMachine, before: Compared) -> ClockCourse:
-        """Compare clocks once more; where that cannot be, the first comparison has to do."""
-        try:
-            after = machine.compare_clocks()
-        except (MachineLost, FarError):
-            return ClockCourse(before.offset)
-        return ClockCourse(before.offset, after.offset)
+
+def of_each(machines: Sequence[LoadMachine], work: Callable[[LoadMachine], Result]) -> list[Result]:
+    """Return what comes of some work with each machine, in their order; done with several of them at once.
+
+    What is found out of the first is then not as old as all other work takes. Raises what the first of them
+    raises that fails.
+    """
+    with ThreadPoolExecutor(min(len(machines), AT_ONCE)) as pool:
+        return [*pool.map(work, machines)]
+
+
+def _compared_after(machine: LoadMachine) -> Offset | None:
+    """Compare clocks once more; where that cannot be, the first comparison has to do."""
+    try:
+        return machine.compare_clocks().offset
+    except (MachineLost, FarError):
+        return None
 
 
 def _written(plan: Plan, machine: LoadMachine) -> str:
@@ -233,11 +249,12 @@ def _require_all(answers: Sequence[Future[Any]]) -> None:
 
 
 def _brought(
-    machine: LoadMachine, part: Future[FarPart], before: Compared, course: ClockCourse
+    plan: Plan, machine: LoadMachine, part: Future[FarPart], before: Compared, course: ClockCourse
 ) -> Brought | Lost:
     """Return what a machine has brought home of a load, or why that is nothing."""
+    cpus = plan.cpus if machine.is_here else machine.cpus
     try:
-        return Brought(machine.name, part.result(), before, course)
+        return Brought(machine.name, tuple(cpus), part.result(), before, course)
     except (NothingMeasured, FarError) as error:
         return Lost(machine.name, str(error))
 

@@ -29,6 +29,8 @@ class Brought:
     """What a machine has brought home, and how its clock compares with the one here."""
 
     machine: str
+    cpus: tuple[int, ...]
+    """What its threads were bound to; none where its system placed them."""
     far: FarPart
     before: Compared
     """By which the common begin was translated to its clock."""
@@ -100,6 +102,7 @@ def _part(brought: Brought, row: Mapping[str, Any], at_ns: int, duration_s: floa
         {
             **{name: row[name] for name in _OF_ROW},
             "machine": brought.machine,
+            "cpus": brought.cpus,
             "lost": None,
             "clock": LoadMachineClock(
                 offset_s=offset.offset_ns / 1e9,

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from loadcurve.toml.addresses import SourceAddresses
+from loadcurve.toml.cpus import CpuList
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.paths import Text
@@ -15,6 +16,8 @@ from loadcurve.toml.quantities import LinkSpeed
 
 HERE: Final = "here"
 """The name of this machine, which no table has."""
+RAY: Final = "ray"
+"""Stands for the nodes of a Ray cluster as load machines."""
 
 
 def _destination(text: str) -> str:
@@ -64,3 +67,6 @@ class MachineTable(TomlTable):
     source_addresses: SourceAddresses = Field(default_factory=list)
     """Its addresses from which connections come in turn, where it sends load on web servers. Those of this
     machine stand in [load]."""
+    cpus: CpuList | None = None
+    """The CPUs there to which the threads of the load are bound in turn, where it sends load; its system
+    places them unless they are given. Those of servers are `server_cpus` in `[host]`."""

@@ -51,6 +51,8 @@ class MachinePart(Record):
     cpu_share: Time | None
     """How busy its threads were: 1 is all of their time."""
     generator: Generator | None
+    cpus: Many[Count] | None = None
+    """What its threads were bound to in turn; none where its system placed them. Records may lack it."""
 
 
 class LoadMachines(Record):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.machines.table import HERE
+from loadcurve.machines.table import HERE, RAY, MachineTable
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
 from loadcurve.toml.expected import nearest, show
@@ -41,7 +41,7 @@ def unknown_machines(
         yield Problem(("machines", HERE), f"{HERE} is this machine, which has no table; choose another name")
     known = [HERE, *machines]
     named: list[tuple[KeyPath, str]] = [(("host", "server_machine"), host.server_machine)]
-    named += [(("host", "load_machines"), name) for name in host.load_machines or ()]
+    named += [(("host", "load_machines"), name) for name in host.named_load_machines]
     for server, table in servers.items():
         place = ("servers", server, "server_machine")
         if table.server_machine is not None:
@@ -54,8 +54,24 @@ def unknown_machines(
             yield Problem(key, text)
 
 
-def load_machine_inconsistencies(host: Host, trials: Trials) -> Iterator[Problem]:
-    """Yield what several load machines cannot do."""
+def load_machine_inconsistencies(
+    host: Host, trials: Trials, machines: Mapping[str, MachineTable]
+) -> Iterator[Problem]:
+    """Yield what is missing or superfluous of load machines, and what they cannot do."""
+    if host.load_machines == RAY and host.load_nodes is None:
+        text = (
+            f"found {show(RAY)}, which requires how many of its nodes send the load, such as load_nodes = 4"
+        )
+        yield Problem(("host", "load_machines"), text)
+    if host.load_nodes is not None and host.load_machines != RAY:
+        yield Problem(("host", "load_nodes"), f"requires load_machines = {show(RAY)}, whose nodes it counts")
+    for name, table in machines.items():
+        if table.cpus is not None and name not in host.named_load_machines:
+            text = (
+                "only where the machine sends load, and load_machines in [host] does not name it; the CPUs "
+                "of servers are server_cpus in [host]"
+            )
+            yield Problem(("machines", name, "cpus"), text)
     if host.load_machines is not None and trials.continues:
         text = 'found "continue"; expected "pause", because load machines begin each point anew'
         yield Problem(("trials", "between_points"), text)

@@ -146,10 +146,9 @@ class Study(TomlTable):
         return None if name == HERE else (name, self.machines[name])
 
     @property
-    def load_machines(self) -> dict[str, MachineTable] | None:
-        """The tables of the machines that send the load, without this one; ``None`` where the run does."""
-        names = self.host.load_machines
-        return None if names is None else {name: self.machines[name] for name in names if name != HERE}
+    def load_machines(self) -> dict[str, MachineTable]:
+        """The tables of the machines that are named to send the load; this one has none."""
+        return {name: self.machines[name] for name in self.host.named_load_machines if name != HERE}
 
     @property
     def kind(self) -> LoadKind:
@@ -186,7 +185,7 @@ class Study(TomlTable):
         beside = info.context.get("beside", ()) if info.context else ()
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
         problems += unknown_machines(self.host, self.servers, self.machines)
-        problems += load_machine_inconsistencies(self.host, self.trials)
+        problems += load_machine_inconsistencies(self.host, self.trials, self.machines)
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
@@ -194,8 +193,8 @@ class Study(TomlTable):
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:
             problems += self.shortening.inconsistencies(list(self.servers), self.sweep)
-        if not problems and (names := self.host.load_machines):
-            problems += undivided_connections(len(names), self.arms.values(), self.points())
+        if not problems and (machines := self.host.load_machine_count):
+            problems += undivided_connections(machines, self.arms.values(), self.points())
         if problems:
             raise own_problems(problems)
         return self

@@ -24,6 +24,7 @@ from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import LimitsTable, MachineBurst
+from loadcurve.toml.cpus import CpuList
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.paths import StudyPath, Text
@@ -110,12 +111,6 @@ def _is_of_another(key: str, beside: Collection[str] | None) -> bool:
     return bool(dot) and (beside is None or load in beside)
 
 
-CpuList = Annotated[
-    list[Annotated[int, Field(ge=0), Expected("the number of a CPU, 0 or more")]],
-    Field(min_length=1),
-    AfterValidator(without_repetition),
-    Expected("a list of CPU numbers, such as [0, 1]"),
-]
 ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 
 
@@ -292,10 +287,16 @@ class Host(TomlTable):
     server_machine: Text = HERE
     """Where the servers run: on this machine (`here`), or on one with a table in `[machines]`."""
     load_machines: (
-        Annotated[list[Text], Field(min_length=1), Expected('a list of names, such as ["here", "left"]')]
+        Annotated[
+            Annotated[list[Text], Field(min_length=1)] | Literal["ray"],
+            Expected('a list of names, such as ["here", "left"], or "ray"'),
+        ]
         | None
     ) = None
-    """Machines that share the load and begin together: `here`, or names from `[machines]`."""
+    """Machines that share the load and begin together: `here`, or names from `[machines]`; or `"ray"`."""
+    load_nodes: PositiveCount | None = None
+    """With `load_machines = "ray"`, how many nodes of a Ray cluster share the load: of the one at
+    RAY_ADDRESS, or, where the environment does not have it, of one of this machine alone."""
     server_cpus: CpuList | None = None
     """CPUs of the servers; half of the machine's unless they are given, or all of another machine's."""
     load_cpus: CpuList | None = None
@@ -308,6 +309,16 @@ class Host(TomlTable):
     """CPUs that a server has for each one of its machine type, to compare types larger than this machine."""
     burst: bool = False
     """Imitates the CPU credits of every machine type that is held to its baseline when they are used up."""
+
+    @property
+    def named_load_machines(self) -> list[str]:
+        """The names of the machines that send the load; none where the run, or nodes of Ray do."""
+        return self.load_machines if isinstance(self.load_machines, list) else []
+
+    @property
+    def load_machine_count(self) -> int | None:
+        """How many machines share the load; ``None`` where the run sends it."""
+        return self.load_nodes or len(self.named_load_machines) or None
 
 
 def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
