@@ -6,10 +6,16 @@ tests/e2e/test_load_on_ray.py has a real one.
 import importlib
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.load_machines import load_nodes
+from loadcurve.generate.many import ManyMachines
+from loadcurve.runs.machines import require_ray, sending_machines
+from loadcurve.study.model import Study
+from loadcurve.toml.document import Place, TomlDocument
 from support.fake_ray import FakeRay
 
 
@@ -108,3 +114,86 @@ def test_a_cluster_of_its_own_has_no_dashboard_is_on_loopback_and_has_a_token(on
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with pytest.raises(BadInput, match="answers without a token"), on_ray.nodes_as_load_machines(1, None):
         pass
+
+
+def study_of_nodes(count):
+    text = {
+        "title": "x",
+        "load": {"model": "closed", "requests": ["/"], "duration": "1s"},
+        "sweep": {"connections": [4]},
+        "servers": {"nginx": {}},
+        "host": {"load_machines": "ray", "load_nodes": count},
+    }
+    return TomlDocument(Path("study.toml"), text, {}).to_model(Study)
+
+
+def test_a_study_takes_as_many_nodes_as_it_names_and_leaves_them(on):
+    _, ray = on(node(1), node(2), node(3))
+    with sending_machines(study_of_nodes(2)) as many:
+        assert isinstance(many, ManyMachines)
+        placed = [actor.options["label_selector"]["ray.io/node-id"] for actor in ray.actors]
+        assert placed == ["id1", "id2"]
+    assert not ray.is_running
+    with (
+        pytest.raises(BadInput, match=r"has 3 nodes .* from 4: allow 3"),
+        sending_machines(study_of_nodes(4)),
+    ):
+        pass
+
+
+def test_a_study_that_wants_nodes_is_refused_with_its_place_where_ray_is_not_installed(monkeypatch):
+    monkeypatch.setattr("loadcurve.runs.machines.has_ray", lambda: False)
+    monkeypatch.setattr("loadcurve.generate.load_machines.has_ray", lambda: False)
+    document = TomlDocument(Path("study.toml"), {}, {("host", "load_machines"): Place(Path("study.toml"), 7)})
+    with pytest.raises(
+        BadInput, match=r"study\.toml:7: host\.load_machines: .*pip install 'loadcurve\[ray\]'"
+    ):
+        require_ray(study_of_nodes(2), document)
+    with pytest.raises(BadInput, match="Ray is not installed"):
+        load_nodes(2)
+
+
+SAID = """\
+Version mismatch: The cluster was started with:
+    Ray: 2.9.0
+    Python: {python}
+This process on node 10.0.0.7 was started with:
+    Ray: {ray}
+    Python: 3.11.7
+"""
+"""As ray._private.utils.check_version_info writes it."""
+
+
+@pytest.mark.parametrize(
+    ("ray_here", "python_there", "advice"),
+    [
+        ("2.60.0", "3.11.7", "pip install ray==2.9.0"),
+        ("2.9.0", "3.12.1", "with the other's Python"),
+    ],
+)
+def test_a_cluster_of_other_versions_is_told_with_both_and_what_to_do(
+    on, monkeypatch, ray_here, python_there, advice
+):
+    on_ray, ray = on(node(1))
+
+    def refuse(**arguments):
+        raise RuntimeError(SAID.format(ray=ray_here, python=python_there))
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(NothingMeasured) as raised, on_ray.nodes_as_load_machines(1, "127.0.0.2:6379"):
+        pass
+    said = str(raised.value)
+    assert "the Ray cluster at 127.0.0.2:6379 cannot be used" in said
+    assert (
+        f"it has Ray 2.9.0 and Python {python_there}, and this command Ray {ray_here} and Python 3.11.7"
+        in said
+    )
+    assert advice in said
+    assert ("pip install" in said) == (ray_here != "2.9.0")
+
+
+def test_what_else_ray_says_is_passed_on(on):
+    on_ray, _ = on(node(1))
+    assert on_ray.version_mismatch("Could not connect.") is None
+    # Were it worded in another way some day, it would be passed on as it is.
+    assert on_ray.version_mismatch("Version mismatch: Ray 2.9.0 and 2.60.0") is None

@@ -63,14 +63,11 @@ def machines_named(machines: str, option: str) -> AbstractContextManager[list[Lo
 
 
 def _nodes(count: int, address: str) -> AbstractContextManager[list[LoadMachine]]:
-    try:
-        from loadcurve.generate.on_ray import nodes_as_load_machines
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        text = "--on-ray needs Ray, which is not installed beside this command: pip install 'loadcurve[ray]'"
-        raise BadInput(text) from None
-    return nodes_as_load_machines(count, address or None)
+    from loadcurve.generate.load_machines import RAY_IS_MISSING, has_ray, load_nodes
+
+    if not has_ray():
+        raise BadInput(f"--on-ray {count}: {RAY_IS_MISSING}")
+    return load_nodes(count, address or None)
 
 
 def watched(plan: Plan, generator: Generator | None = None) -> LoadResult:

@@ -2,14 +2,15 @@
 
 Ray says which nodes there are, starts the agent on each, carries the messages to it, and ends it. It is no
 clock and carries no load: the engine runs in the agent's own process, bound to other CPUs than Ray's daemons
-where there are enough. That all nodes have one version of Ray and one minor version of Python is Ray's own
-rule: it lets no other node into a cluster.
+where there are enough. That all nodes have one version of Ray and of Python is Ray's own rule: it lets no
+other node into a cluster.
 """
 
 import contextlib
 import ipaddress
 import logging
 import os
+import re
 import secrets
 import select
 import signal
@@ -45,6 +46,7 @@ READING_S: Final = 1.0
 """The longest that one question after an agent's output waits."""
 READ_BYTES: Final = 1 << 20
 CALLS_AT_ONCE: Final = 4
+SAME: Final = "with RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL=minor, 3.11 with any other 3.11"
 LOST_STATUS: Final = 255
 """Of a process whose node is gone, as ssh has it."""
 
@@ -226,6 +228,23 @@ def require_token(mode: str | None, where: str) -> None:
         )
 
 
+def version_mismatch(said: str) -> str | None:
+    """Return, with what to do, what Ray says of other versions in a cluster; ``None`` if that is not it."""
+    found = re.findall(r"^\s*(Ray|Python): (\S+)$", said, re.MULTILINE)
+    if "Version mismatch" not in said or [name for name, _ in found] != ["Ray", "Python"] * 2:
+        return None
+    ray_there, python_there, ray_here, python_here = (version for _, version in found)
+    advice = []
+    if ray_there != ray_here:
+        advice.append(f"install the cluster's Ray beside this command: pip install ray=={ray_there}")
+    if python_there != python_here:
+        advice.append(f"install this command, or start the cluster's nodes, with the other's Python ({SAME})")
+    return (
+        f"it has Ray {ray_there} and Python {python_there}, and this command Ray {ray_here} and Python "
+        f"{python_here}, where Ray wants the same on both sides; {'; '.join(advice)}"
+    )
+
+
 @contextmanager
 def _connected(address: str | None) -> Iterator[None]:
     """Connect to a running cluster, or start one of this machine alone."""
@@ -246,7 +265,7 @@ def _connected(address: str | None) -> Iterator[None]:
             _start_own(quiet)
     except (RuntimeError, ConnectionError, ValueError, ray.exceptions.RayError) as error:
         tried = f"at {address}" if address is not None else "of this machine alone"
-        reason = str(error).strip()
+        reason = version_mismatch(str(error)) or str(error).strip()
         raise NothingMeasured(f"the Ray cluster {tried} cannot be used: {reason}") from None
     finally:
         if own_token:

@@ -1,14 +1,19 @@
 """The other machines of a run, each reached once, and left when the run ends."""
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from loadcurve.errors import BadInput
+from loadcurve.generate.load_machines import RAY_IS_MISSING, has_ray, load_machines, load_nodes
+from loadcurve.generate.many import ManyMachines
 from loadcurve.machines.ssh import SshMachine
-from loadcurve.machines.table import MachineTable
+from loadcurve.machines.table import RAY, MachineTable
 from loadcurve.result.records import OtherMachineRecord
 from loadcurve.server.elsewhere import ServerMachine
 from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.problems import Problem
 
 
 class Machines:
@@ -72,3 +77,28 @@ def reached(name: str, table: MachineTable) -> ServerMachine:
         there.connect().close()
         raise
     return ServerMachine(name, address, there.connect, table.link_speed_bits_per_s)
+
+
+@contextmanager
+def sending_machines(study: Study) -> Iterator[ManyMachines | None]:
+    """Reach the machines that send the load of a study; ``None`` where the run sends it itself.
+
+    Raises as :func:`loadcurve.generate.load_machines.load_machines` and ``load_nodes`` there.
+    """
+    host = study.host
+    if host.load_machines is None:
+        yield None
+        return
+    if host.load_machines == RAY:
+        reaching = load_nodes(host.load_nodes or 1)
+    else:
+        reaching = load_machines(host.named_load_machines, study.load_machines)
+    with reaching as machines:
+        yield ManyMachines(machines)
+
+
+def require_ray(study: Study, document: TomlDocument) -> None:
+    """Raise ``BadInput`` with its line where a study wants nodes of Ray, and Ray is not installed."""
+    if study.host.load_machines == RAY and not has_ray():
+        text = f'found "{RAY}"; {RAY_IS_MISSING}'
+        raise BadInput(document.report(Problem(("host", "load_machines"), text)))

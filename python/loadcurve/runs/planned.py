@@ -30,7 +30,7 @@ from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.kept import kept, rig_of
 from loadcurve.runs.lives import utc_now
-from loadcurve.runs.machines import Machines
+from loadcurve.runs.machines import Machines, require_ray
 from loadcurve.runs.member import Member
 from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.prepare import (
@@ -107,6 +107,7 @@ class PlannedRun:
         self._resumed = resumed
         self.folder = folder
         require_known_types(study, document)
+        require_ray(study, document)
         machines = {name: context.machines.at(study.server_machine_of(name)) for name in study.servers}
         self.cpus, self._cpus = chosen_cpus(study, document, machines)
         rig = rig_of(self.cpus, context.facts)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, groupby, zip_longest
@@ -11,7 +11,6 @@ from typing import Self
 
 from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.errors import BadInput
-from loadcurve.generate.load_machines import load_machines
 from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
@@ -30,7 +29,7 @@ from loadcurve.result.verdict import Caveat
 from loadcurve.runs.beside import not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
-from loadcurve.runs.machines import Machines
+from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
 from loadcurve.runs.prepare import Served
@@ -221,6 +220,8 @@ class StudyRun:
             stack.enter_context(own_threads_on({cpu for part in self.parts for cpu in part.cpus.load}))
             if self.has_several_loads and not self._is_resumed:
                 require_new_folder(self.folder)
+            # Where they cannot be had, no folder is left.
+            machines = stack.enter_context(sending_machines(self.studies[0]))
             folders = [
                 stack.enter_context(part.opened_folder(of_part, said))
                 for part, of_part, said in zip(self.parts, served, caveats, strict=True)
@@ -228,19 +229,7 @@ class StudyRun:
             if self.has_several_loads and not self._is_resumed:
                 write_loads(self.folder, self._loads_record())
             announce()
-            machines = stack.enter_context(self._load_machines())
             return self._run_trials(folders, served, machines)
-
-    @contextmanager
-    def _load_machines(self) -> Iterator[ManyMachines | None]:
-        """Reach the machines that send the load, where the study names any."""
-        study = self.studies[0]
-        tables = study.load_machines
-        if tables is None:
-            yield None
-            return
-        with load_machines(study.host.load_machines or [], tables) as machines:
-            yield ManyMachines(machines)
 
     def _run_trials(
         self, folders: Sequence[RunFolder], served: Sequence[Served | None], machines: ManyMachines | None
