@@ -177,13 +177,20 @@ def test_the_load_of_a_machine_has_the_cpus_that_the_study_names(sandbox, tmp_pa
         limit_server(tmp_path, within=far.near_words, host=NEAR_ADDRESS) as address,
     ):
         surroundings = {"within": far.near_words, **far.environment}
-        file = sandbox.write("study.toml", study_of_one_that_runs(address, f"cpus = [{cpu}]"))
+        file = sandbox.write(
+            "study.toml", study_of_one_that_runs(address, f'cpus = [{cpu}], link_speed = "1Gbit"')
+        )
         out = sandbox.work / "run"
         finished = sandbox.run("run", file, "--out", out, **surroundings)
         assert finished.returncode in (0, 3), finished.stderr
         [line] = (out / "trials.jsonl").read_text().splitlines()
         [part] = json.loads(line)["measurements"]["load"]["machines"]["parts"]
         assert (part["machine"], part["cpus"]) == ("left", [cpu])
+        interface, use = part["link"]["interface"], part["link"]["use"]
+        assert (interface["name"], interface["speed_from"]) == ("far", "study")
+        assert interface["speed_bits_per_s"] == 10**9
+        # Every answer came this way, with its headers.
+        assert use["received_bytes_per_s"] > 1024 * part["answered_rps"] * 0.8
         file = sandbox.write("none.toml", study_of_one_that_runs(address, "cpus = [1023]"))
         finished = sandbox.run("run", file, "--out", sandbox.work / "none", **surroundings)
         assert "machine left: thread cannot be bound to CPU 1023" in finished.stderr

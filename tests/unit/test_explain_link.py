@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loadcurve.explain.all import findings
+from loadcurve.result.load_machines import MachinePart
 from loadcurve.result.probe import TcpUse
 from loadcurve.result.records import OtherMachineRecord
 from support.explained_run import Data, Setup, evidence, planted_run
@@ -81,6 +82,20 @@ def test_a_speed_that_a_person_gave_is_called_that():
     known = link(None, interface(20_000_000, "study"))
     [finding] = found(planted(None, use(1, 19)), known).values()
     assert finding.seen.endswith("95 % of the 20 Mbit/s of its link, as link_speed says.")
+
+
+def test_the_link_of_a_load_machine_is_looked_at_too():
+    def plant(record: Data, _trial: int, connections: float) -> None:
+        if connections != 100:
+            return
+        unknown = dict.fromkeys(MachinePart.model_fields)
+        full = {"interface": interface(100_000_000), "use": use(95, 2)}
+        free = {"interface": interface(10**9), "use": use(95, 2)}
+        parts = [unknown | {"machine": "free", "link": free}, unknown | {"machine": "left", "link": full}]
+        record["load"]["machines"] = {"start_spread_ms": None, "start_error_ms": None, "parts": parts}
+
+    [finding] = found(plant, None).values()
+    assert finding.seen.startswith("Machine left received 95 Mbit/s on eth0, 95 % of the 100 Mbit/s")
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadcurve.generate.far_load import PlannedWindow
+from loadcurve.generate.hosts import numeric_host
 from loadcurve.host.link import interface_to, outgoing_interface, route_question, speed_bits_per_s
 from loadcurve.host.readings import Readings
+from loadcurve.probe import link_watch
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
-from loadcurve.server import link_watch
-from loadcurve.server.link_watch import LinkWatch
+from loadcurve.probe.link_watch import LinkWatch
 
 TABLE = """\
 Inter-|   Receive                                                |  Transmit
@@ -171,3 +173,27 @@ def test_a_machine_without_counters_has_no_rate_and_no_error(tmp_path, table):
         assert watch.use_within(Window(0.0, 1.0)) is None
     with LinkWatch("no address", 0.1) as watch:
         assert watch.use_within(Window(0.0, 1.0)) is None
+
+
+def test_the_window_of_a_part_ends_with_its_time_or_with_the_part():
+    now_s = time.monotonic()
+    timed = PlannedWindow(warmup_s=1.0, duration_s=5.0)
+    assert timed.after(now_s - 10.0) == Window(now_s - 9.0, now_s - 4.0)
+    # One that ended before its time, and one that ends with its requests.
+    for window in (timed.after(now_s - 3.0), PlannedWindow(1.0, None).after(now_s - 3.0)):
+        assert window.start_s == now_s - 2.0
+        assert now_s <= window.end_s < now_s + 2.0
+
+
+@pytest.mark.parametrize(
+    ("work", "host"),
+    [
+        ({"address": "10.0.0.5:8080"}, "10.0.0.5"),
+        ({"address": "[fd00::5]:8080"}, "fd00::5"),
+        ({"url": "mongodb://db.example,10.0.0.6:27017/x"}, "10.0.0.6"),
+        ({"url": "postgresql://user:secret@db.example/x"}, None),
+        ({"url": "postgresql:///x"}, None),
+    ],
+)
+def test_the_address_that_a_load_goes_to_is_found_in_its_plan(work: dict[str, str], host: str | None):
+    assert numeric_host(work) == host

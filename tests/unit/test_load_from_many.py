@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
+from loadcurve.generate.hosts import loopback_in
 from loadcurve.generate.load_machine import Compared
-from loadcurve.generate.loopback import loopback_in
 from loadcurve.generate.many import AT_ONCE, ManyMachines, added_up, of_each, with_fitting_threads
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.ycsb import DatabaseLoad

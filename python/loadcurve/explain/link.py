@@ -19,9 +19,10 @@ BITS_PER_MBIT = 1e6
 CODE = FindingCode(
     "link_saturated",
     title="The link between the machines was saturated",
-    seen_where="90 % of the link's speed went through an interface between the server's machine and this "
-    "one, in one direction, over the window; only where that speed is known, by the interface's driver or by "
-    "`link_speed` in the machine's table, and not where more than 110 % of it went through",
+    seen_where="90 % of a link's speed went, in one direction over the window, through the interface by "
+    "which the server's machine, this one or a load machine reaches the other side; only where that speed is "
+    "known, by the interface's driver or by `link_speed` in the machine's table, and not where more than "
+    "110 % of it went through",
     because="at 90 % utilisation a packet waits nine times as long as it takes to send it (M/M/1), and TCP "
     "gets little more out of a link; one that carries more than its speed has another speed",
 )
@@ -62,6 +63,13 @@ def find(subject: Subject) -> list[Finding]:
 
 def _filled(subject: Subject, record: PointRecord) -> Iterator[Filled]:
     """Yield how full each direction of each end was, as far as that is known and can be."""
+    yield from _of_server_machine(subject, record)
+    for part in record.load.machines.parts if record.load.machines is not None else ():
+        if part.link is not None:
+            yield from _of_end(f"machine {part.machine}", part.link.interface, part.link.use)
+
+
+def _of_server_machine(subject: Subject, record: PointRecord) -> Iterator[Filled]:
     name = subject.server.server_machine
     other = None if name is None else subject.run.machines.get(name)
     if other is None or other.link is None or record.probe.link is None:
@@ -79,8 +87,8 @@ def _of_end(
     interface: InterfaceRecord | None,
     use: InterfaceUse | None,
     *,
-    sending: int | None,
-    receiving: int | None,
+    sending: int | None = None,
+    receiving: int | None = None,
 ) -> Iterator[Filled]:
     if interface is None or interface.speed_bits_per_s is None or use is None:
         return

@@ -15,13 +15,32 @@ from typing import Any, Final
 from loadcurve._engine import ClockEcho, Load
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import Clocks
+from loadcurve.generate.hosts import numeric_host
 from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
 from loadcurve.generate.plan_files import with_files_at
 from loadcurve.machines.agent import Call, CallFailed, Handler
 from loadcurve.machines.files import FilesInMemory
+from loadcurve.probe.figures import Window
+from loadcurve.probe.link_watch import LinkWatch
+from loadcurve.result.link import InterfaceInLoad
 
 READY_INTERVAL_S: Final = 0.002
+LINK_INTERVAL_S: Final = 0.1
+NS_PER_S: Final = 1e9
 KEY_BYTES: Final = 16
+
+
+@dataclass(frozen=True)
+class PlannedWindow:
+    """When the window of a load is, from its begin; ``None`` where something else than time ends it."""
+
+    warmup_s: float
+    duration_s: float | None
+
+    def after(self, begin_s: float) -> Window:
+        """Return the window of a load that began then and has just ended."""
+        start_s, now_s = begin_s + self.warmup_s, time.monotonic()
+        return Window(start_s, now_s if self.duration_s is None else min(start_s + self.duration_s, now_s))
 
 
 @dataclass
@@ -32,6 +51,8 @@ class _Part:
     watch: WindowWatch
     clocks: Clocks
     """As they were at the start."""
+    link: LinkWatch
+    window: PlannedWindow
     has_begun: bool = False
 
 
@@ -88,8 +109,10 @@ class AgentRole:
         watch, clocks = WindowWatch(plan["warmup_s"], plan["cpus"]), Clocks.read()
         with start_refusals():
             load = Load.start_part(text, arguments["index"], arguments["count"])
+        link = LinkWatch(numeric_host(plan["work"]) or "", LINK_INTERVAL_S)
+        window = PlannedWindow(plan["warmup_s"], plan["stop"].get("duration_s"))
         with self._lock:
-            self._parts[arguments["load"]] = _Part(load, watch, clocks)
+            self._parts[arguments["load"]] = _Part(load, watch, clocks, link, window)
 
     def _ready(self, call: Call) -> None:
         """Wait until the connections are open."""
@@ -105,6 +128,12 @@ class AgentRole:
         except RuntimeError as error:
             raise NothingMeasured(f"its part of the load could not begin: {error}") from error
         part.has_begun = True
+        with part.link:
+            self._look_until_end(part, call)
+            link = _link_in(part.link, part.window.after(call.arguments["at_ns"] / NS_PER_S))
+        return {**self._brought_home(call), "link": link}
+
+    def _look_until_end(self, part: _Part, call: Call) -> None:
         report_s, reported_s = call.arguments["report_s"], time.monotonic()
         while not part.load.is_finished():
             time.sleep(LOOK_INTERVAL_S)
@@ -113,7 +142,6 @@ class AgentRole:
             if time.monotonic() - reported_s >= report_s:
                 reported_s = time.monotonic()
                 call.tell(shown)
-        return self._brought_home(call)
 
     def _brought_home(self, call: Call) -> dict[str, Any]:
         with self._lock:
@@ -144,6 +172,13 @@ class AgentRole:
                 "no_such_part", "this part of the load was not started, or has been brought home"
             )
         return part
+
+
+def _link_in(watch: LinkWatch, window: Window) -> dict[str, Any] | None:
+    """Return what is known of an interface, and what went through it in a window that is over."""
+    if watch.interface is None:
+        return None
+    return InterfaceInLoad(interface=watch.interface, use=watch.use_within(window)).model_dump(mode="json")
 
 
 def clean_up_after_killed() -> None:

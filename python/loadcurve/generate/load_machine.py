@@ -14,6 +14,7 @@ from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import EXCHANGES, compared_over, exchanges_over
 from loadcurve.machines.clock_offsets import Exchange, Offset, offset_of
 from loadcurve.machines.files import digest_of, parts_of
+from loadcurve.result.link import InterfaceInLoad
 from loadcurve.result.throttling import Throttling
 
 FIRST_EXCHANGES: Final = 3
@@ -41,6 +42,7 @@ class FarPart(Record):
     """In the window, of the CPU that lost most."""
     throttling: Throttling | None
     suspended_s: Time
+    link: InterfaceInLoad | None = None
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,17 @@ class AgentMachine(LoadMachine):
         cpus: Sequence[int] = (),
         source_addresses: Sequence[str] = (),
         is_here: bool = False,
+        link_speed_bits_per_s: int | None = None,
     ) -> None:
-        """Take the channel; ``address`` is the machine's own, numeric, to which datagrams can be sent."""
+        """Take the channel; ``address`` is the machine's own, numeric, to which datagrams can be sent.
+
+        ``link_speed_bits_per_s`` is that of its link, where a person has given it.
+        """
         self.name = channel.machine
         self.cpus = cpus
         self.source_addresses = source_addresses
         self.is_here = is_here
+        self._link_speed_bits_per_s = link_speed_bits_per_s
         self._channel = channel
         self._address = address
         self._echo: tuple[str, bytes] | None = None
@@ -151,13 +158,19 @@ class AgentMachine(LoadMachine):
 
         def take(answer: Future[Any]) -> None:
             try:
-                brought.set_result(FarPart.model_validate(answer.result()))
+                brought.set_result(self._with_given_speed(FarPart.model_validate(answer.result())))
             except Exception as error:  # noqa: BLE001 -- whoever waits for the part raises it
                 brought.set_exception(error)
 
         asked = self._channel.start("load.run", show, load=load, at_ns=at_ns, report_s=report_s)
         asked.add_done_callback(take)
         return brought
+
+    def _with_given_speed(self, part: FarPart) -> FarPart:
+        if part.link is None:
+            return part
+        interface = part.link.interface.with_given_speed(self._link_speed_bits_per_s)
+        return part.model_copy(update={"link": part.link.model_copy(update={"interface": interface})})
 
     def stop_part(self, load: str) -> None:
         """Ask a part to end now."""

@@ -73,6 +73,7 @@ def _reached(name: str, table: MachineTable | None) -> tuple[Channel, LoadMachin
         channel,
         address=address,
         cpus=table.cpus or (),
+        link_speed_bits_per_s=table.link_speed_bits_per_s,
         source_addresses=[*map(str, table.source_addresses)],
     )
 

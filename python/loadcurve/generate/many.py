@@ -25,9 +25,9 @@ from loadcurve.generate.generator import (
     Plan,
     Progress,
 )
+from loadcurve.generate.hosts import loopback_in
 from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
 from loadcurve.generate.looking import LOOK_INTERVAL_S
-from loadcurve.generate.loopback import loopback_in
 from loadcurve.generate.merging import Brought, Lost, merged
 from loadcurve.generate.plan_files import files_read, files_written
 from loadcurve.machines.channel import FarError, MachineLost

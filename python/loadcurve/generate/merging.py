@@ -103,6 +103,7 @@ def _part(brought: Brought, row: Mapping[str, Any], at_ns: int, duration_s: floa
             **{name: row[name] for name in _OF_ROW},
             "machine": brought.machine,
             "cpus": brought.cpus,
+            "link": far.link,
             "lost": None,
             "clock": LoadMachineClock(
                 offset_s=offset.offset_ns / 1e9,

@@ -21,6 +21,12 @@ class InterfaceRecord(Record):
     offloads: dict[str, bool] | None
     """Which work it takes off the CPUs, by the names that ``ethtool -k`` has."""
 
+    def with_given_speed(self, speed_bits_per_s: int | None) -> "InterfaceRecord":
+        """Return the same with the speed that a study gives, where it gives one."""
+        if speed_bits_per_s is None:
+            return self
+        return self.model_copy(update={"speed_bits_per_s": speed_bits_per_s, "speed_from": "study"})
+
 
 class RoundTrip(Record):
     """How long a segment of TCP and its acknowledgement took, by the kernel, over some connections."""
@@ -54,3 +60,10 @@ class LinkUse(Record):
 
     here: InterfaceUse | None
     there: InterfaceUse | None
+
+
+class InterfaceInLoad(Record):
+    """The interface by which a load machine reaches what it loads, and what went through it in the window."""
+
+    interface: InterfaceRecord
+    use: InterfaceUse | None

@@ -6,6 +6,7 @@ from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import Errors
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
+from loadcurve.result.link import InterfaceInLoad
 from loadcurve.result.requests import Requests
 
 
@@ -53,6 +54,8 @@ class MachinePart(Record):
     generator: Generator | None
     cpus: Many[Count] | None = None
     """What its threads were bound to in turn; none where its system placed them. Records may lack it."""
+    link: InterfaceInLoad | None = None
+    """Where it reaches what it loads; ``None`` where that is not known. Records may lack it."""
 
 
 class LoadMachines(Record):

@@ -20,6 +20,7 @@ from loadcurve.host.fitness import check_host_of_servers
 from loadcurve.host.link import interface_to
 from loadcurve.machines.agent import Call, CallFailed
 from loadcurve.probe.figures import Window
+from loadcurve.probe.link_watch import LinkWatch
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asking import Json, container_of, overrides_of, transport_as_json
 from loadcurve.server.catalog import Catalog, load_catalog
@@ -30,7 +31,6 @@ from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.found_record import container_record, digest_of
 from loadcurve.server.here import Server
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
-from loadcurve.server.link_watch import LinkWatch
 from loadcurve.server.location import LOOPBACK, ThisMachine
 from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.probing import Probe

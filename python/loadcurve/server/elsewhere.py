@@ -23,6 +23,7 @@ from loadcurve.machines.clock import compared_over
 from loadcurve.machines.clock_offsets import ClockCourse, Offset
 from loadcurve.machines.files import parts_of
 from loadcurve.probe.figures import Window
+from loadcurve.probe.link_watch import LinkWatch
 from loadcurve.probe.window import nothing_observed
 from loadcurve.protocol import ProtocolName
 from loadcurve.redaction import remember_url
@@ -39,7 +40,6 @@ from loadcurve.server.content import content_of_folder
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
-from loadcurve.server.link_watch import LinkWatch
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
@@ -196,13 +196,9 @@ class ServerMachine:
             answer.result()
         round_trip, path_mtu_bytes = measured_way(self.name, self.address, port)
         there = InterfaceRecord.model_validate(found) if (found := answer.result()) else None
-        if there is not None and link_speed_bits_per_s is not None:
-            there = there.model_copy(
-                update={"speed_bits_per_s": link_speed_bits_per_s, "speed_from": "study"}
-            )
         return LinkRecord(
             here=interface_to(self.address),
-            there=there,
+            there=there and there.with_given_speed(link_speed_bits_per_s),
             round_trip_ms=round_trip,
             path_mtu_bytes=path_mtu_bytes,
         )

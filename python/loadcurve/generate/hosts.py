@@ -1,7 +1,7 @@
-"""Whether a load goes to the machine that sends it, as its plan is written for the engine."""
+"""The hosts that a load goes to, as its plan is written for the engine."""
 
-import ipaddress
 from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -13,10 +13,26 @@ HOST_OPTIONS = ("host", "hostaddr")
 
 def loopback_in(work: Mapping[str, Any]) -> str | None:
     """Return, in words, a host of a plan's work that every machine takes for itself; ``None`` without one."""
-    hosts = [*_database_hosts(str(work["url"]))] if "url" in work else [_without_port(str(work["address"]))]
+    hosts = _hosts_of(work)
     if any(not host or host.startswith("/") for host in hosts):
         return "a socket of this machine"
     return next((host for host in hosts if _is_loopback(host)), None)
+
+
+def numeric_host(work: Mapping[str, Any]) -> str | None:
+    """Return the first host of a plan's work that is a numeric address; ``None`` without one."""
+    return next((host for host in _hosts_of(work) if _address(host) is not None), None)
+
+
+def _hosts_of(work: Mapping[str, Any]) -> list[str]:
+    return [*_database_hosts(str(work["url"]))] if "url" in work else [_without_port(str(work["address"]))]
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
 
 
 def _database_hosts(url: str) -> Iterator[str]:
@@ -38,8 +54,7 @@ def _without_port(host: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        name = host.lower().rstrip(".")
-        return name == "localhost" or name.endswith(".localhost")
+    if (address := _address(host)) is not None:
+        return address.is_loopback
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost")

@@ -11,7 +11,7 @@ from loadcurve.host.link import interface_to
 from loadcurve.host.readings import Readings
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
-from loadcurve.result.link import InterfaceUse
+from loadcurve.result.link import InterfaceRecord, InterfaceUse
 
 COUNTERS = "proc/net/dev"
 """Of this process's own network, which ``/sys`` need not show."""
@@ -37,6 +37,7 @@ class LinkWatch:
     ) -> None:
         """Prepare for a numeric address, or for an interface; the thread keeps to ``cpus``, if any."""
         self._address, self._interface = address, interface
+        self._found: InterfaceRecord | None = None
         self._interval_s = max(interval_s, INTERVAL_LEAST_S)
         self._cpus = cpus
         self._readings = Readings() if readings is None else readings
@@ -48,8 +49,8 @@ class LinkWatch:
     def __enter__(self) -> Self:
         """Read once, and go on in a thread."""
         if self._interface is None:
-            found = interface_to(self._address)
-            self._interface = None if found is None else found.name
+            self._found = interface_to(self._address)
+            self._interface = None if self._found is None else self._found.name
         if self._read():
             self._thread.start()
         return self
@@ -61,6 +62,11 @@ class LinkWatch:
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
+
+    @property
+    def interface(self) -> InterfaceRecord | None:
+        """What is known of the interface; ``None`` where none is, and of one that was named."""
+        return self._found
 
     def use_within(self, window: Window) -> InterfaceUse | None:
         """Return what went through in a window that is over, and forget what was before it."""
