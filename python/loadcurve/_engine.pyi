@@ -15,6 +15,8 @@ __all__ = [
     "ask",
     "body_length",
     "clock_exchanges",
+    "counted_times",
+    "judge",
     "make_certificates",
     "merge_parts",
     "pause_delays",
@@ -285,6 +287,24 @@ def clock_exchanges(
     Raises:
         ValueError: the address is no numeric ``host:port``, or the key is not 16 bytes long.
         OSError: there is no way to the address.
+
+    """
+
+def counted_times(times_ns: list[int], counts: list[int]) -> tuple[str, str]:
+    """Return what times of which each occurred so often make together; the lists have one length.
+
+    The first text is the distribution in ms as JSON, the second its HdrHistogram of nanoseconds in base64.
+    """
+
+def judge(figures: str) -> str:
+    """Return the verdict (JSON) on what another generator than the engine reports of its load (JSON).
+
+    Keys of the figures: ``stop``, ``interrupted``, ``duration_s``, ``warmup_s``, ``answered``, ``ok``,
+    ``failed``, ``failures`` and ``status`` (counts by class), ``asked_rps``, ``requests_at_once``,
+    ``mean_latency_ms``, ``threads``, ``cpu_share`` (of as many CPUs). What is not known is ``None``.
+
+    Raises:
+        ValueError: the figures are none of a load.
 
     """
 

@@ -68,4 +68,4 @@ pub use running::RunningLoad;
 pub use scheduler::Scheduler;
 pub use summary::{Loaded, Terms};
 pub use thread_group::{Begins, CpuMeter, Member, NotBegun, Progress, ThreadGroup};
-pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Status, Verdict};
+pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Reported, Status, Verdict};

@@ -5,6 +5,7 @@ mod codes;
 mod evidence;
 mod outcomes;
 mod pace;
+mod reported;
 mod stationarity;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use serde::Serialize;
 pub use codes::{Code, CodeRow, Kind};
 pub use evidence::KeptUp;
 pub(crate) use evidence::{Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Scheduled, TimeSeries};
+pub use reported::Reported;
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

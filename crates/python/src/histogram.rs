@@ -27,3 +27,15 @@ pub(crate) fn pause_delays(lengths_s: Vec<f64>, window_s: f64) -> PyResult<(Stri
     let distribution = serde_json::to_string(&Distribution::from(&histogram));
     Ok((distribution.map_err(|error| PyValueError::new_err(error.to_string()))?, histogram.encode()))
 }
+
+/// The distribution of times of which each occurred so often, as JSON, and their histogram.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
+pub(crate) fn counted_times(times_ns: Vec<u64>, counts: Vec<u64>) -> PyResult<(String, String)> {
+    let mut histogram = TimeHistogram::default();
+    for (time_ns, count) in times_ns.iter().zip(&counts) {
+        histogram.record_many(Nanos(*time_ns), *count);
+    }
+    let distribution = serde_json::to_string(&Distribution::from(&histogram));
+    Ok((distribution.map_err(|error| PyValueError::new_err(error.to_string()))?, histogram.encode()))
+}

@@ -14,6 +14,7 @@ mod ports;
 mod requests;
 mod tables;
 mod toml_positions;
+mod verdict;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -31,9 +32,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::merge_parts, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram::counted_times, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::pause_delays, module)?)?;
     module.add_function(wrap_pyfunction!(tables::tables, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
+    module.add_function(wrap_pyfunction!(verdict::judge, module)?)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What became of the requests.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES};
+use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES, StatusCounts};
 
 use super::{Code, Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
@@ -99,7 +99,7 @@ impl Verdict {
             grouped(failed),
             grouped(due),
             percentage(failed, due),
-            list(&failures_in_words(&evidence.failures, evidence.loaded)),
+            list(&failures_in_words(&evidence.failures, failed, evidence.loaded)),
             what = evidence.loaded.requests()
         );
         self.add(status_of_share(failed, due), Code::Errors, text);
@@ -160,24 +160,25 @@ impl Verdict {
     }
 
     pub(super) fn judge_error_statuses(&mut self, evidence: &Evidence) {
-        let Some(status) = evidence.status else { return };
         let answered = evidence.requests.answered;
         let errors = answered - evidence.requests.ok;
         if errors == 0 {
             return;
         }
-        let classes: Vec<String> = status
+        let classes: Vec<String> = evidence
+            .status
             .iter()
+            .flat_map(StatusCounts::iter)
             .filter(|(class, count)| class.row().is_error && *count > 0)
             .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
             .collect();
+        let of_classes = if classes.is_empty() { String::new() } else { format!(", {}", list(&classes)) };
         let text = format!(
-            "{} of {} answers ({}) have an error status, {}: an error page is not the requested \
+            "{} of {} answers ({}) have an error status{of_classes}: an error page is not the requested \
             work; check the path and the server's log",
             grouped(errors),
             grouped(answered),
             percentage(errors, answered),
-            list(&classes)
         );
         self.add(status_of_share(errors, evidence.requests.due), Code::ErrorStatus, text);
     }
@@ -271,8 +272,14 @@ fn interruption(evidence: &Evidence) -> String {
     )
 }
 
-/// What happened to the failed requests, for readers who do not know the names of the classes.
-fn failures_in_words(failures: &FailureCounts, loaded: Loaded) -> Vec<String> {
+/// What happened to this many failed requests, for readers who do not know the names of the classes.
+fn failures_in_words(failures: &FailureCounts, failed: u64, loaded: Loaded) -> Vec<String> {
     let happened = failures.iter().filter(|(_, count)| *count > 0);
-    happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect()
+    let mut words: Vec<String> =
+        happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect();
+    let untold = failed.saturating_sub(failures.total());
+    if untold > 0 {
+        words.push(format!("{} for a reason that the generator does not tell", grouped(untold)));
+    }
+    words
 }
